@@ -64,7 +64,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
     /** @returns what the draft waits for, without calling the model. */
     lookAtDraft: (reply: Reply): Promise<DraftRound> => look(reply),
 
-    /** Resolves a draft for an operator, like the API. A retried update finds its own decision. */
+    /** Resolves a draft for an operator, like the API. A retried order finds its own decision. */
     async decideDraft({
       workspaceId,
       replyId,
@@ -76,7 +76,8 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
       return withTenant(pools, workspaceId, async (db) => {
         const timezone = await workspaceTimezone(db);
         const workspace = { timezone, country: await workspaceCountry(db) };
-        const decision = { ...asked.data, channel: 'dashboard', userId: null } as const;
+        const by = { type: 'operator', id: null, name: order.by } as const;
+        const decision = { ...asked.data, channel: 'dashboard', userId: null, by } as const;
         const resolved = await resolveDraft(db, decision, { workspace, links, now: currentTime() }).catch(
           (error: unknown) => {
             throw error instanceof Refusal ? refusal(error.code, error.message) : error;
@@ -117,21 +118,31 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted')
-    return { ...at, nextAt: null, reason: 'the draft waits to be approved, rejected or claimed' };
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'the draft waits to be approved, rejected or claimed',
+      keepsOpen: true,
+    };
   return { ...at, nextAt: null, reason: endOf(draft), ended: true };
 }
 
 function endOf(draft: DraftRow | null): string {
   if (!draft) return 'the reply was deleted';
   if (draft.status === 'failed') return `no draft: ${draft.error ?? ''}`;
-  const through = draft.approvalChannel === null ? '' : ` through ${nameOf(draft.approvalChannel)}`;
-  return `the draft is ${draft.status}${through}`;
+  return `the draft is ${draft.status}${decisionOf(draft)}`;
 }
 
-/** For operators, whose own decisions count as those of the dashboard. */
+/** Where it was decided, and by whom. Decisions of operators count as those of the dashboard. */
+function decisionOf({ approvalChannel, resolvedBy }: DraftRow): string {
+  if (approvalChannel === null) return '';
+  const by = resolvedBy === null ? '' : ` by ${resolvedBy}`;
+  return resolvedBy?.startsWith('operator ') ? by : ` through ${nameOf(approvalChannel)}${by}`;
+}
+
 function nameOf(channel: ApprovalChannel): string {
   if (channel === 'api') return 'the API';
-  if (channel === 'dashboard') return 'the dashboard or an operator';
+  if (channel === 'dashboard') return 'the dashboard';
   return channel === 'inbox_direct_send' ? 'an answer from the inbox' : 'a chat app';
 }
 

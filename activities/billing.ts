@@ -31,7 +31,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       const { workspaceId, lineId } = line;
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
-        const view = viewOf(await findLineRequest(db, lineId));
+        const view = explained(viewOf(await findLineRequest(db, lineId)));
         return { view, ...nextLook(view, currentTime()) };
       });
       const isChanged = nextAt !== null && nextAt.getTime() <= currentTime().getTime();
@@ -83,12 +83,18 @@ function viewOf(request: StoredLineRequest | null): LineRequestView {
   return { status, owes, carrier };
 }
 
+const explained = (view: LineRequestView): LineRequestView => ({
+  ...view,
+  reason: `the request is ${view.status}${view.owes ? ', and its invoices are to be settled' : ''}`,
+});
+
 /** When the sweep wakes the workflow if it has not looked by then, because it may be terminated at any step. */
 function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
   const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
   if (owes || status === 'provisioning') return within(STEP_MS);
   if (status === 'awaiting_payment') return within(CHECK_EVERY_MS + STEP_MS);
-  return { nextAt: null, ended: status !== 'unconnected' };
+  const isOpen = status === 'unconnected';
+  return { nextAt: null, ended: !isOpen, keepsOpen: isOpen };
 }
 
 function isStale(request: StoredLineRequest): boolean {

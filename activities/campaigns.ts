@@ -1,4 +1,6 @@
+import { type LeadWait, waitsText } from '#domain/campaign-waits.ts';
 import { currentTime } from '#domain/clock.ts';
+import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
@@ -6,6 +8,7 @@ import {
   changeCampaignStatus,
   clearCampaign,
   completeCampaign,
+  unsendableType,
 } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { shareList } from '#db/queries/lists.ts';
@@ -56,7 +59,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
 
   async function change(
     { workspaceId, campaignId, ...order }: OfCampaign & Order,
-    action: Exclude<CampaignAction, 'start'>,
+    action: CampaignAction,
   ): Promise<CampaignVerdict> {
     return withTenant(pools, workspaceId, async (db) => {
       const campaign = await lockCampaign(db, campaignId);
@@ -65,7 +68,11 @@ export function createCampaignActivities({ pools }: Dependencies) {
       if (campaign.status === to) return { campaignId, status: to };
       if (!canTake(action, campaign.status))
         throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
-      const { status } = await changeCampaignStatus(db, campaign, action, currentTime());
+      const unsendable = action === 'start' ? await unsendableType(db, campaign) : null;
+      if (unsendable !== null)
+        throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
+      const now = currentTime();
+      const { status } = await changeCampaignStatus(db, campaign, action, now, { byWorkflow: true });
       await record(db, order, as, { type: 'campaign', id: campaignId });
       return { campaignId, status };
     });
@@ -89,6 +96,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
       return steps(campaign, ({ toEnter, toClear }) => toEnter ?? toClear ?? false);
     },
 
+    startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
     resumeCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'resume'),
     archiveCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'archive'),
@@ -97,6 +105,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
 
 /** The resulting status of each order, and its audit action. */
 const RESULTS = {
+  start: { to: 'active', as: 'campaign.started' },
   pause: { to: 'paused', as: 'campaign.paused' },
   resume: { to: 'active', as: 'campaign.resumed' },
   archive: { to: 'archived', as: 'campaign.archived' },
@@ -126,7 +135,12 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
     return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
   if (!campaign || status === 'paused')
-    return { ...at, nextAt: null, reason: 'nothing of the campaign is sent until it is resumed' };
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'nothing of the campaign is sent until it is resumed',
+      keepsOpen: true,
+    };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (campaign.enteredAll) return lookAtProgress(db, campaign, now);
@@ -145,21 +159,28 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
 /** Completes the campaign when every lead has finished or stopped. */
 async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
   const { id: campaignId, status } = campaign;
-  const progress = await campaignProgress(db, campaign);
+  const counted = await campaignProgress(db, campaign);
+  const waiting = counted.running > 0 ? await campaignWaits(db, campaign, now) : [];
+  const progress = { ...counted, waiting };
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
     const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
     return { status, progress, nextAt, reason: progressText(progress) };
   }
-  if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
+  if (progress.entered === 0)
+    return { status, progress, nextAt: null, reason: 'no lead has entered yet', keepsOpen: true };
   await completeCampaign(db, campaignId);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
   const reason = `the campaign is completed: ${endedText(progress)}`;
   return { status: 'completed', progress, nextAt: null, reason, ended: true };
 }
 
-const progressText = ({ running, ...ended }: CampaignProgress): string =>
-  `leads under way: ${running}, ${endedText(ended)}`;
+const progressText = ({
+  running,
+  waiting,
+  ...ended
+}: CampaignProgress & { waiting: readonly LeadWait[] }): string =>
+  [`leads under way: ${running}, ${endedText(ended)}`, waitsText(waiting)].filter(Boolean).join('; ');
 
 const endedText = ({ finished, stopped }: Pick<CampaignProgress, 'finished' | 'stopped'>): string =>
   `finished: ${finished}, stopped: ${stopped}`;

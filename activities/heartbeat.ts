@@ -8,13 +8,17 @@ const EVERY = 2 / 3;
  * worker dies, Temporal notices within the heartbeat timeout.
  * @param work may return early when the signal is aborted. The result counts when the worker shuts down, so that the
  *   next round takes place elsewhere.
+ * @param details what an operator sees of the running activity. Ids and times only.
  * @throws CancelledFailure when an operator paused, reset or canceled the activity: with a result it would be over, and
  *   the workflow would schedule the next.
  */
-export async function withHeartbeat<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withHeartbeat<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  details?: () => unknown,
+): Promise<T> {
   const context = Context.current();
   const timeoutMs = context.info.heartbeatTimeoutMs;
-  const timer = timeoutMs && setInterval(() => context.heartbeat(), timeoutMs * EVERY);
+  const timer = timeoutMs && setInterval(() => context.heartbeat(details?.()), timeoutMs * EVERY);
   try {
     return await work(context.cancellationSignal);
   } finally {

@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { currentTime } from '#domain/clock.ts';
 import { decide } from '#db/decisions.ts';
 import type { Pools } from '#db/pools.ts';
+import { NEVER } from '#db/timestamp.ts';
 import { systemDb } from '#db/transactions.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
@@ -43,7 +44,7 @@ export async function lineRound(
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
       return isSame
-        ? { nextAt: null, reason, ended }
+        ? { nextAt: null, reason, ended, keepsOpen: !ended, hold: { all: NEVER } }
         : { nextAt: currentTime(), reason: 'the line has changed' };
     });
     return roundOf(look);

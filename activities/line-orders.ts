@@ -1,6 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { recordHold } from '#db/queries/line-holds.ts';
 import { makeDue, nextInTurn, setPaused, setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db/queries/messages.ts';
@@ -35,6 +36,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     return command(order, async (db, line, now) => {
       if ((line.pausedAt !== null) !== isPaused) {
         await setPaused(db, line.id, isPaused ? now : null);
+        if (isPaused) await recordHold(db, line, 'line_paused', now, order);
         await record(db, order, isPaused ? 'line.paused' : 'line.resumed', { type: 'line', id: line.id });
         wake(db, linePacerId(line.id), now, 'lineChanged');
       }

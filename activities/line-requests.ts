@@ -1,5 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { AuditAction } from '#domain/audit.ts';
 import { currentTime } from '#domain/clock.ts';
+import { wake } from '#db/wakes.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   type Change,
@@ -43,6 +46,22 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
   async function refusedBy(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
     await tenant(line, (db) => recordFailureReason(db, line.lineId, reason));
     return refused('the carrier refuses the line');
+  }
+
+  /** Changes a request for an operator. One that is in the resulting state already does not change. */
+  async function changeFor(
+    { workspaceId, lineId, ...order }: RequestedLine & Order,
+    apply: (db: TenantDb) => Promise<Change | null>,
+    { to, as, done }: { to: RequestVerdict['status']; as: AuditAction; done: string },
+  ): Promise<RequestVerdict> {
+    return tenant({ workspaceId, lineId }, async (db) => {
+      const change = await apply(db);
+      if (!change) throw refusal('NOT_FOUND', 'There is no such request');
+      const { provisioningStatus: status } = change.request;
+      if (change.possible) await record(db, order, as, { type: 'line_request', id: lineId });
+      else if (status !== to) throw refusal('INVALID_STATE', `A request that is ${status} cannot be ${done}`);
+      return { lineId, status };
+    });
   }
 
   return {
@@ -91,6 +110,8 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
         if (!change?.possible) return;
         await startLine(db, line.lineId);
         await rehomeMessages(db, null);
+        // Its pacer holds the messages that were pinned to it before.
+        wake(db, linePacerId(line.lineId), currentTime(), 'lineChanged');
       });
     },
 
@@ -100,18 +121,20 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     },
 
     /** Like `failLine`, for an operator. */
-    async giveUpLine({ workspaceId, lineId, ...order }: RequestedLine & Order): Promise<RequestVerdict> {
-      return tenant({ workspaceId, lineId }, async (db) => {
-        const change = await fail(db, lineId, GIVEN_UP);
-        if (!change) throw refusal('NOT_FOUND', 'There is no such request');
-        const { provisioningStatus: status } = change.request;
-        if (change.possible)
-          await record(db, order, 'line_request.given_up', { type: 'line_request', id: lineId });
-        else if (status !== 'failed')
-          throw refusal('INVALID_STATE', `A request that is ${status} cannot be given up`);
-        return { lineId, status };
-      });
-    },
+    giveUpLine: (order: RequestedLine & Order): Promise<RequestVerdict> =>
+      changeFor(order, (db) => fail(db, order.lineId, GIVEN_UP), {
+        to: 'failed',
+        as: 'line_request.given_up',
+        done: 'given up',
+      }),
+
+    /** Cancels a request that awaits payment, like the API. */
+    cancelRequest: (order: RequestedLine & Order): Promise<RequestVerdict> =>
+      changeFor(order, (db) => changeLineRequest(db, order.lineId, { type: 'cancel' }), {
+        to: 'canceled',
+        as: 'line_request.updated',
+        done: 'canceled',
+      }),
   };
 }
 

@@ -8,10 +8,11 @@ export interface Look extends Decision {
 }
 
 /** The decision as the workflow gets it. */
-export const roundOf = ({ nextAt, reason, ended }: Look): Round => ({
+export const roundOf = ({ nextAt, reason, ended, keepsOpen }: Look): Round => ({
   nextAt: nextAt?.toISOString() ?? null,
   reason,
   ...(ended && { ended }),
+  ...(keepsOpen && { keepsOpen }),
 });
 
 /** Whether something is due now, so that the round continues. */

@@ -1,11 +1,14 @@
 import { lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
+import { recordHold } from '#db/queries/line-holds.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import { loadPacedLine, setUsedUp } from '#db/queries/paced-lines.ts';
+import { NEVER } from '#db/timestamp.ts';
+import type { MessageHold } from '#db/transaction-wakes.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import {
   dueMessages,
@@ -26,10 +29,13 @@ import {
   endOfGap,
   HOLD_REASONS,
   type HoldReason,
+  holdsOf,
   type LineHistory,
+  type LineHolds,
   type PacedLine,
   planQueue,
   type QueuedMessage,
+  reasonToRecord,
   shownWait,
   type UsedUp,
   usedUpAt,
@@ -50,6 +56,8 @@ export interface SendPlan extends Look {
   awaitsVoiceNotes: boolean;
   /** An operator has paused the line. */
   isPaused: boolean;
+  /** Why the line cannot send at all, unless an operator has paused it; null: it can. */
+  blockedBy: HoldReason | null;
   /** The current carrier of the line. */
   carrier: string;
   /** The line has earlier attempts without an outcome, due to a crash or a lost response. */
@@ -82,9 +90,11 @@ export async function planSends(
   const state = await lineState(db, row, now);
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);
+  await recordHold(db, row, reasonToRecord(line, now), now);
 
   const { isPaused, hasOpenAttempts } = state;
   const { carrier } = row;
+  const holds = holdsOf(line, history, now);
   const nothing = {
     claims: [],
     resumesAt: null,
@@ -94,11 +104,21 @@ export async function planSends(
     isPaused,
     hasOpenAttempts,
     carrier,
+    blockedBy: null,
   };
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
-  if (line.pastDue) return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
-  if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused') };
+  if ((line.pastDue || isPaused) && holds.all) {
+    const { reason } = holds.all;
+    return {
+      ...nothing,
+      nextAt: null,
+      reason: operatorsReason(reason),
+      blockedBy: line.pastDue ? reason : null,
+      keepsOpen: true,
+      hold: messageHold(holds),
+    };
+  }
 
   const aside = await workAside(db, lineId, {
     now,
@@ -113,18 +133,46 @@ export async function planSends(
     claimed.claims.map(({ attempt }) => attempt),
   );
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
+  // A send changes the holds, and so does the outcome of an open attempt.
+  const isStable = claimed.claims.length === 0 && (!hasOpenAttempts || holds.all?.at === null);
+  const hold = isStable ? messageHold(holds) : undefined;
+  const { waitsFor, ...plan } = claimed;
+  const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;
+  // A pause of the carrier matters only to messages that are due: nobody looks when it ends otherwise.
+  const blockedBy =
+    holds.all?.at === null ? holds.all.reason : waitsFor === 'carrier_pause' ? waitsFor : null;
   return {
     ...nothing,
-    ...claimed,
+    ...plan,
+    reason: blockedBy === null ? plan.reason : operatorsReason(blockedBy),
+    blockedBy,
+    keepsOpen: blockedBy !== null,
+    hold,
     forced: aside.forced,
     owed: aside.owed,
     resumesAt:
       aside.forced.length > 0 || aside.owed.length > 0
         ? null
-        : claimed.resumesAt && earliest(claimed.resumesAt, aside.nextForcedAt),
-    nextAt: aside.forced.length > 0 ? now : earliest(claimed.nextAt, aside.nextForcedAt),
+        : plan.resumesAt && earliest(plan.resumesAt, aside.nextForcedAt),
+    nextAt: aside.forced.length > 0 ? now : earliest(lookAt, aside.nextForcedAt),
   };
 }
+
+/** A hold on messages that join the queue. */
+const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({
+  all: all?.at === null ? NEVER : all?.at,
+  newContacts: newContacts?.at ?? undefined,
+});
+
+const CAPS: readonly (HoldReason | null)[] = ['daily_total_cap', 'daily_new_cap', 'hourly_new_cap'];
+const isCap = (reason: HoldReason | null): boolean => CAPS.includes(reason);
+
+/**
+ * When to look while a cap holds messages until `nextAt`: at the end of its hour or day, for those that join the queue until
+ * then. Which of them wait until the morning depends on their windows.
+ */
+const endOf = (hold: MessageHold | undefined, nextAt: Date): Date | null =>
+  earliest(nextAt, earliest(hold?.all ?? null, hold?.newContacts ?? null));
 
 /** Without the full stop, for use within a sentence. */
 const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
@@ -159,7 +207,10 @@ async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp:
   if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
-type Claimed = Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'>;
+interface Claimed extends Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'> {
+  /** Why nothing is sent until `nextAt`; null: something is, or may be. */
+  waitsFor: HoldReason | null;
+}
 
 /** Claims the messages that may be sent now, or decides when to look again. */
 async function claimDue(
@@ -186,7 +237,13 @@ async function claimDue(
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0)
-      return { claims: [], resumesAt: null, nextAt: next.at, reason: operatorsReason(next.reason) };
+      return {
+        claims: [],
+        resumesAt: null,
+        nextAt: next.at,
+        reason: operatorsReason(next.reason),
+        waitsFor: next.reason,
+      };
     if (choice.send.length > 0) {
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
@@ -202,7 +259,7 @@ async function claimDue(
       // What an operator has ordered does not wait for the end of a gap.
       const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
-      return { claims, resumesAt, nextAt: now, reason: 'more may be due' };
+      return { claims, resumesAt, nextAt: now, reason: 'more may be due', waitsFor: null };
     }
     await markNew(db, misplacedOf(due, choice));
   }
@@ -222,6 +279,7 @@ const lookAgain = (now: Date): Claimed => ({
   resumesAt: null,
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
   reason: 'others are changing what is due',
+  waitsFor: null,
 });
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */

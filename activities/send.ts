@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
+import type { Status } from '#workflows/messages/queries.ts';
 import type { LineRound } from '#workflows/messages/round.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -33,7 +34,8 @@ export function createSendActivities(dependencies: Dependencies) {
   const voiceNotes = createVoiceNotes(dependencies);
 
   function send(line: LineAtCarrier, { workspaceId, isSending = false }: SendInput): Promise<LineRound> {
-    return withHeartbeat(async (canceled) => {
+    let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
+    const round = async (canceled: AbortSignal): Promise<LineRound> => {
       const waits = gapWaits.ofRound({
         taskQueue: activityInfo().taskQueue,
         workspaceId,
@@ -57,12 +59,17 @@ export function createSendActivities(dependencies: Dependencies) {
         else if (askAt === null || askAt.getTime() <= currentTime().getTime())
           askAt = await sender.reconcile(line);
         const nextAt = earliest(plan.nextAt, earliest(retryAt, askAt));
-        if (nextAt === null || !waits.allows(nextAt)) return endOfRound(plan, nextAt, waits);
+        // The pacer shows that the line is blocked, and waits at a timer.
+        const isOver = nextAt === null || (plan.blockedBy !== null && retryAt === null);
+        if (isOver || !waits.allows(nextAt)) return endOfRound(plan, nextAt, waits);
+        const reason = plan.claims.length > 0 ? 'The next message is planned' : plan.reason;
+        status = { state: stateAt(nextAt), reason, until: nextAt.toISOString() };
         await waits.wait(nextAt, plan.requestedBy);
       }
       logger.info({ lineId: line.lineId }, 'round cut short');
       return at(currentTime(), 'more may be due');
-    });
+    };
+    return withHeartbeat(round, () => status);
   }
 
   return {
@@ -81,14 +88,20 @@ export function createSendActivities(dependencies: Dependencies) {
 }
 
 function endOfRound(
-  { isAtWork, reason, isPaused }: SendPlan,
+  { isAtWork, reason, isPaused, blockedBy, keepsOpen }: SendPlan,
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
   if (isAtWork) return { ...at(currentTime(), reason), isPaused };
-  return { ...at(nextAt, reason), isPaused, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
+  const round = { ...at(nextAt, reason), isPaused, ...(keepsOpen && { keepsOpen }) };
+  if (blockedBy !== null) return { ...round, isBlocked: true };
+  return { ...round, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
 }
+
+/** The state of a round, for operators. */
+const stateAt = (nextAt: Date): string =>
+  nextAt.getTime() > currentTime().getTime() ? 'waiting' : 'sending';
 
 const at = (nextAt: Date | null, reason: string): LineRound => ({
   nextAt: nextAt?.toISOString() ?? null,

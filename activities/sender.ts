@@ -80,7 +80,7 @@ export function createSender(dependencies: Dependencies) {
         if (!plan) return null;
         // A round that waits for the end of the gap anyway needs no plan that says so.
         const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
-        return { ...plan, nextAt, isAtWork: staysFor(nextAt) };
+        return { ...plan, nextAt, isAtWork: plan.blockedBy === null && staysFor(nextAt) };
       };
       return decide(pools, line.workspaceId, linePacerId(line.lineId), look, { genericPlans: true });
     },

@@ -1,10 +1,9 @@
+import { unsendableType } from '#db/commands/campaigns/campaign-status.ts';
 import type { CampaignRow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
-import { usableLines } from '#db/queries/lines.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
-import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { ApiError, invalidFields } from './http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
@@ -35,11 +34,7 @@ export async function checkCampaign(
 }
 
 /** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */
-export async function requireLines(db: TenantDb, { steps, eligibleLineIds }: CampaignRow): Promise<void> {
-  const lines = (await usableLines(db)).filter(({ id }) => eligibleLineIds?.includes(id) ?? true);
-  const stranded = steps.find(
-    ({ messageType }) => !lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel)),
-  );
-  if (stranded)
-    throw new ApiError('NO_ACTIVE_LINE', `The workspace has no active line for ${stranded.messageType}`);
+export async function requireLines(db: TenantDb, campaign: CampaignRow): Promise<void> {
+  const type = await unsendableType(db, campaign);
+  if (type !== null) throw new ApiError('NO_ACTIVE_LINE', `The workspace has no active line for ${type}`);
 }

@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { heartbeatsSoFar } from './actions.ts';
@@ -14,9 +16,11 @@ import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * What a message costs in Temporal: `npm run bench:cost [-- --drips 1000 --paced 10 --gaps 8,20 --idle 60]`. Prints the history
- * events and billable actions per message of a line without a gap, of paced lines, of a single message, and of a line
- * that has nothing to do for `idle` seconds. API and worker are processes of their own.
+ * What a message costs in Temporal: `npm run bench:cost [-- --drips 1000 --paced 10 --gaps 8,20 --idle 60 --held 1
+ * --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines, of a
+ * single message, of a line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold
+ * them (0: not); and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked`
+ * seconds. API and worker are processes of their own.
  */
 const { values } = parseArgs({
   options: {
@@ -24,12 +28,19 @@ const { values } = parseArgs({
     paced: { type: 'string', default: '10' },
     gaps: { type: 'string', default: '8,20' },
     idle: { type: 'string', default: '60' },
+    held: { type: 'string', default: '1' },
+    blocked: { type: 'string', default: '0' },
   },
 });
 const DRIPS = Number(values.drips);
 const PACED = Number(values.paced);
-const GAPS = values.gaps.split(',').map(Number);
+const GAPS = values.gaps.split(',').filter(Boolean).map(Number);
 const IDLE_MS = Number(values.idle) * 1000;
+
+const BLOCKED_MS = Number(values.blocked) * 1000;
+/** As slow as somebody who posts one by one: faster ones would share the signals that are under way. */
+const POST_EVERY_MS = 200;
+const CAP = 2;
 
 let numbered = 0;
 const product = await startProduct();
@@ -41,7 +52,10 @@ const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
 try {
   if (DRIPS > 0) await bulk();
   for (const gap of GAPS) await paced(gap);
-  await single();
+  if (IDLE_MS > 0) await single();
+  if (values.held !== '0') await held();
+  if (BLOCKED_MS > 0)
+    await Promise.all([blocked('whose device does not answer'), blocked('that no worker serves')]);
 } finally {
   await temporal.connection.close();
   await product.stop();
@@ -50,15 +64,7 @@ try {
 async function bulk(): Promise<void> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
   await unpaced(pools, id);
-  await inParallel(numbers(DRIPS), 50, async (to) => {
-    const answer = await fetch(`${config.publicUrl}/api/drip`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ message: 'Bench', recipientPhone: to }),
-    });
-    if (answer.status !== 202) throw new Error(`answered ${answer.status}`);
-    await answer.arrayBuffer();
-  });
+  await inParallel(numbers(DRIPS), 50, (to) => post('/api/drip', key, to));
   await until(async () => (await count(id, '%')) === DRIPS);
   const heartbeats = await heartbeatsSoFar(product.temporalMetrics);
   await run(sql.type(z.unknown())`
@@ -104,6 +110,81 @@ async function single(): Promise<void> {
   show('one more message', after.slice(before.length), { messages: 1 });
 }
 
+/** Messages for lines that may not send. */
+async function held(): Promise<void> {
+  const capped = (column: string) => async (id: string, lineId: string) => {
+    await run(sql.type(z.unknown())`
+      update lines set min_gap_seconds = 0, hourly_new_limit = 1000 where workspace_id = ${id}`);
+    await run(sql.type(z.unknown())`
+      update lines set ${sql.identifier([column])} = ${CAP} where workspace_id = ${id}`);
+    await send(id, lineId, CAP);
+  };
+  const paused = async (id: string, lineId: string) => {
+    await run(sql.type(z.unknown())`update lines set paused_at = now() where workspace_id = ${id}`);
+    await wakeLine(id, lineId, 'lineChanged');
+  };
+  await posted('10 messages on a paused line', 10, '/api/messages', paused);
+  await posted('8 messages on a line at its daily cap', 8, '/api/messages', capped('daily_total_limit'));
+  await posted('8 messages on a line at its hourly cap', 8, '/api/messages', capped('hourly_new_limit'));
+  await posted('40 drips on a paused line', 40, '/api/drip', paused);
+}
+
+/** What its pacer does from the first post until it rests. */
+async function posted(
+  name: string,
+  messages: number,
+  path: string,
+  hold: (workspaceId: string, lineId: string) => Promise<void>,
+): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  const [lineId = ''] = lineIds;
+  await hold(id, lineId);
+  await rests(linePacerId(lineId));
+  const before = await events(linePacerId(lineId));
+  const queued = await count(id, '%');
+  for (const to of numbers(messages)) {
+    await post(path, key, to);
+    await pause(POST_EVERY_MS);
+  }
+  await until(async () => (await count(id, '%')) === queued + messages);
+  await pause(1000);
+  await rests(linePacerId(lineId));
+  show(name, (await events(linePacerId(lineId))).slice(before.length), { messages });
+}
+
+async function blocked(carrier: 'whose device does not answer' | 'that no worker serves'): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  const [lineId = ''] = lineIds;
+  await run(sql.type(z.unknown())`
+    update lines set min_gap_seconds = 1, hourly_new_limit = 1000 where workspace_id = ${id}`);
+  if (carrier === 'that no worker serves')
+    await run(sql.type(z.unknown())`update lines set carrier = 'unserved' where workspace_id = ${id}`);
+  else
+    await fetch(`${product.simulatorUrl}/simulated/carrier/lines/${lineId}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ down: true }),
+    });
+  for (const to of numbers(6)) await post('/api/messages', key, to);
+  const before = await heartbeatsSoFar(product.temporalMetrics);
+  await pause(BLOCKED_MS);
+  const heartbeats = (await heartbeatsSoFar(product.temporalMetrics)) - before;
+  show(`a line with a carrier ${carrier}, ${values.blocked} s`, await events(linePacerId(lineId)), {
+    messages: 1,
+    heartbeats,
+  });
+}
+
+async function post(path: string, key: string, recipientPhone: string): Promise<void> {
+  const answer = await fetch(`${config.publicUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ message: 'Bench', recipientPhone }),
+  });
+  if (!answer.ok) throw new Error(`answered ${answer.status}`);
+  await answer.arrayBuffer();
+}
+
 /** Queues messages that are due and waits until they are delivered and the pacer has said that nothing is left. */
 async function send(workspaceId: string, lineId: string | undefined, messages: number): Promise<void> {
   const sent = await count(workspaceId, 'delivered');
@@ -117,18 +198,25 @@ async function send(workspaceId: string, lineId: string | undefined, messages: n
   await rests(linePacerId(lineId ?? ''));
 }
 
-async function wakeLine(workspaceId: string, lineId = ''): Promise<void> {
+async function wakeLine(workspaceId: string, lineId = '', signal: SignalName = 'messagesDue'): Promise<void> {
   await withTenant(pools, workspaceId, async (tenant) =>
-    wake(tenant, linePacerId(lineId), new Date(), 'messagesDue'),
+    wake(tenant, linePacerId(lineId), new Date(), signal),
   );
 }
 
 /** The last message is delivered before its pacer has said that nothing is left. */
 async function rests(workflowId: string): Promise<void> {
   await until(async () => {
-    const { raw } = await temporal.workflow.getHandle(workflowId).describe();
-    return (raw.pendingActivities?.length ?? 0) === 0 && !raw.pendingWorkflowTask;
+    const found = await temporal.workflow.getHandle(workflowId).describe().catch(ifNotStarted);
+    return (
+      found !== null && (found.raw.pendingActivities?.length ?? 0) === 0 && !found.raw.pendingWorkflowTask
+    );
   });
+}
+
+function ifNotStarted(error: unknown): null {
+  if (error instanceof WorkflowNotFoundError) return null;
+  throw error;
 }
 
 function count(workspaceId: string, status: string): Promise<number> {

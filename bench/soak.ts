@@ -59,6 +59,7 @@ const KEPT: Record<string, string> = {
   webhook_deliveries: '30 days',
   carrier_events: '30 days',
   message_moves: '30 days',
+  line_holds: '30 days',
   mails: '30 days',
   idempotency_keys: '24 hours',
   drip_fingerprints: 'an hour',

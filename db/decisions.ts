@@ -5,7 +5,7 @@ import { currentTime } from '#domain/clock.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, type TenantOptions, withTenant } from './transactions.ts';
-import type { Seen } from './transaction-wakes.ts';
+import type { MessageHold, Seen } from './transaction-wakes.ts';
 import { confirmRest, seenWake } from './wakes.ts';
 import { IdRow } from './rows.ts';
 
@@ -15,16 +15,23 @@ export interface Decision {
   nextAt: Date | null;
   /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
+  /** With `nextAt` null: its subject is open, so the run goes on, and the sweep wakes it after a month. */
+  keepsOpen?: boolean;
   /**
    * The workflow does not rest: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
    * asked for it (`requestedSince`). Work that falls due meanwhile sends it no signal.
    */
   isAtWork?: boolean;
+  /** Of a pacer: until when messages need no look. */
+  hold?: MessageHold | undefined;
 }
 
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
 /** With what was known of the requests for the workflow when it began to look. */
 type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D;
+
+/** Then a run that waits for somebody looks again, and continues as new with the present code. */
+const MONTH_MS = 30 * 24 * 3_600_000;
 
 /** The sweep takes a workflow for dead half a minute after the time at which it was to look. */
 const REFRESH_MS = 15_000;
@@ -42,23 +49,24 @@ export async function decide<D extends Decision | null>(
   look: (db: TenantDb) => Promise<D>,
   { unconfirmed = false, ...options }: { unconfirmed?: boolean } & TenantOptions = {},
 ): Promise<Looked<D>> {
-  const { decision, seen, own } = await withTenant(
+  const { decision, seen, own, rest } = await withTenant(
     pools,
     workspaceId,
     async (db) => {
       const seen = await seenWake(db, workflowId);
       const decision = await look(db);
       if (!decision || saysAlready(seen, decision)) return { decision, seen };
-      const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? NEVER);
-      const wake = { at, ended: decision.ended ?? false, unconfirmed };
-      return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
+      const rest = restOf(decision);
+      const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? rest);
+      const wake = { at, ended: decision.ended ?? false, unconfirmed, hold: decision.hold };
+      return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake), rest };
     },
     options,
   );
   if (!decision) return decision as Looked<D>;
   const { requestedBy } = seen;
   if (!own || decision.isAtWork) return { ...decision, requestedBy } as Looked<D>;
-  const looksAgain = own.at < NEVER;
+  const looksAgain = own.at < rest;
   return {
     ...decision,
     requestedBy,
@@ -66,6 +74,10 @@ export async function decide<D extends Decision | null>(
     ended: own.ended && !looksAgain,
   } as Looked<D>;
 }
+
+/** Until when a workflow rests that nobody wakes. */
+const restOf = ({ nextAt, keepsOpen }: Decision): Date =>
+  keepsOpen && nextAt === null ? new Date(currentTime().getTime() + MONTH_MS) : NEVER;
 
 /** Whether the row says that the workflow has to look now, and may go on saying so: only the workflow puts that off. */
 function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {

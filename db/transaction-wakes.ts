@@ -1,6 +1,5 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
@@ -19,6 +18,21 @@ export interface Seen {
   wakeAt: Date | null;
 }
 
+/**
+ * Until when no message of a line is sent, and none to a new contact: absent or past: such messages are not held. Ends by
+ * itself only at that time: whatever ends it earlier must wake the pacer with `wake` in the same transaction.
+ */
+export interface MessageHold {
+  all?: Date | undefined;
+  newContacts?: Date | undefined;
+}
+
+/** When the first message of a request is due, by its lane. */
+interface DueMessages {
+  known: Date;
+  new: Date;
+}
+
 /** The next look of a workflow, by its own decision. */
 export interface OwnWake {
   /** After `write`: the stored time, which is earlier than decided if somebody woke the workflow in between. */
@@ -27,6 +41,7 @@ export interface OwnWake {
   readonly ended: boolean;
   /** Until `confirmRest`, the sweep soon wakes the workflow, whatever its next look is. */
   readonly unconfirmed?: boolean;
+  readonly hold?: MessageHold | undefined;
 }
 
 /** A workflow to signal after the commit. */
@@ -44,6 +59,8 @@ interface Entry {
   signals: Set<SignalName>;
   /** Nothing is written if the workflow looks by then anyway. */
   unlessDue: boolean;
+  /** Set if nothing but messages asks for the look, which then waits for the end of their hold. */
+  messages?: DueMessages | undefined;
   /** Set for the decision of the workflow itself. */
   own?: { seen: Seen; wake: OwnWake };
 }
@@ -54,7 +71,6 @@ interface Entry {
  */
 export class Wakes {
   readonly #entries = new Map<string, Entry>();
-  readonly #removed = new Set<string>();
   readonly #signals: Signal[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
@@ -66,15 +82,27 @@ export class Wakes {
     this.#merge(workflowId, { workspaceId, at, signals: new Set([signal]), unlessDue: true });
   }
 
-  #merge(workflowId: string, { workspaceId, at, signals, unlessDue }: Entry): void {
+  /** Asks a pacer to look when a message is due, or when the hold on such messages ends. */
+  requestForMessage(workspaceId: string, workflowId: string, at: Date, isNew: boolean): void {
+    const messages = { known: isNew ? NEVER : at, new: isNew ? at : NEVER };
+    const signals = new Set<SignalName>(['messagesDue']);
+    this.#merge(workflowId, { workspaceId, at, signals, unlessDue: false, messages });
+  }
+
+  #merge(workflowId: string, { workspaceId, at, signals, unlessDue, messages }: Entry): void {
     const entry = this.#entries.get(workflowId);
     if (!entry) {
-      this.#entries.set(workflowId, { workspaceId, at, signals, unlessDue });
+      this.#entries.set(workflowId, { workspaceId, at, signals, unlessDue, messages });
       return;
     }
     if (at < entry.at) entry.at = at;
     for (const signal of signals) entry.signals.add(signal);
     entry.unlessDue &&= unlessDue;
+    entry.messages = entry.messages &&
+      messages && {
+        known: min(entry.messages.known, messages.known),
+        new: min(entry.messages.new, messages.new),
+      };
   }
 
   /** Moves the row of a workflow whose line moves to this workspace. */
@@ -114,27 +142,20 @@ export class Wakes {
   /** Adds the wakes of a savepoint. */
   add(part: Wakes): void {
     for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
-    for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
     this.#afterCommit.push(...part.#afterCommit);
-  }
-
-  /** Deletes the row of a workflow whose subject was deleted. */
-  remove(workspaceId: string, workflowId: string): void {
-    this.request(workspaceId, workflowId, currentTime());
-    this.#removed.add(workflowId);
   }
 
   /** Runs the transaction's last statements. @returns the workflows to signal after the commit. */
   async write(db: CommonQueryMethods): Promise<readonly Signal[]> {
     if (this.#entries.size === 0) return this.#signals;
     const signals = [...this.#signals];
-    const removed = [...this.#removed];
+    const removed: string[] = [];
     for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
       const entry = this.#entries.get(workflowId);
       const own = entry?.own?.wake;
       if (own) own.at = wakeAt;
-      else if (entry && !this.#removed.has(workflowId))
+      else if (entry)
         for (const signal of toSend(entry, isLowered))
           signals.push({ workflowId, workspaceId, signal, carrier });
       if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
@@ -154,38 +175,65 @@ export class Wakes {
    * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
    * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
    * so if the check and the insert of the work are one statement, or in the other order: the wake is lost.
+   *
+   * A message that its line holds brings the next look forward to the end of the hold only, which is mostly not before it,
+   * so nobody is signaled. A request for messages has their due times in `held_until` and `held_new_until`. No wake is lost:
+   * - A hold is stored by a decision that saw all requests (`replaces`), hence all changes of the line that they report.
+   * - It counts until the next request that is not for messages (`held_for`). Whatever ends a hold before its time makes one.
+   * - So a message finds a hold only if nothing has ended it since. If something does later, its request comes after the
+   *   message's, and the row's lock puts their commits in that order: the look that follows sees both.
+   * - A look that did not see a message finds its id in `requested_by` and puts nothing off, nor stores a hold.
    */
   #upsert(db: CommonQueryMethods) {
-    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, unlessDue, own }]) => [
-      workspaceId,
-      workflowId,
-      formatTimestamp(at),
-      own?.seen.requestedBy ?? null,
-      [...signals].at(-1) ?? null,
-      unlessDue,
-      own?.wake.unconfirmed ?? false,
-    ]);
+    const rows = [...this.#entries].map(
+      ([workflowId, { workspaceId, at, signals, unlessDue, messages, own }]) => {
+        const { all = null, newContacts = null } = own?.wake.hold ?? {};
+        return [
+          workspaceId,
+          workflowId,
+          formatTimestamp(at),
+          own?.seen.requestedBy ?? null,
+          [...signals].at(-1) ?? null,
+          unlessDue,
+          own?.wake.unconfirmed ?? false,
+          ...[messages?.known ?? all, messages?.new ?? newContacts].map(
+            (time) => time && formatTimestamp(time),
+          ),
+        ];
+      },
+    );
     const decides = sql.fragment`excluded.lowered_by = '0'`;
     const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
-    const lowers = sql.fragment`excluded.wake_at < w.wake_at`;
+    const isHeld = sql.fragment`
+      (not ${decides} and excluded.held_until is not null and w.held_for = w.requested_by)`;
+    const at = sql.fragment`case when ${isHeld} then least(
+      greatest(excluded.held_until, w.held_until),
+      greatest(excluded.held_new_until, w.held_until, w.held_new_until)) else excluded.wake_at end`;
+    const lowers = sql.fragment`${at} < w.wake_at`;
     return retryIfMoved(
       db.any(sql.type(StoredRow)`
       with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
-      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
+      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
+        held_until, held_new_until, held_for)
       select r.workspace_id, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
-        coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal
-      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text', 'bool', 'bool'])}
-        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed), mine
+        coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
+        r.held_until, r.held_new_until, coalesce(r.seen, '0')
+      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
+        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
       where not (r.unless_due and mine.has_written) or not exists (
         select from workflow_wakes due where due.workflow_id = r.workflow_id and due.wake_at <= r.at)
       order by r.workflow_id
       on conflict (workflow_id) do update set
         workspace_id = excluded.workspace_id,
-        wake_at = case when ${replaces} or ${lowers} then excluded.wake_at else w.wake_at end,
-        sweep_at = case when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
+        wake_at = case when ${replaces} or ${lowers} then ${at} else w.wake_at end,
+        sweep_at = case when ${isHeld} and ${lowers} then ${at} + ${GRACE}
+          when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
         lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
         signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
-        requested_by = case when ${decides} then w.requested_by else excluded.requested_by end
+        requested_by = case when ${decides} then w.requested_by else excluded.requested_by end,
+        held_until = case when ${replaces} then excluded.held_until else w.held_until end,
+        held_new_until = case when ${replaces} then excluded.held_new_until else w.held_new_until end,
+        held_for = case when ${replaces} or ${isHeld} then excluded.requested_by else w.held_for end
       returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered, case
         when lowered_by = requested_by and starts_with(workflow_id, ${linePacerId('')}) then (
           select nullif(l.carrier, ${NO_CARRIER}) from lines l
@@ -194,6 +242,8 @@ export class Wakes {
     );
   }
 }
+
+const min = (a: Date, b: Date): Date => (b < a ? b : a);
 
 /** All facts; if there are none, one signal for work that is due, if the workflow would look too late. */
 function toSend({ signals }: Entry, isLowered: boolean): SignalName[] {

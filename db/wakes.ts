@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { SignalName } from '#workflows/messages/signals.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { NoRows } from './rows.ts';
 import { GRACE, type Seen } from './transaction-wakes.ts';
 import type { SystemDb, TenantDb } from './transactions.ts';
@@ -14,6 +15,11 @@ export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalN
   db.wakes.request(db.workspaceId, workflowId, at, signal);
 }
 
+/** Like `wake`, for a change that the workflow itself makes: its next round follows anyway, so it gets no signal. */
+export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
+  db.wakes.request(db.workspaceId, workflowId, at);
+}
+
 /**
  * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
  * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds
@@ -24,6 +30,19 @@ export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalN
  */
 export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
   db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
+}
+
+/**
+ * Wakes the pacer of a line for a message that the line is to send at `scheduledAt`, or when the hold ends that the pacer has
+ * decided on. Not for what is sent although the line holds its messages.
+ * @param message.isNew it is in a lane of new contacts; absent: of known contacts.
+ */
+export function wakeForMessage(
+  db: TenantDb,
+  lineId: string,
+  { scheduledAt, isNew = false }: { scheduledAt: Date; isNew?: boolean },
+): void {
+  db.wakes.requestForMessage(db.workspaceId, linePacerId(lineId), scheduledAt, isNew);
 }
 
 const SeenRow = z.object({ requestedBy: z.string(), wakeAt: z.date() });

@@ -16,6 +16,8 @@ export const AUDIT_ACTIONS = [
   'campaign.updated',
   'contact.erased',
   'contact.exported',
+  'contact.opted_in',
+  'contact.opted_out',
   'draft.decided',
   'email_preferences.updated',
   'fallback.updated',
@@ -64,6 +66,7 @@ export const AuditTarget = z.object({
     'agency',
     'agency_admin',
     'campaign',
+    'contact',
     'draft',
     'invitation',
     'key',
@@ -97,6 +100,9 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** An actor in workflow histories, which contain ids of users and keys, and the names that operators give. */
+export const shownActor = ({ type, id, name }: AuditActor): string => `${type} ${id ?? name ?? ''}`.trim();
 
 /** An entry to be recorded now. */
 export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'channel' | 'action' | 'target'> &

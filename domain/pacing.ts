@@ -11,7 +11,8 @@ import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 /** Why a message or a line waits, in words for operators. */
 export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
-  scheduled: 'Its scheduled time has not come, or it is next in turn.',
+  scheduled: 'Its scheduled time has not come.',
+  next_in_turn: 'It is due and next in turn.',
   subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
   line_not_connected: 'The line is not connected to a carrier; its messages keep their place until it is.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
@@ -168,7 +169,7 @@ export function planQueue(
       const since = latest([BEGINNING, ...holds.map(({ before }) => before)]);
       if (since <= now) open.push({ key, isNew, since });
       const hold = longest(holds, firstAt);
-      looks.push(hold ? { at: hold.until, reason: hold.reason } : { at: now, reason: 'scheduled' });
+      looks.push(hold ? { at: hold.until, reason: hold.reason } : { at: now, reason: 'next_in_turn' });
     }
     // Messages that fall due while their cap is used up are held as well.
     if (laterAt) looks.push({ at: latest([laterAt, ...capsOf(line, isNew)]), reason: 'scheduled' });
@@ -293,6 +294,46 @@ function standstillOf(line: PacedLine, now: Date): NextLook | null {
   if (down) return { at: null, reason: 'line_down' };
   if (circuit?.state === 'open' && circuit.until > now) return { at: circuit.until, reason: 'carrier_pause' };
   return null;
+}
+
+/**
+ * Why the line sends nothing at all, for the record. The pauses of a carrier that accepts nothing count as one, with the
+ * trials between them.
+ */
+export const reasonToRecord = (line: PacedLine, now: Date): HoldReason | null =>
+  standstillOf(line, now)?.reason ?? (line.circuit?.state === 'trial' ? 'carrier_pause' : null);
+
+/** Until when no message of a line is sent, and none to a new contact; null: they are not held. */
+export interface LineHolds {
+  all: NextLook | null;
+  newContacts: NextLook | null;
+}
+
+/**
+ * The holds that do not depend on a message's window. A message that is due before the end of one is not sent before, except
+ * by an operator's order. Afterwards it may still be held until the morning, which only another plan tells.
+ */
+export function holdsOf(
+  line: PacedLine,
+  { lastSentAt }: Pick<LineHistory, 'lastSentAt'>,
+  now: Date,
+): LineHolds {
+  const { usedUp } = line;
+  const standstill = standstillOf(line, now);
+  if (standstill?.at === null) return { all: standstill, newContacts: null };
+  const last = (...holds: NextLook[]): NextLook | null =>
+    holds.reduce<NextLook | null>((a, b) => ((b.at ?? now) > (a?.at ?? now) ? b : a), null);
+  return {
+    all: last(
+      ...(standstill ? [standstill] : []),
+      { at: usedUp.dailyTotal, reason: 'daily_total_cap' },
+      { at: endOfGap(line, lastSentAt), reason: 'line_gap' },
+    ),
+    newContacts: last(
+      { at: usedUp.dailyNew, reason: 'daily_new_cap' },
+      { at: usedUp.hourlyNew, reason: 'hourly_new_cap' },
+    ),
+  };
 }
 
 /** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */

@@ -6,7 +6,7 @@ export const DEFAULT_RETENTION = {
   'carrier-events': 30,
   /** Calls of carriers for messages. */
   attempts: 400,
-  /** Which rules moved a message, for its timeline. */
+  /** Which rules moved a message, and when its line could not send, for its timeline. */
   'message-moves': 30,
   /** The product's own emails. */
   mails: 30,

@@ -18,6 +18,8 @@ const record: MessageRecord = {
     holdReason: null,
     errorMessage: null,
   },
+  holds: [],
+  orders: [],
   moves: [],
   attempts: [
     {
@@ -55,4 +57,38 @@ test("a receipt that arrived before the carrier's response is listed after the s
   const { events } = presentTimeline('6b0000000000000000000003', record, facts);
   expect(events.map(({ type }) => type)).toEqual(['accepted', 'claimed', 'sent', 'delivered']);
   expect(events.at(-2)?.at).toBe(events.at(-1)?.at);
+});
+
+test('a hold of the line is told if the message waited for it for a second', () => {
+  const hold = { reason: 'line_paused', by: 'Ada', note: 'review', error: null };
+  const holds = [
+    { ...hold, beganAt: at(-60), endedAt: at(20), reason: 'line_down', by: null, note: null },
+    { ...hold, beganAt: at(20), endedAt: at(29) },
+    // The message is claimed in the moment in which it begins.
+    { ...hold, beganAt: at(29), endedAt: null },
+  ];
+  const [attempt] = record.attempts;
+  const attempts = attempt ? [{ ...attempt, startedAt: at(29), answerBy: at(50), finishedAt: at(30) }] : [];
+  const message = { ...record.message, deliveredAt: at(31) };
+  const orders = [{ at: at(28), action: 'message.sent_now', by: 'Dana', reason: null }];
+  const told = { ...record, message, attempts, holds, orders };
+  const { events } = presentTimeline('6b0000000000000000000003', told, facts);
+  expect(events.map(({ type }) => type)).toEqual([
+    'accepted',
+    'held',
+    'held',
+    'ordered',
+    'claimed',
+    'sent',
+    'delivered',
+  ]);
+  expect(events.slice(1, 4).map(({ text }) => text)).toEqual([
+    'Held until today at 12:00 UTC: the line was down.',
+    'Held until today at 12:00 UTC: the line was paused by Ada (review).',
+    'To be sent at once, regardless of its time and of gaps: ordered by Dana.',
+  ]);
+  expect(events[1]).toMatchObject({
+    at: at(0).toISOString(),
+    data: { reason: 'line_down', from: at(-60).toISOString() },
+  });
 });

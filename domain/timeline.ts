@@ -7,21 +7,30 @@ import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } f
 export const TimelineEvent = z
   .object({
     at: z.iso.datetime(),
-    type: z.enum([
-      'accepted',
-      'scheduled',
-      'moved',
-      'claimed',
-      'sent',
-      'delivered',
-      'read',
-      'failed',
-      'fallback',
-      'canceled',
-      'reconciled',
-      'webhook_delivered',
-      'webhook_failed',
-    ]),
+    type: z
+      .enum([
+        'accepted',
+        'scheduled',
+        'moved',
+        'held',
+        'ordered',
+        'claimed',
+        'sent',
+        'delivered',
+        'read',
+        'failed',
+        'fallback',
+        'canceled',
+        'reconciled',
+        'webhook_delivered',
+        'webhook_failed',
+      ])
+      .meta({
+        description:
+          '`moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; ' +
+          '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` of the operator who paused the line, ' +
+          'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.',
+      }),
     text: z.string().meta({ description: 'For people; may change.' }),
     data: z.record(z.string(), z.json()),
   })
@@ -56,10 +65,27 @@ export interface MessageRecord {
   };
   /** In order of time, like all lists here. */
   moves: readonly { at: Date; movedFrom: Date; movedTo: Date; reason: string }[];
+  /** Of its line, while the message was due. */
+  holds: readonly RecordedHold[];
+  /** Of operators, about this message. */
+  orders: readonly { at: Date; action: string; by: string | null; reason: string | null }[];
   attempts: readonly RecordedAttempt[];
   /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
+}
+
+/** When and why a line could not send. */
+export interface RecordedHold {
+  beganAt: Date;
+  /** null: not yet. */
+  endedAt: Date | null;
+  reason: string;
+  /** The operator, and what he gave as reason. */
+  by: string | null;
+  note: string | null;
+  /** What its carrier said. */
+  error: string | null;
 }
 
 interface RecordedAttempt {
@@ -107,6 +133,8 @@ function timelineEvents(record: MessageRecord): TimelineEvent[] {
   const events = [
     ...beginning(record),
     ...record.moves.map((move) => moved(record, move)),
+    ...heldWhileDue(record),
+    ...record.orders.map(ordered),
     ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
   ];
   return [...events, ...ending(record, events), ...record.deliveries.map(delivered)]
@@ -163,6 +191,65 @@ function moved(
     data: { reason, from: movedFrom.toISOString(), to: movedTo.toISOString() },
   };
 }
+
+const HOLDS: Record<string, string> = {
+  carrier_pause: 'the carrier took no messages',
+  line_down: 'the line was down',
+  line_inactive: 'the line was switched off',
+  line_not_connected: 'the line was not connected to a carrier',
+  line_paused: 'the line was paused',
+  subscription_past_due: 'the subscription was past due',
+};
+
+/** A message that is claimed in the moment in which a hold begins or ends has not waited for it. */
+const SHORTEST_HOLD_MS = 1000;
+
+/** From when until when a message could have been sent. `until` null: it still can. */
+export function dueTime({ message, moves, attempts }: Pick<MessageRecord, 'message' | 'moves' | 'attempts'>) {
+  const { createdAt, scheduledAt, status, updatedAt } = message;
+  const planned = [scheduledAt, moves[0]?.movedFrom, attempts[0]?.startedAt].reduce<Date>(
+    (a, b) => earliest(a, b ?? null),
+    scheduledAt,
+  );
+  const isWaiting = status === 'pending' || status === 'scheduled';
+  const until = isWaiting
+    ? null
+    : (attempts.findLast(({ kind }) => kind === 'primary')?.startedAt ?? updatedAt);
+  return { from: planned > createdAt ? planned : createdAt, until };
+}
+
+function heldWhileDue(record: MessageRecord): Happened[] {
+  const { from, until } = dueTime(record);
+  return record.holds.flatMap(({ beganAt, endedAt, reason, by, note, error }) => {
+    const at = beganAt > from ? beganAt : from;
+    const end = endedAt && (until === null || endedAt < until) ? endedAt : until;
+    if (end !== null && end.getTime() - at.getTime() < SHORTEST_HOLD_MS) return [];
+    const said = error === null ? '' : ` (“${error}”)`;
+    const lasted = endedAt === null ? '' : ` until ${momentText(endedAt, at, record.timezone)}`;
+    return {
+      at,
+      type: 'held' as const,
+      text: `Held${lasted}: ${HOLDS[reason] ?? reason}${byText(by, note)}${said}.`,
+      data: { reason, from: beganAt.toISOString(), until: endedAt?.toISOString() ?? null, by, note, error },
+    };
+  });
+}
+
+/** By `action` of the audit log. */
+const ORDERS: Record<string, string> = {
+  'message.sent_now': 'To be sent at once, regardless of its time and of gaps',
+  'message.skipped': 'To be canceled',
+};
+
+const ordered = ({ at, action, by, reason }: MessageRecord['orders'][number]): Happened => ({
+  at,
+  type: 'ordered',
+  text: `${ORDERS[action] ?? action}: ordered${byText(by, reason)}.`,
+  data: { action, by, reason },
+});
+
+const byText = (by: string | null, reason: string | null): string =>
+  `${by === null ? '' : ` by ${by}`}${reason === null ? '' : ` (${reason})`}`;
 
 function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] {
   const { id: attemptId, lineId, carrier, channel, kind, startedAt, answerBy, finishedAt } = attempt;

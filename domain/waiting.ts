@@ -4,6 +4,7 @@ import type { CampaignStatus } from './campaign.ts';
 import type { MessageStatus } from './message-status.ts';
 import type { Circuit } from './circuit.ts';
 import { dailyNewCap, hourlyNewCap } from './line-limits.ts';
+import { Id } from './ids.ts';
 import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
@@ -14,6 +15,10 @@ export const WaitingFor = z
     reason: z.string().meta({ description: 'As in `holdReason`, for example `daily_new_cap`.' }),
     until: z.iso.datetime().nullable().meta({ description: 'null: until something changes.' }),
     text: z.string().meta({ description: 'One or two sentences for a person.' }),
+    data: z.object({ messageId: Id }).optional().meta({
+      description:
+        'With `previous_step`: the message of the first unsent step, whose timeline says what it waits for.',
+    }),
   })
   .meta({ id: 'WaitingFor' });
 export type WaitingFor = z.infer<typeof WaitingFor>;
@@ -35,6 +40,8 @@ export interface WaitFacts {
   optedOut: boolean;
   /** null: the message belongs to no campaign. */
   campaign: CampaignStatus | null;
+  /** The message of the first unsent step before this one. */
+  previousStep?: string | null;
   /** null: no line of the workspace can send it. */
   line: WaitingLine | null;
   /** The attempt without an outcome yet. */
@@ -58,7 +65,7 @@ export interface WaitingLine extends PacedLine {
 }
 
 export type WaitReason =
-  | Exclude<HoldReason, 'idle'>
+  | Exclude<HoldReason, 'idle' | 'next_in_turn'>
   | 'campaign_inactive'
   | 'campaign_paused'
   | 'carrier_answer'
@@ -108,7 +115,12 @@ export function waitingFor(facts: WaitFacts): WaitingFor | null {
   const wait = findWait(facts);
   if (!wait) return null;
   const { reason, until = null } = wait;
-  return { reason, until: until?.toISOString() ?? null, text: TEXTS[reason](facts, until ?? facts.now) };
+  return {
+    reason,
+    until: until?.toISOString() ?? null,
+    text: TEXTS[reason](facts, until ?? facts.now),
+    ...(reason === 'previous_step' && facts.previousStep && { data: { messageId: facts.previousStep } }),
+  };
 }
 
 function findWait(facts: WaitFacts): Wait | null {

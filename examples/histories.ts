@@ -18,7 +18,7 @@ import { historyText, type Shown } from './history-text.ts';
 import { takeScreenshot } from './screenshot.ts';
 
 /**
- * Plays five scenarios in a running product (`npm start`) and prints their workflow histories. docs/histories.md explains
+ * Plays the scenarios in a running product (`npm start`) and prints their workflow histories. docs/histories.md explains
  * them. `CHROMIUM=/usr/bin/chromium npm run histories` also takes the screenshots of that page.
  */
 
@@ -51,7 +51,9 @@ try {
   });
   await lineRequests();
   await drafts();
+  await signaledDraft();
   await campaign();
+  await waitingCampaign();
   await pacer();
 } finally {
   await connection.close();
@@ -110,6 +112,29 @@ async function draft(from: string): Promise<{ replyId: string; seen: Shown[] }> 
   );
   const waiting = await shows(aiDraftId(replyId), 'waiting');
   return { replyId, seen: [waiting, await shows(aiDraftId(replyId), 'drafted')] };
+}
+
+/** An operator sends the signal from the Temporal UI. */
+async function signaledDraft(): Promise<void> {
+  const { replyId, seen } = await draft(`+1415554${run}1`);
+  const order = { by: 'Dana', reason: 'the team asked for it' };
+  await client.workflow.getHandle(aiDraftId(replyId)).signal('approve', order);
+  await print('draft-approve-by-signal', aiDraftId(replyId), seen);
+}
+
+/** A campaign whose only line is paused. */
+async function waitingCampaign(): Promise<void> {
+  await ask(linePacerId(lineId), pauseLine, { by: 'Dana', reason: 'a review' });
+  const listId = (await api('POST', '/api/lists', { name: `Waiting ${run}` })).list._id;
+  const leads = [1, 2, 3].map((number) => ({ firstName: 'Ada', phone: `+1415553${run}${number}` }));
+  await api('POST', '/api/leads', { listId, leads });
+  const steps = [{ message: 'Hello {{ firstName }}' }];
+  const body = { name: 'Waiting', listId, steps, eligibleLineIds: [lineId], start: true };
+  const id = (await api('POST', '/api/campaigns', body)).campaign._id;
+  const seen = [await shows(campaignWorkflowId(id), 'active')];
+  await client.workflow.getHandle(campaignWorkflowId(id)).signal('archived', { by: 'Dana' });
+  await print('campaign-waiting', campaignWorkflowId(id), seen);
+  await ask(linePacerId(lineId), resumeLine, { by: 'Dana', reason: 'the review is over' });
 }
 
 async function campaign(): Promise<void> {

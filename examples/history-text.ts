@@ -56,7 +56,8 @@ function lineOf(event: Event, find: Find): Line | null {
     workflowExecutionFailedEventAttributes: failed,
   } = event;
   if (started) return { kind: 'started', text: started.workflowType?.name ?? '' };
-  if (signaled) return { kind: 'signal', text: signaled.signalName ?? '' };
+  if (signaled)
+    return { kind: 'signal', text: `${signaled.signalName ?? ''} ${first(signaled.input)}`.trim() };
   if (accepted) return { kind: 'update', text: requestOf(accepted.acceptedRequest?.input) };
   if (updated) return { kind: 'verdict', text: outcomeOf(updated.outcome) };
   if (changed) return stateOf(changed.searchAttributes?.indexedFields);

@@ -10,7 +10,7 @@ import {
 import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import type { SignalName } from '#workflows/messages/signals.ts';
+import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
 import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
 import { dataConverter } from './payload-codec.ts';
 
@@ -210,7 +210,7 @@ export async function signalWorkflow(
   carrier: string | null = null,
 ): Promise<void> {
   await withStart(client, { workflowId, workspaceId, carrier }, (type, options) =>
-    client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
+    client.workflow.signalWithStart(type, { ...options, signal, signalArgs: signalArgs(signal) }),
   );
 }
 

@@ -1,13 +1,13 @@
-import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler } from '@temporalio/workflow';
+import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler, uuid4 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import { draftQuery } from './messages/queries.ts';
 import type { DraftRound } from './messages/round.ts';
-import { decide } from './messages/updates.ts';
+import { decide, type DraftOrder, type Order } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { onOrder, OPERATOR } from './orders.ts';
+import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const { draftReply } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -24,27 +24,29 @@ const { lookAtDraft } = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
-const act = proxyActivities<Activities>({
-  ...OPERATOR,
-  summary: "Carry out the operator's decision about the draft",
-});
+const summary = "Carry out the operator's decision about the draft";
+const ordered = proxyActivities<Activities>({ ...OPERATOR, summary });
+const signaled = proxyActivities<Activities>({ ...SIGNALED, summary });
 
 /**
  * One per draft. One of the copilot waits until the contact has stopped writing, and has the model write it. Then it waits
  * for its review. The database decides which review was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
+  const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };
+  let draft: DraftRound | null = null;
+  const bySignal = (action: DraftOrder['action']) => async (order: Order) => {
+    if (!draft?.ended) await signaled.decideDraft({ ...order, action, ...reply, updateId: uuid4() });
+  };
   const loop = createLoop(
     'contactWrote',
     'drafted',
-    'approve',
-    'reject',
-    'markSent',
+    decidesBy('approve', bySignal('approve')),
+    decidesBy('reject', bySignal('reject')),
+    decidesBy('markSent', bySignal('mark_sent')),
     'superseded',
     'overdue',
   );
-  const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };
-  let draft: DraftRound | null = null;
   setHandler(
     draftQuery,
     () => ({ ...loop.status(), replyId: reply.replyId, approvalChannel: draft?.approvalChannel ?? null }),
@@ -53,7 +55,7 @@ export async function aiDraft(input: WakeInput): Promise<string> {
   onOrder(
     decide,
     loop,
-    (order) => act.decideDraft({ ...order, ...reply, updateId: currentUpdateInfo()?.id ?? '' }),
+    (order) => ordered.decideDraft({ ...order, ...reply, updateId: currentUpdateInfo()?.id ?? '' }),
     {
       description: 'Approves, rejects or claims the draft; the first decision wins.',
       refusal: () => (draft?.status === 'waiting' ? 'There is no draft yet' : null),

@@ -6,7 +6,7 @@ import { progressQuery } from './messages/queries.ts';
 import type { CampaignRound } from './messages/round.ts';
 import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { onOrder, OPERATOR } from './orders.ts';
+import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const step = (summary: string) =>
   proxyActivities<Activities>({
@@ -21,23 +21,24 @@ const { lookAtCampaign } = step('Count the leads under way, and complete the cam
 const { clearCampaign } = step('Cancel and delete what the campaign leaves behind');
 const { runCampaign } = step('Enter the next leads of the list, or count those under way');
 const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, summary });
+const signaled = proxyActivities<Activities>({ ...SIGNALED, summary: 'Carry out the signal of an operator' });
 
 /**
  * One per started campaign. Enters the leads of its list, some thousands at a time, waits until every lead has finished,
  * and clears an archived campaign. The database holds the position of each lead; the pacers of the lines send.
  */
 export async function campaign(input: WakeInput): Promise<string> {
+  const it = { workspaceId: input.workspaceId, campaignId: input.subjectId };
   const loop = createLoop(
-    'started',
+    decidesBy('started', (order) => signaled.startCampaign({ ...order, ...it })),
     'leadsAdded',
     'progressDue',
     'leadsDone',
-    'paused',
-    'resumed',
-    'archived',
+    decidesBy('paused', (order) => signaled.pauseCampaign({ ...order, ...it })),
+    decidesBy('resumed', (order) => signaled.resumeCampaign({ ...order, ...it })),
+    decidesBy('archived', (order) => signaled.archiveCampaign({ ...order, ...it })),
     'overdue',
   );
-  const it = { workspaceId: input.workspaceId, campaignId: input.subjectId };
   let now: CampaignRound | null = null;
   setHandler(
     progressQuery,

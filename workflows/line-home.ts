@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  patched,
   proxyLocalActivities,
   TimeoutFailure,
   upsertSearchAttributes,
@@ -24,13 +25,28 @@ export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeIn
   };
 }
 
+/** Where a line is, and what its last round found. */
+export interface LineState {
+  home: LineHome;
+  unservedRounds?: number;
+}
+
+/** The first retry is immediate, because all workers may just have been busy. */
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+
+/** How long a workflow waits after so many rounds in a row that no worker took. Signals end the wait. */
+const pauseAfter = (unservedRounds: number): number =>
+  unservedRounds < 2 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (unservedRounds - 2));
+
 /**
  * Runs a round on the task queue of the line's carrier. If no worker serves that queue in time, looks the carrier up again,
  * because a signal cannot interrupt the wait for a worker.
+ * @param last the result of the last round.
  * @returns the round with `home`, the current workspace and carrier of the line.
  */
 export async function roundAt(
-  home: LineHome,
+  { home, unservedRounds = 0 }: LineState,
   lineId: string,
   round: (home: LineHome) => Promise<LineRound>,
 ): Promise<LineRound & { home: LineHome }> {
@@ -41,9 +57,11 @@ export async function roundAt(
   } catch (error) {
     if (!isUnserved(error)) throw error;
     const carrier = await findCarrier({ workspaceId: home.workspaceId, lineId });
-    const nextAt = new Date().toISOString();
+    const rounds = carrier === home.carrier ? unservedRounds + 1 : 1;
+    const pauseMs = patched('unserved lines back off') ? pauseAfter(rounds) : 0;
+    const nextAt = new Date(Date.now() + pauseMs).toISOString();
     const reason = `no worker takes tasks of the queue ${lineQueue(home.carrier)}`;
-    return { nextAt, reason, isUnserved: true, home: { ...home, carrier } };
+    return { nextAt, reason, unservedRounds: rounds, home: { ...home, carrier } };
   }
 }
 

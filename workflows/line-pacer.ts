@@ -1,7 +1,7 @@
 import { continueAsNew, patched, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
-import { homeOf, roundAt } from './line-home.ts';
+import { homeOf, type LineState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { planQuery } from './messages/queries.ts';
@@ -32,55 +32,59 @@ const act = proxyActivities<Activities>({ ...OPERATOR, summary: "Carry out the o
 export async function linePacer(input: WakeInput): Promise<string> {
   const loop = createLoop('messagesDue', 'lineChanged', 'connected', 'overdue');
   const lineId = input.subjectId;
-  let home: LineHome = { workspaceId: input.workspaceId, carrier: input.carrier ?? null };
-  const ofLine = <O extends Order>(order: O) => ({ ...order, workspaceId: home.workspaceId, lineId });
+  let line: LineState = { home: { workspaceId: input.workspaceId, carrier: input.carrier ?? null } };
+  const ofLine = <O extends Order>(order: O) => ({ ...order, workspaceId: line.home.workspaceId, lineId });
   onOrder(pauseLine, loop, (order) => act.pauseLine(ofLine(order)), {
     description: 'Stops sending until the line is resumed.',
+    signalsItself: true,
   });
   onOrder(resumeLine, loop, (order) => act.resumeLine(ofLine(order)), {
     description: 'Continues sending.',
+    signalsItself: true,
   });
   onOrder(sendNow, loop, (order) => act.sendNow(ofLine(order)), {
     description: 'Sends a message, or the next one, now, regardless of its scheduled time and of gaps.',
+    signalsItself: true,
   });
   onOrder(skipMessage, loop, (order) => act.skipMessage(ofLine(order)), {
     description: 'Cancels a waiting message.',
   });
-  setHandler(planQuery, () => ({ ...loop.status(), ...home, lineId }), {
+  setHandler(planQuery, () => ({ ...loop.status(), ...line.home, lineId }), {
     description: 'When the line sends next, and why it does not send now.',
   });
   const send = async (): Promise<LineRound> => {
-    const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
+    const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
       sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' }),
     );
-    home = round.home;
+    line = round;
     return round;
   };
-  const startNewRun = () => continueAsNew<typeof linePacer>({ ...home, subjectId: lineId });
+  const startNewRun = () => continueAsNew<typeof linePacer>({ ...line.home, subjectId: lineId });
 
   const isNew = hasNamedSignals();
-  home = await homeOf(input);
+  line = { home: await homeOf(input) };
   if (!isNew) return legacyLoop(loop, send, startNewRun);
 
   let round = await loop.run(send);
-  while (await loop.wait(round, stateOf(round, home))) round = await loop.run(send, detailsOf(round));
+  while (await loop.wait(round, stateOf(round, line.home))) round = await loop.run(send, detailsOf(round));
   return loop.isOver ? round.reason : startNewRun();
 }
 
 /** A shorter wait is a gap between two sends of a busy line. */
 const LONG_PAUSE_MS = 2 * 60_000;
 
-function stateOf({ nextAt, isPaused, isUnserved }: LineRound, { carrier }: LineHome): string {
+function stateOf({ nextAt, isPaused, isBlocked, unservedRounds }: LineRound, { carrier }: LineHome): string {
   if (carrier === null) return 'unconnected';
-  if (isUnserved && patched('unserved lines wait')) return 'waiting';
+  if (unservedRounds && patched('unserved lines wait')) return 'waiting';
   if (isPaused) return 'paused';
+  if (isBlocked) return 'blocked';
   if (nextAt === null) return 'idle';
   return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
 }
 
 /** The details that operators see during the next round. */
-function detailsOf({ isUnserved, reason }: LineRound): string {
-  return isUnserved
-    ? `Waiting: ${reason}.`
-    : 'Sending: its pending activity sends what is due, and waits out the gaps in between.';
+function detailsOf({ isBlocked, unservedRounds, reason }: LineRound): string {
+  if (unservedRounds) return `Waiting: ${reason}.`;
+  if (isBlocked) return `Blocked: ${reason}. Its pending activity looks whether that is over.`;
+  return 'Sending: its pending activity sends what is due, and waits out the gaps in between.';
 }

@@ -1,9 +1,12 @@
 import {
   ActivityFailure,
+  allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  condition,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
@@ -25,7 +28,7 @@ import type { Round } from './messages/round.ts';
 import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { checkPayment, giveUp } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { onOrder, OPERATOR } from './orders.ts';
+import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const { giveUpLine } = proxyActivities<Activities>({
   ...OPERATOR,
@@ -35,6 +38,11 @@ const { checkLinePayment } = proxyActivities<Activities>({
   ...OPERATOR,
   taskQueue: PAYMENTS_QUEUE,
   summary: 'Check the invoice at the payment provider for an operator',
+});
+
+const { cancelRequest } = proxyActivities<Activities>({
+  ...SIGNALED,
+  summary: 'Cancel the request for an operator',
 });
 
 export interface LineRequestInput extends WakeInput {
@@ -48,17 +56,17 @@ export interface LineRequestInput extends WakeInput {
  * @throws ApplicationFailure `LINE_FAILED` if the request fails.
  */
 export async function lineRequest(input: LineRequestInput): Promise<string> {
+  const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
   const loop = createLoop(
     'requested',
     'retryRequested',
     'paymentSettled',
-    'cancelRequested',
+    decidesBy('cancelRequested', (order) => cancelRequest({ ...order, ...line })),
     'planChanged',
     'connected',
     'stepDue',
     'overdue',
   );
-  const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
   let request: LineRequestView | null = null;
   let until = input.provisionUntil;
   let provisioning: CancellationScope | null = null;
@@ -103,6 +111,8 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(request.carrier, until);
       continues = !isHistoryLong();
+      // An operator who gives the request up now still gets the verdict.
+      if (!continues) await condition(allHandlersFinished);
     } else {
       until = undefined;
       continues = await loop.wait(waitOf(request), stateOf(request));
@@ -159,7 +169,11 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 function waitOf({ status, isChanged }: LineRequestView): Round {
   if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };
   if (status === 'unconnected')
-    return { nextAt: null, reason: 'its workspace has not connected it to a carrier yet' };
+    return {
+      nextAt: null,
+      reason: 'its workspace has not connected it to a carrier yet',
+      keepsOpen: patched('open requests keep their run'),
+    };
   if (status === 'awaiting_payment') {
     const nextAt = new Date(Date.now() + CHECK_EVERY_MS).toISOString();
     return { nextAt, reason: 'its invoice is not paid yet' };

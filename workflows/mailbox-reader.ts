@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
-import { homeOf, roundAt } from './line-home.ts';
+import { homeOf, type LineState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
@@ -22,15 +22,15 @@ export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
   const isNew = hasNamedSignals();
-  let home = await homeOf(input);
+  let line: LineState = { home: await homeOf(input) };
   const read = async (): Promise<LineRound> => {
-    const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
+    const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
       readingAt(carrier).readInbox({ workspaceId, lineId }),
     );
-    home = round.home;
+    line = round;
     return round;
   };
-  const startNewRun = () => continueAsNew<typeof mailboxReader>({ ...home, subjectId: lineId });
+  const startNewRun = () => continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
   if (!isNew) return legacyLoop(loop, read, startNewRun);
 
   let round: LineRound;

@@ -1,6 +1,7 @@
-import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, patched, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
-import type { WorkLoop } from './work-loop.ts';
+import type { DecidingSignal, WorkLoop } from './work-loop.ts';
+import { isCommitted, type SignalName } from './messages/signals.ts';
 import type { Order } from './messages/updates.ts';
 
 /** Activity options for operators' updates. Short, because somebody waits for the verdict. */
@@ -10,28 +11,37 @@ export const OPERATOR = {
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 } as const;
 
+/** Activity options for signals that operators send. Nobody waits, but the order must not be lost. */
+export const SIGNALED = {
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+} as const;
+
 const MAX_NAME = 200;
 const MAX_REASON = 1000;
 
 /**
  * Handles an operator's update: runs its command in the database, makes the next round due, and returns the verdict.
+ * @param options.signalsItself the command signals the workflow if it changes anything, which makes the next round due.
  * @param options.refusal returns why the workflow's last known state does not allow the order; null if it does.
  */
 export function onOrder<Verdict, O extends Order>(
   update: UpdateDefinition<Verdict, [O]>,
   loop: WorkLoop,
   command: (order: O) => Promise<Verdict>,
-  { description, refusal = () => null }: { description: string; refusal?: () => string | null },
+  {
+    description,
+    refusal = () => null,
+    signalsItself = false,
+  }: { description: string; refusal?: () => string | null; signalsItself?: boolean },
 ): void {
   const handle = async (order: O): Promise<Verdict> => {
     try {
       const verdict = await command(order);
-      loop.runAgain();
+      if (!(signalsItself && patched('orders signal themselves'))) loop.runAgain();
       return verdict;
     } catch (error) {
-      throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
-        ? error.cause
-        : error;
+      throw refusalOf(error) ?? error;
     }
   };
   const validator = (order: O): void => {
@@ -42,6 +52,46 @@ export function onOrder<Verdict, O extends Order>(
   };
   setHandler(update, handle, { description, validator });
 }
+
+/**
+ * A signal that follows a change of the API makes the next round due, like every other. Sent by an operator, from the
+ * Temporal UI or CLI, it runs its command first. A refusal appears in the current details, because a signal has no result.
+ */
+export function decidesBy(name: SignalName, command: (order: Order) => Promise<unknown>): DecidingSignal {
+  async function carryOut(argument: unknown): Promise<string> {
+    const given = argument ?? {};
+    if (!isObject(given)) return 'its argument must be an object: {by, reason}';
+    const order = { by: 'Temporal signal', ...given };
+    const problem = problemOf(order);
+    if (problem !== null) return problem;
+    try {
+      await command(order);
+      return '';
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!refusal) throw error;
+      return refusal.message;
+    }
+  }
+  return {
+    name,
+    handle(loop, argument) {
+      if (isCommitted(argument) || !patched('signals decide')) return loop.runAgain();
+      return loop.inTurn(async () => {
+        const refusal = await carryOut(argument);
+        loop.setNote(refusal && `The signal ${name} was refused: ${refusal}.`);
+        loop.runAgain();
+      });
+    },
+  };
+}
+
+const isObject = (value: unknown): value is Partial<Order> =>
+  typeof value === 'object' && !Array.isArray(value);
+
+/** The refusal of a command; null for any other error. */
+const refusalOf = (error: unknown): ApplicationFailure | null =>
+  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : null;
 
 /** Validates an operator's input. @returns null if it is valid. */
 function problemOf(order: unknown): string | null {

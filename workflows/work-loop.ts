@@ -19,8 +19,11 @@ import { type Status, statusQuery } from './messages/queries.ts';
  */
 const MAX_HISTORY = 250;
 
-/** An idle workflow ends after this time. The next signal starts it again. */
+/** An idle workflow whose subject is not open ends after this time. The next signal starts it again. */
 const MAX_IDLE = '1 day';
+
+/** The age at which a run continues as new, so that none needs code that is much older. The sweep wakes it then. */
+const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** Runs the rounds of a long-lived workflow: each looks at the database, then waits for a signal or the next due time. */
 export interface WorkLoop {
@@ -37,6 +40,10 @@ export interface WorkLoop {
   wait(round: Round, state?: string): Promise<boolean>;
   /** Makes the next round due, like a signal. For updates, which change the database. */
   runAgain(): void;
+  /** Runs work after that of earlier calls, so that the first of several signals is carried out first. */
+  inTurn(work: () => Promise<void>): Promise<void>;
+  /** Adds a sentence to the current details, until the next note. */
+  setNote(note: string): void;
   /** Whether a signal or an update arrived since the last round started. */
   isSignaled(): boolean;
   /** Sets the status and the search attribute `State`. */
@@ -46,10 +53,18 @@ export interface WorkLoop {
   readonly isOver: boolean;
 }
 
-/** Handles the named signals. They carry no data: each makes the next round due. */
-export function createLoop(...signals: SignalName[]): WorkLoop {
+/** A signal that carries out an order if an operator sends it; see `decidesBy`. */
+export interface DecidingSignal {
+  name: SignalName;
+  handle: (loop: WorkLoop, argument: unknown) => void | Promise<void>;
+}
+
+/** Handles the named signals. Most carry no data: each makes the next round due. */
+export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoop {
   let signaled = false;
   let isOver = false;
+  let note = '';
+  let turn = Promise.resolve();
   let status: Status = {
     state: workflowInfo().typedSearchAttributes.get(STATE) ?? 'idle',
     reason: 'it has just started',
@@ -57,22 +72,23 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
   };
   const isSignaled = (): boolean => signaled;
   const runAgain = (): void => void (signaled = true);
-  for (const name of signals) setHandler(defineSignal(name), runAgain, { description: SIGNALS[name] });
-  // Signals of other versions. Before signals had names, the only one was `wake`.
-  setDefaultSignalHandler(runAgain);
   setHandler(statusQuery, () => status, { description: 'What it waits for.' });
 
   function setStatus(state: string, reason: string, until: string | null = null): void {
     status = { state, reason, until };
     setState(state);
     const nextCheck = until === null ? '' : ` Checks again by **${until.replace(/\.\d+/, '')}**.`;
-    setCurrentDetails(`${nameOf(state)}: ${reason}.${nextCheck}`);
+    setCurrentDetails(`${nameOf(state)}: ${reason}.${nextCheck}${note}`);
   }
 
   /** Waits. @returns false if the workflow may end: its work is over, or it was idle for too long. */
-  async function continues({ nextAt, reason, ended, goesOn }: Round): Promise<boolean> {
+  async function continues({ nextAt, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
     if (signaled || goesOn) return true;
     if (ended) return false;
+    if (nextAt === null && keepsOpen) {
+      await condition(isSignaled);
+      return true;
+    }
     if (nextAt === null)
       return condition(isSignaled, MAX_IDLE, { summary: `${reason}; ends if it stays idle for a day` });
     const ms = Date.parse(nextAt) - Date.now();
@@ -80,7 +96,7 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
     return true;
   }
 
-  return {
+  const loop: WorkLoop = {
     async run(round, details = 'Working; see its pending activity.') {
       signaled = false;
       setCurrentDetails(details);
@@ -89,7 +105,7 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
     async wait(round, state = stateOf(round)) {
       if (!round.ended) setStatus(state, round.reason, round.goesOn ? null : round.nextAt);
       const isDue = await continues(round);
-      if (isDue && !isHistoryLong()) return true;
+      if (isDue && !isHistoryLong() && !isOld()) return true;
       await condition(allHandlersFinished);
       // An update that has just completed may have changed something. A new run starts with a round anyway.
       if (!isDue && signaled) return true;
@@ -101,6 +117,11 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
       return false;
     },
     runAgain,
+    async inTurn(work) {
+      turn = turn.then(work);
+      await turn;
+    },
+    setNote: (text) => void (note = text === '' ? '' : ` ${text}`),
     isSignaled,
     setStatus,
     status: () => status,
@@ -108,11 +129,23 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
       return isOver;
     },
   };
+  // Last, because signals that came with the start are handled immediately.
+  for (const signal of signals) {
+    const { name, handle } = typeof signal === 'string' ? { name: signal, handle: runAgain } : signal;
+    setHandler(defineSignal<[unknown?]>(name), (argument) => handle(loop, argument), {
+      description: SIGNALS[name],
+    });
+  }
+  // Signals of other versions. Before signals had names, the only one was `wake`.
+  setDefaultSignalHandler(runAgain);
+  return loop;
 }
 
 /** Whether the workflow should continue as new. */
 export const isHistoryLong = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength >= MAX_HISTORY;
+
+const isOld = (): boolean => Date.now() - workflowInfo().runStartTime.getTime() >= MAX_AGE_MS;
 
 /** `awaiting_payment` becomes `Awaiting payment`. */
 const nameOf = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');

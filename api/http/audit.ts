@@ -1,7 +1,7 @@
 import { inWorkspace } from '#db/queries/agency.ts';
 import { type AuditLog, insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
-import type { AuditAction, AuditChanges, AuditTarget } from '#domain/audit.ts';
+import type { AuditAction, AuditChanges, AuditTarget, NewAuditEntry } from '#domain/audit.ts';
 import type { Caller } from '#domain/caller.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 
@@ -37,14 +37,19 @@ export type RecordAudit = (
   targets: readonly AuditedTarget[],
 ) => Promise<void>;
 
+/** Who makes the changes of a request, and how. */
+export const authorOf = ({ actor, via }: Caller): Pick<NewAuditEntry, 'actor' | 'channel'> => ({
+  actor,
+  channel: via === 'key' ? 'api' : 'session',
+});
+
 /** Returns a function that records the changes of a request. */
 export function auditRecorder(audit: AnyAudit | undefined, caller: Caller, body: unknown): RecordAudit {
   return async (db, targets) => {
     if (!audit) throw new Error('a route that declares no `audit` records nothing');
     for (const { id, workspaceId, action = audit.action, changes } of targets) {
       await insertAuditEntry(logOf(db, caller, workspaceId), {
-        actor: caller.actor,
-        channel: caller.via === 'key' ? 'api' : 'session',
+        ...authorOf(caller),
         action,
         target: { type: audit.target, id },
         changes: changes ?? changesOf(body, audit.changes ?? []),

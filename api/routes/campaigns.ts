@@ -11,6 +11,7 @@ import {
   presentCampaign,
   updateCampaign,
 } from '#db/queries/campaigns.ts';
+import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { personalizationProgress } from '#db/commands/campaigns/personalizations.ts';
 import {
   Campaign,
@@ -19,6 +20,7 @@ import {
   CampaignProgress,
   CampaignStatus,
 } from '#domain/campaign.ts';
+import { LeadWait } from '#domain/campaign-waits.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
@@ -150,20 +152,24 @@ export const campaignRoutes = [
     responses: {
       200: OneCampaign.extend({
         progress: CampaignProgress,
+        waiting: z.array(LeadWait).meta({
+          description: 'What the leads with remaining steps wait for, most leads first.',
+        }),
         personalization: PersonalizationProgress.nullable().meta({
           description: 'null if `needsAiPersonalization` is false.',
         }),
       }),
     },
     errors: ['NOT_FOUND'],
-    async handler({ db, params }) {
+    async handler({ db, params, now }) {
       const row = await findCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       const progress = await campaignProgress(db, row);
+      const waiting = progress.running > 0 ? await campaignWaits(db, row, now) : [];
       const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
       return {
         status: 200,
-        body: { success: true, campaign: presentCampaign(row), progress, personalization },
+        body: { success: true, campaign: presentCampaign(row), progress, waiting, personalization },
       };
     },
   }),

@@ -62,6 +62,7 @@ export const inboxRoutes = [
           lineId: draft.pinnedLineId,
           messageId: draft.id,
           userId: caller.userId,
+          by: caller.actor,
         },
         now,
       );

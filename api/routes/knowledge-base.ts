@@ -145,7 +145,7 @@ export const knowledgeBaseRoutes = [
       const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
       let resolved: Resolved;
       try {
-        const decision = { ...body, channel, userId: caller.userId };
+        const decision = { ...body, channel, userId: caller.userId, by: caller.actor };
         resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
       } catch (error) {
         throw toApiError(error);

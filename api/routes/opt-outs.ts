@@ -5,6 +5,7 @@ import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { OptOut } from '#domain/opt-out.ts';
+import { authorOf } from '../http/audit.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor } from '../http/page.ts';
@@ -54,7 +55,9 @@ export const optOutRoutes = [
     body: z.object({ address: Address }),
     responses: { 201: Success.extend({ optOut: OptOut }) },
     async handler({ db, caller, body, now }) {
-      const row = await optOut(db, addressOf(body.address, caller), { source: 'api', at: now, now });
+      const author = authorOf(caller);
+      const address = addressOf(body.address, caller);
+      const row = await optOut(db, address, { source: 'api', at: now, now, author });
       return { status: 201, body: { success: true, optOut: presentOptOut(row) } };
     },
   }),
@@ -73,7 +76,7 @@ export const optOutRoutes = [
     async handler({ db, caller, query, body }) {
       const address = query.address ?? body.address;
       if (address === undefined) throw invalid('address', 'is required');
-      return remove(db, addressOf(address, caller));
+      return remove(db, caller, address);
     },
   }),
 
@@ -101,11 +104,12 @@ export const optOutRoutes = [
     params: OneAddress,
     responses: { 200: Success },
     errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-    handler: ({ db, caller, params }) => remove(db, addressOf(params.address, caller)),
+    handler: ({ db, caller, params }) => remove(db, caller, params.address),
   }),
 ];
 
-async function remove(db: TenantDb, address: string) {
-  if (!(await optIn(db, address))) throw new ApiError('NOT_FOUND', 'The address is not opted out');
+async function remove(db: TenantDb, caller: WorkspaceCaller, address: string) {
+  if (!(await optIn(db, addressOf(address, caller), { source: 'api', author: authorOf(caller) })))
+    throw new ApiError('NOT_FOUND', 'The address is not opted out');
   return { status: 200, body: { success: true } } as const;
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { currentTime } from '#domain/clock.ts';
 import { findMessage } from '#db/queries/messages.ts';
-import { optOut } from '#db/commands/sending/opt-outs.ts';
+import { byContact, optOut } from '#db/commands/sending/opt-outs.ts';
 import { shownAddress } from '#db/queries/erasures.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -45,10 +45,10 @@ export const unsubscribeRoutes = [
     async respond(context, services) {
       const found = await recipientOf(context, services);
       if (!found) return refuseLink(context, services);
-      const { workspaceId, address } = found;
+      const { workspaceId, address, messageId } = found;
       const now = currentTime();
       await withTenant(services.pools, workspaceId, (db) =>
-        optOut(db, address, { source: 'unsubscribe', at: now, now }),
+        optOut(db, address, { source: 'unsubscribe', at: now, now, author: byContact(messageId) }),
       );
       showPage(context, 200, html`You are unsubscribed`);
     },
@@ -61,6 +61,6 @@ async function recipientOf(context: Context, { config, signer, pools }: Services
   if (!target) return null;
   return withTenant(pools, target.workspaceId, async (db) => {
     const message = await findMessage(db, target.messageId);
-    return message && { workspaceId: target.workspaceId, address: await shownAddress(db, message) };
+    return message && { ...target, address: await shownAddress(db, message) };
   });
 }

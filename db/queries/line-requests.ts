@@ -157,7 +157,7 @@ export interface InvoiceDetails {
 const TOLD_AS = {
   invoice_opened: 'stepDue',
   invoice_paid: 'paymentSettled',
-  invoice_voided: 'paymentSettled',
+  invoice_voided: 'stepDue',
   payment_failed: 'paymentSettled',
   invoice_credited: 'stepDue',
   included: 'planChanged',

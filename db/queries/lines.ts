@@ -49,6 +49,8 @@ export const LineRow = z.object({
   heldUntil: z.date().nullable(),
   pausedAt: z.date().nullable(),
   sendNow: z.array(z.string()),
+  /** See `recordHold`. */
+  recordedHold: z.string().nullable(),
   createdAt: z.date(),
   updatedAt: z.date(),
 });

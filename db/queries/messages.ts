@@ -8,7 +8,6 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
-import { IdRow } from '#db/rows.ts';
 
 export const MessageRow = z.object({
   id: z.string(),
@@ -69,12 +68,17 @@ export type MessageRow = z.infer<typeof MessageRow>;
 /** `lineId` is null if no line of the workspace can send the message. */
 export type NewMessage = MessageDraft & { lineId: string | null };
 
-/** Inserts messages in order; messages that exist are skipped. @returns the ids of the others. */
+const InsertedRow = z.object({ id: z.string(), isNew: z.boolean() });
+
+/**
+ * Inserts messages in order; messages that exist are skipped.
+ * @returns the ids of the others, with whether they are in a lane of new contacts.
+ */
 export async function insertMessages(
   db: TenantDb,
   messages: readonly NewMessage[],
   now: Date,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, boolean>> {
   const rows = messages.map(({ window, pinnedLineId, ...message }, position) => ({
     ...message,
     workspaceId: db.workspaceId,
@@ -87,11 +91,11 @@ export async function insertMessages(
     arrival: position,
   }));
   const [first] = rows;
-  if (!first) return new Set();
+  if (!first) return new Map();
   const columns = Object.keys(first)
     .filter((key) => key !== 'arrival')
     .map(snakeCase);
-  const inserted = await db.anyFirst(sql.type(IdRow)`
+  const inserted = await db.any(sql.type(InsertedRow)`
     insert into messages (${sql.join(
       columns.map((name) => sql.identifier([name])),
       sql.fragment`, `,
@@ -105,8 +109,8 @@ export async function insertMessages(
     left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival
     on conflict (workspace_id, id) do nothing
-    returning id`);
-  return new Set(inserted);
+    returning id, is_new`);
+  return new Map(inserted.map(({ id, isNew }) => [id, isNew]));
 }
 
 export async function findMessage(db: TenantDb, id: string): Promise<MessageRow | null> {

@@ -52,18 +52,22 @@ export async function deleteErasedOptOut(db: TenantDb, address: string): Promise
   return rowCount > 0;
 }
 
-/** What an opt-out of an erased contact is kept as, while it is known what its pseudonym stands for. */
+/**
+ * What an opt-out of an erased contact is kept as, while it is known what its pseudonym stands for.
+ * @returns whether it is new.
+ */
 export async function insertErasedOptOut(
   db: TenantDb,
   pseudonym: string,
   { source, at }: { source: string; at: Date },
-): Promise<void> {
+): Promise<boolean> {
   if (!isErased(pseudonym)) throw new Error('not a pseudonym');
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into erased_opt_outs (workspace_id, address_hash, source, created_at)
     select workspace_id, address_hash, ${source}, ${sql.timestamp(at)} from erased_addresses
     where workspace_id = ${db.workspaceId} and pseudonym = ${pseudonym}
     on conflict do nothing`);
+  return rowCount > 0;
 }
 
 /** Keeps the opt-outs of these addresses as hashes only. */

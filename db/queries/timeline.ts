@@ -1,14 +1,15 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStatus } from '#domain/campaign.ts';
 import { circuitAt } from '#domain/circuit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
-import type { MessageRecord } from '#domain/timeline.ts';
+import { dueTime, type MessageRecord } from '#domain/timeline.ts';
 import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
 import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attempts.ts';
+import { holdsBetween } from './line-holds.ts';
 import { findLine, pacedLine } from './lines.ts';
 import { findMessage, type MessageRow } from './messages.ts';
 import { sendWindow } from './message-window.ts';
@@ -18,6 +19,13 @@ import { campaignAllowsSending } from './queue.ts';
 import { isPastDue, workspaceTimezone } from './workspaces.ts';
 
 const Move = z.object({ at: z.date(), movedFrom: z.date(), movedTo: z.date(), reason: z.string() });
+
+const Ordered = z.object({
+  at: z.date(),
+  action: z.string(),
+  by: z.string().nullable(),
+  reason: z.string().nullable(),
+});
 
 const Attempt = AttemptRow.extend({
   finishedAt: z.date().nullable(),
@@ -69,9 +77,24 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const deliveries = await deliveriesOf(db, events);
   const line = row.lineId === null ? null : await findLine(db, row.lineId);
   const pastDue = await isPastDue(db);
+  const orders = await db.any(sql.type(Ordered)`
+    select at, action, actor_name "by", reason from audit_log
+    where workspace_id = ${db.workspaceId} and id >= first_id(${sql.timestamp(stored.createdAt)})
+      and action in ('message.sent_now', 'message.skipped') and target_id = ${id} order by id`);
+  const { from, until } = dueTime({ message: row, moves, attempts });
+  const holds = line === null ? [] : await holdsBetween(db, line.id, { from, until: until ?? now });
   const open = attempts.findLast(({ outcome }) => outcome === null);
   return {
-    record: { timezone, message: row, moves: held ? [...moves, held] : moves, attempts, events, deliveries },
+    record: {
+      timezone,
+      message: row,
+      moves: held ? [...moves, held] : moves,
+      holds,
+      orders,
+      attempts,
+      events,
+      deliveries,
+    },
     facts: {
       now,
       timezone,
@@ -85,6 +108,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       pastDue,
       optedOut: await isOptedOut(db, row.address),
       campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
+      previousStep: await previousStep(db, row),
       line: line && (await waitingLine(db, pacedLine(line, timezone), line, now)),
       openAttempt: open ?? null,
       lastFailure:
@@ -162,6 +186,19 @@ const StatusRow = z.object({ status: CampaignStatus });
 const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null> =>
   db.maybeOneFirst(sql.type(StatusRow)`
     select status from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+
+/** The first unsent step before a later one of the same lead; null: it waits for none. */
+async function previousStep(
+  db: TenantDb,
+  { campaignId, leadId, stepIndex, holdReason }: MessageRow,
+): Promise<string | null> {
+  if (holdReason !== 'previous_step') return null;
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select id from messages
+    where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId}
+      and step_index < ${stepIndex} and status in ('pending', 'scheduled', 'sending')
+    order by step_index limit 1`);
+}
 
 const ReasonRow = z.object({ reason: z.string().nullable() });
 

@@ -318,7 +318,7 @@ async function decide(
   return withTenant(app.pools, workspace.id, (db) =>
     resolveDraft(
       db,
-      { replyId, action, channel, userId: null },
+      { replyId, action, channel, userId: null, by: { type: 'user', id: 'ada', name: null } },
       {
         workspace: { timezone: 'UTC', country: 'US' },
         links: createSignedLinks(publicUrl, createSigner(signingKeys)),

@@ -10,6 +10,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { startWorker } from '#workers/worker.ts';
 import { STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { statusQuery } from '#workflows/messages/queries.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -96,6 +97,19 @@ describe('the pacer of a line', () => {
     await setCarrier(lineId, 'simulated');
     await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
   }, 90_000);
+
+  it('is tried less and less often while no worker serves its carrier, and at once when it changes', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });
+    const to = await send(lineId);
+    await eventually(async () => {
+      const { state, until } = await pacer(lineId).query(statusQuery);
+      return state === 'waiting' && until !== null && Date.parse(until) > Date.now() + 10_000;
+    }, 90_000);
+    await setCarrier(lineId, 'simulated');
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    // The task that waits for a worker of the former queue is given up after half a minute.
+    await eventually(async () => (await sentTo(app, to)).length === 1, 50_000);
+  }, 150_000);
 
   it('starts with its carrier, which it need not look up', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');

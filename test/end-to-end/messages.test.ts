@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -7,8 +8,11 @@ import {
   createLine,
   createWorkspace,
   createWorkspaceWithLine,
+  insertRow,
   type TestWorkspace,
 } from '#test/support/factories.ts';
+import { callBack } from '#test/support/inbound.ts';
+import { outbound } from '#test/support/message-rows.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -292,6 +296,42 @@ describe('a sent message', () => {
     expect(await settled(forcedId, 'fallback')).toBeDefined();
     await eventually(async () => (await sentTo(app, forced)).length === 1);
     expect(await sentTo(app, forced)).toEqual([expect.objectContaining({ channel: 'sms' })]);
+  });
+
+  it('is followed by its SMS if its carrier reports later that it did not arrive', async () => {
+    const line = await createWorkspaceWithLine(app);
+    await line.api('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    const [to, carrierMessageId] = [phone(), newId()];
+    const sentAt = new Date(Date.now() - 60_000).toISOString();
+    const messageId = await outbound(app, line.id, to, sentAt, {
+      status: 'sent',
+      line_id: line.lineId,
+      send_fallback_sms_on_failed: true,
+    });
+    await insertRow(app, 'attempts', {
+      workspace_id: line.id,
+      id: newId(),
+      message_id: messageId,
+      line_id: line.lineId,
+      kind: 'primary',
+      channel: 'imessage',
+      carrier: 'simulated',
+      address: to,
+      is_new: true,
+      started_at: new Date(sentAt),
+      answer_by: new Date(sentAt),
+      outcome: 'accepted',
+      finished_at: new Date(sentAt),
+      carrier_message_id: carrierMessageId,
+    });
+    const receipt = { kind: 'receipt', status: 'failed', eventId: newId(), at: new Date() } as const;
+    expect(await callBack(app, line.lineId, { ...receipt, carrierMessageId })).toBe(200);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    expect(await sentTo(app, to)).toEqual([expect.objectContaining({ channel: 'sms' })]);
   });
 });
 

@@ -5,6 +5,7 @@ import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import {
+  autoReplies,
   type Copilot,
   createCopilot,
   createDraft,
@@ -15,8 +16,17 @@ import {
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
-import { signalsOf } from '#test/support/workflows.ts';
+import {
+  ask,
+  auditOf,
+  DANA,
+  decisionsOf,
+  detailsOf,
+  refusalOf,
+  signalByHand,
+} from '#test/support/operators.ts';
+import { activitiesOf, signalsOf } from '#test/support/workflows.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import { draftQuery, progressQuery } from '#workflows/messages/queries.ts';
 import {
   archiveCampaign,
@@ -26,6 +36,13 @@ import {
   resumeCampaign,
 } from '#workflows/messages/updates.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
+
+/** @param value what it counts as if it succeeds. */
+const succeeds = (attempt: Promise<unknown>, value = true): Promise<boolean> =>
+  attempt.then(
+    () => value,
+    () => false,
+  );
 
 let app: OwnApp;
 let receiver: Endpoint;
@@ -61,9 +78,9 @@ describe('a draft that an operator decides about', () => {
     expect(verdict).toMatchObject({ replyId, status: 'approved' });
     await eventually(async () => (await sentTo(app, contact)).length === 1);
     expect(await app.temporal.workflow.getHandle(workflowId).result()).toBe(
-      'the draft is approved through the dashboard or an operator',
+      'the draft is approved by operator Dana',
     );
-    expect(await signalsOf(app, workflowId)).toEqual(['contactWrote', 'approve']);
+    expect(await signalsOf(app, workflowId)).toEqual(['contactWrote']);
     expect(await auditOf(app, desk.workspace.id)).toContain(`Dana: draft.decided ${replyId} maintenance`);
     const again = updateWorkflow(app.temporal, { workflowId, workspaceId: desk.workspace.id }, decide, {
       ...DANA,
@@ -74,38 +91,108 @@ describe('a draft that an operator decides about', () => {
     expect(refused.details).toEqual([{ status: 'approved', approvalChannel: 'dashboard' }]);
   });
 
-  it('is decided once by the first of fifty simultaneous decisions from the API and operators', async () => {
+  it('is decided once by the first of fifty, over the API, from the inbox, by an update or by a signal', async () => {
     const contact = phone();
     const { replyId } = await createDraft(desk, contact);
+    const id = aiDraftId(replyId);
     const actions = ['approve', 'reject', 'mark_sent'] as const;
-    const decisions = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => {
+    const signals = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } as const;
+    const answer = { phone: contact, message: 'We answer ourselves' };
+    const won = await Promise.all(
+      Array.from({ length: 50 }, async (_, index): Promise<boolean> => {
         const action = actions[index % 3] ?? 'approve';
+        const order = { by: `Racer ${index}`, action };
         // The server accepts ten updates of one workflow at a time.
-        if (index % 5 > 0) return (await decideDraft(desk, replyId, action)).status === 200;
-        const order = { by: `Operator ${index}`, action };
-        return ask(app.temporal, aiDraftId(replyId), decide, order).then(
-          () => true,
-          () => false,
-        );
+        if (index % 10 < 2) return succeeds(ask(app.temporal, id, decide, order));
+        // An answer is sent whether or not it decides.
+        if (index % 10 === 2) {
+          await desk.call('POST', '/api/inbox/send-reply', answer);
+          return false;
+        }
+        if (index % 10 < 6) return succeeds(signalByHand(app.temporal, id, signals[action], order), false);
+        return (await decideDraft(desk, replyId, action)).status === 200;
       }),
     );
-    expect(decisions.filter(Boolean)).toHaveLength(1);
-    const winner = actions[decisions.indexOf(true) % 3];
-    expect(
-      await draftFor(
-        desk,
-        contact,
-        { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }[winner ?? 'approve'],
-      ),
-    ).toBeTruthy();
-    if (winner === 'approve') await eventually(async () => (await sentTo(app, contact)).length === 1);
-    await app.temporal.workflow.getHandle(aiDraftId(replyId)).result();
-    expect((await sentTo(app, contact)).length).toBe(winner === 'approve' ? 1 : 0);
-    const events = ['message.ai_draft_approved', 'message.ai_draft_rejected'].flatMap((event) =>
-      eventsOf(desk, event).filter(({ data }) => data.replyId === replyId),
+    await app.temporal.workflow.getHandle(id).result();
+    const decisions = await decisionsOf(app, replyId);
+    expect(decisions).toHaveLength(1);
+    const { status, approvalChannel } = (await autoReplies(desk)).find(
+      (draft: { replyId: string }) => draft.replyId === replyId,
     );
-    expect(events.length).toBeLessThanOrEqual(1);
+    expect(['approved', 'rejected', 'claimed']).toContain(status);
+    const isAnswer = approvalChannel === 'inbox_direct_send';
+    const isSignal = /^operator Racer \d?[345]$/.test(decisions[0] ?? '');
+    expect(won.filter(Boolean)).toHaveLength(isAnswer || isSignal ? 0 : 1);
+    const isDraftSent = status === 'approved' && !isAnswer;
+    await eventually(async () => (await sentTo(app, contact)).length === (isDraftSent ? 6 : 5));
+    const event = { approved: 'message.ai_draft_approved', rejected: 'message.ai_draft_rejected' }[
+      status as 'approved'
+    ];
+    const events = () =>
+      ['message.ai_draft_approved', 'message.ai_draft_rejected'].flatMap((name) =>
+        eventsOf(desk, name).filter(({ data }) => data.replyId === replyId),
+      );
+    await eventually(async () => events().length === (status === 'claimed' ? 0 : 1));
+    expect(events().map((found) => found.event)).toEqual(status === 'claimed' ? [] : [event]);
+  });
+
+  it.each([
+    ['approve', 'approved'],
+    ['reject', 'rejected'],
+    ['markSent', 'claimed'],
+  ] as const)('is decided by the signal %s that is sent by hand', async (signal, status) => {
+    const { replyId } = await createDraft(desk, phone());
+    const id = aiDraftId(replyId);
+    await signalByHand(app.temporal, id, signal, DANA);
+    expect(await app.temporal.workflow.getHandle(id).result()).toBe(
+      `the draft is ${status} by operator Dana`,
+    );
+    expect(await decisionsOf(app, replyId)).toEqual(['operator Dana']);
+    expect((await decideDraft(desk, replyId, 'approve')).body).toMatchObject({
+      code: 'DRAFT_ALREADY_RESOLVED',
+      status,
+      approvalChannel: 'dashboard',
+    });
+  });
+
+  it('is sent when a signal without an argument approves it, and one event says so', async () => {
+    const contact = phone();
+    const { replyId, draftMessage } = await createDraft(desk, contact);
+    await signalByHand(app.temporal, aiDraftId(replyId), 'approve');
+    await eventually(async () => (await sentTo(app, contact)).length === 1);
+    expect(await decisionsOf(app, replyId)).toEqual(['operator Temporal signal']);
+    const events = () =>
+      eventsOf(desk, 'message.ai_draft_approved').filter(({ data }) => data.replyId === replyId);
+    await eventually(async () => events().length === 1);
+    expect(events()[0]).toMatchObject({ message: draftMessage, data: { approvalChannel: 'dashboard' } });
+  });
+
+  it('is sent as edited by a signal, and stays open after one that is refused', async () => {
+    const contact = phone();
+    const { replyId } = await createDraft(desk, contact);
+    const id = aiDraftId(replyId);
+    await signalByHand(app.temporal, id, 'approve', { by: 'Dana', message: '' });
+    await eventually(async () => (await detailsOf(app.temporal, id)).includes('approve was refused'));
+    await signalByHand(app.temporal, id, 'reject', 'Dana');
+    await eventually(async () => (await detailsOf(app.temporal, id)).includes('reject was refused'));
+    expect(await draftFor(desk, contact)).toMatchObject({ replyId });
+    await signalByHand(app.temporal, id, 'approve', { ...DANA, message: 'Yes, it is.' });
+    expect(await eventually(async () => (await sentTo(app, contact)).map(({ text }) => text)[0])).toBe(
+      'Yes, it is.',
+    );
+  });
+
+  it('takes its decision from the API, and one look tells who made it', async () => {
+    const { replyId } = await createDraft(desk, phone());
+    const id = aiDraftId(replyId);
+    await eventually(
+      async () => (await app.temporal.workflow.getHandle(id).query(draftQuery)).state === 'drafted',
+    );
+    await decideDraft(desk, replyId, 'reject');
+    expect(await app.temporal.workflow.getHandle(id).result()).toMatch(
+      /^the draft is rejected through the API by key [0-9a-f]{24}$/,
+    );
+    expect(await activitiesOf(app, id)).toEqual(['draftReply', 'lookAtDraft']);
   });
 
   it('cannot be decided before it is written', async () => {
@@ -124,6 +211,64 @@ describe('a draft that an operator decides about', () => {
     expect((await refusalOf(ask(app.temporal, id, decide, { by: '', action: 'approve' }))).type).toBe(
       'VALIDATION_ERROR',
     );
+  });
+});
+
+describe('a campaign that sends nothing', () => {
+  it('says what its leads wait for, in its details, its query and over the API', async () => {
+    const [paused, other] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
+    for (const lineId of [paused, other]) {
+      const line = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
+      await updateWorkflow(app.temporal, line, pauseLine, DANA);
+    }
+    const { listId } = await newList(['Ada', 'Bo', 'Cy'].map((firstName) => ({ firstName, phone: phone() })));
+    const steps = [now, { message: 'Two', delay: { days: 2 } }];
+    const id = await newCampaign({ listId, steps, eligibleLineIds: [paused], start: true });
+    const campaign = app.temporal.workflow.getHandle(campaignWorkflowId(id));
+    const waiting = [{ reason: 'line_paused', leads: 3, lines: 1 }];
+    await eventually(async () => (await campaign.query(progressQuery)).progress?.running === 3);
+    expect(await campaign.query(progressQuery)).toMatchObject({ progress: { waiting } });
+    expect(await detailsOf(app.temporal, campaignWorkflowId(id))).toContain(
+      'Active: leads under way: 3, finished: 0, stopped: 0; 3 wait: line_paused on 1 line.',
+    );
+    const read = async () =>
+      (await apiClient(app.url, workspace.key)('GET', `/api/campaigns/${id}`)).body.waiting;
+    expect(await read()).toEqual(waiting);
+    await apiClient(app.url, workspace.key)('POST', `/api/campaigns/${id}/pause`);
+    expect(await read()).toEqual([{ reason: 'campaign_paused', leads: 3, lines: 1 }]);
+  });
+});
+
+describe('a campaign that signals by hand', () => {
+  it('pause, resume and archive as over the API', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const line = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
+    // Paused, so that the campaign keeps running during the test.
+    await updateWorkflow(app.temporal, line, pauseLine, DANA);
+    const { listId } = await newList([{ firstName: 'Ada', phone: phone() }]);
+    const id = await newCampaign({ listId, steps: [now], eligibleLineIds: [lineId], start: true });
+    const workflowId = campaignWorkflowId(id);
+    const campaign = app.temporal.workflow.getHandle(workflowId);
+    await eventually(async () => (await campaign.query(progressQuery)).progress?.running === 1);
+    const tell = (signal: SignalName, ...order: unknown[]) =>
+      signalByHand(app.temporal, workflowId, signal, ...order);
+
+    await tell('paused', DANA);
+    await eventually(async () => (await statusOf(id)) === 'paused');
+    await eventually(async () => (await campaign.query(progressQuery)).state === 'paused');
+    await tell('resumed');
+    await eventually(async () => (await statusOf(id)) === 'active');
+    // As if the signal of an earlier pause over the API came late.
+    await tell('paused', { committed: true });
+    await tell('started', DANA);
+    await tell('archived', DANA);
+    expect(await campaign.result()).toBe('the campaign is archived or deleted');
+    expect(await statusOf(id)).toBe('archived');
+    expect((await auditOf(app, workspace.id)).filter((entry) => entry.includes(id))).toEqual([
+      `Dana: campaign.paused ${id} maintenance`,
+      `Temporal signal: campaign.resumed ${id} `,
+      `Dana: campaign.archived ${id} maintenance`,
+    ]);
   });
 });
 
@@ -148,9 +293,7 @@ describe('a campaign that an operator pauses', () => {
     expect(await statusOf(id)).toBe('active');
     expect(await tell(archiveCampaign)).toEqual({ campaignId: id, status: 'archived' });
     expect(await campaign.result()).toBe('the campaign is archived or deleted');
-    expect(await signalsOf(app, workflowId)).toEqual(
-      expect.arrayContaining(['started', 'paused', 'resumed', 'archived']),
-    );
+    expect(await signalsOf(app, workflowId)).toEqual(['started']);
     const refused = refusalOf(
       updateWorkflow(app.temporal, { workflowId, workspaceId: workspace.id }, resumeCampaign, DANA),
     );

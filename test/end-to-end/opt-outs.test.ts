@@ -1,8 +1,11 @@
+import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { firstMailTo } from '#test/support/mails.ts';
@@ -154,6 +157,56 @@ describe('a STOP', () => {
   });
 });
 
+/** What the audit log says of opt-outs and opt-ins, oldest first. */
+const audited = (workspaceId: string) =>
+  withSystem(app.pools, (db) =>
+    db.any(sql.type(Audited)`
+      select action, channel, coalesce(actor_name, actor_id) actor, target_type || ' ' || target_id target, changes
+      from audit_log where workspace_id = ${workspaceId} and action like 'contact.opted%' order by id`),
+  );
+const Audited = z.object({
+  action: z.string(),
+  channel: z.string(),
+  actor: z.string(),
+  target: z.string(),
+  changes: z.object({ source: z.string(), messageId: z.string().optional() }),
+});
+
+describe('the audit log', () => {
+  it('has each opt-out and opt-in of a contact once, without an address', async () => {
+    const own = await createWorkspace(app);
+    const line = await createLine(app, own.id);
+    const ask = apiClient(app.url, own.key);
+    const from = phone();
+    const leadId = await createLead(app, own.id, { phones: [from] });
+    for (const text of ['STOP', 'stop', 'START', 'START']) await callBack(app, line, replyEvent(from, text));
+    const stranger = phone();
+    await callBack(app, line, replyEvent(stranger, 'STOP'));
+    await ask('DELETE', `/api/opt-outs/${encodeURIComponent(stranger)}`);
+    await ask('POST', '/api/opt-outs', { address: stranger });
+
+    const entries = await audited(own.id);
+    const shown = entries.map(({ action, channel, changes }) => `${channel} ${action} ${changes.source}`);
+    expect(shown).toEqual([
+      'system contact.opted_out reply',
+      'system contact.opted_in reply',
+      'system contact.opted_out reply',
+      'api contact.opted_in api',
+      'api contact.opted_out api',
+    ]);
+    const [stop, start, strange, ...byKey] = entries;
+    expect([stop?.actor, stop?.target, start?.target]).toEqual([
+      'The contact',
+      `contact ${leadId}`,
+      `contact ${leadId}`,
+    ]);
+    expect(strange?.target).toBe(`contact ${strange?.changes.messageId}`);
+    // The same hash, by which the two are seen to be about one contact.
+    expect(new Set(byKey.map(({ target }) => target)).size).toBe(1);
+    for (const address of [from, stranger]) expect(JSON.stringify(entries)).not.toContain(address.slice(2));
+  });
+});
+
 describe('opt-outs', () => {
   it('are added, listed and removed over the API', async () => {
     const own = await createWorkspace(app);
@@ -240,6 +293,10 @@ describe('the unsubscribe link', () => {
       body: {
         optOuts: expect.arrayContaining([expect.objectContaining({ address: to, source: 'unsubscribe' })]),
       },
+    });
+    expect((await audited(workspace.id)).at(-1)).toMatchObject({
+      action: 'contact.opted_out',
+      changes: { source: 'unsubscribe', messageId: body._id },
     });
     const changed = url.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')).replace('org_', 'org_0');
     expect((await fetch(changed, form)).status).toBe(404);

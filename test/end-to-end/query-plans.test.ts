@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
+import { campaignWaits } from '#db/queries/campaign-waits.ts';
+import { findCampaign } from '#db/queries/campaigns.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { listMessages } from '#db/queries/messages.ts';
 import { newId } from '#domain/ids.ts';
@@ -212,4 +214,31 @@ test('metrics are counted in the database once, however often they are requested
   for (let times = 0; times < 20; times += 1) expect((await fetch(`${app.url}/metrics`)).status).toBe(200);
   await eventually(async () => (await counts()) > before);
   expect((await counts()) - before).toBeLessThanOrEqual(2);
+});
+
+test('what the leads of a campaign wait for is read from one index, without the steps that were sent or are held', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const lineId = await createLine(app, workspaceId);
+  const campaignId = newId();
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into campaigns (workspace_id, id, name, steps, status) values ($1, $2, 'Spring', '[]', 'active')`,
+      [workspaceId, campaignId],
+    );
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, hold_reason, held, line_id, campaign_id, address, scheduled_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 4 = 0 then 'delivered' else 'scheduled' end,
+         case when n % 4 > 1 then 'previous_step' end, n % 4 > 1, $2, $3, '+14155550100', now() + interval '1 day', 'campaign'
+       from generate_series(1, 20000) n`,
+      [workspaceId, lineId, campaignId],
+    );
+    await analyze(owner, 'messages');
+  });
+  const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+    const campaign = await findCampaign(db, campaignId);
+    expect(campaign && (await campaignWaits(db, campaign, new Date()))).toEqual([
+      { reason: 'scheduled', leads: 5000, lines: 1 },
+    ]);
+  });
+  expect(read).toBe(5000);
 });

@@ -252,7 +252,7 @@ describe('what a message waits for', () => {
     });
     const [second, first] = messages.map(({ _id }: { _id: string }) => _id);
     await waits(of, first, 'scheduled');
-    await waits(of, second, 'previous_step');
+    expect(await waits(of, second, 'previous_step')).toMatchObject({ data: { messageId: first } });
     await of.api('POST', `/api/campaigns/${body.campaign._id}/pause`);
     await waits(of, first, 'campaign_paused');
     await waits(of, second, 'campaign_paused');
@@ -299,7 +299,7 @@ describe('what a message waits for', () => {
     const following = await send(of, sms);
     const { until } = await waits(of, following, 'credentials_refused');
     expect(Date.parse(until)).toBeGreaterThan(Date.now());
-    expect(typesOf(await timeline(of, following))).toEqual(['accepted']);
+    expect(typesOf(await reaches(of, following, 'held'))).toEqual(['accepted', 'held']);
     front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   });
 

@@ -7,8 +7,9 @@ import { createPools, type Pools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import { dryRun, savepoint, systemDb, type TenantDb, withSystem, withTenant } from '#db/transactions.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
-import { Wakes } from '#db/transaction-wakes.ts';
-import { claimOverdue, requestedSince, wake, wakeUnlessDue } from '#db/wakes.ts';
+import { NEVER } from '#db/timestamp.ts';
+import { type MessageHold, Wakes } from '#db/transaction-wakes.ts';
+import { claimOverdue, requestedSince, wake, wakeForMessage, wakeUnlessDue } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
@@ -400,6 +401,158 @@ test.each([
     expect(signals.length).toBeLessThanOrEqual(requests);
   },
 );
+
+describe('a message for a line', () => {
+  const lineId = 'held';
+  const pacer = `line-pacer:${lineId}`;
+  const message = (scheduledAt = new Date(), isNew = false) =>
+    tenant(async (db) => wakeForMessage(db, lineId, { scheduledAt, isNew }));
+  const holding = (hold: MessageHold, nextAt: Date | null = null) =>
+    decide(pools, workspaceId, pacer, async () => ({ nextAt, hold }));
+  const inMinutes = (minutes: number): Date => new Date(Date.now() + minutes * 60_000);
+  const row = () =>
+    systemDb(pools).one(sql.type(z.object({ wakeAt: z.date(), sweepAfter: z.int().nullable() }))`
+      select wake_at, case when wake_at < 'infinity' then extract(epoch from sweep_at - wake_at)::int end sweep_after
+      from workflow_wakes where workflow_id = ${pacer}`);
+
+  it('wakes its pacer unless all messages are held', async () => {
+    await holding({ all: NEVER });
+    await message();
+    expect([signals, (await row()).wakeAt]).toEqual([[], NEVER]);
+    await holding({});
+    await message();
+    expect(signals).toEqual([pacer]);
+  });
+
+  it('brings the next look forward to the end of the hold, once', async () => {
+    const end = inMinutes(10);
+    await holding({ all: end });
+    for (let n = 0; n < 3; n += 1) await message();
+    expect(signals).toEqual([pacer]);
+    expect(await row()).toEqual({ wakeAt: end, sweepAfter: 30 });
+    // One that is scheduled for later waits for its time.
+    await holding({ all: end });
+    await message(inMinutes(20));
+    expect((await row()).wakeAt.getTime()).toBeGreaterThan(inMinutes(19).getTime());
+  });
+
+  it('of a new contact waits for its own hold, of a known one does not', async () => {
+    await holding({ newContacts: inMinutes(10) }, inMinutes(10));
+    await message(new Date(), true);
+    expect(signals).toEqual([]);
+    await tenant(async (db) => {
+      wakeForMessage(db, lineId, { scheduledAt: new Date(), isNew: true });
+      wakeForMessage(db, lineId, { scheduledAt: inMinutes(20) });
+    });
+    expect(signals).toEqual([]);
+    await message();
+    expect(signals).toEqual([pacer]);
+  });
+
+  it('is not held once anything else has asked for a look, even if the pacer has not heard of it', async () => {
+    await holding({ all: NEVER });
+    // As a process of the release before does, which knows of no holds.
+    await request(pacer, inMinutes(10), 'lineChanged');
+    signals.length = 0;
+    await message();
+    expect(signals).toEqual([pacer]);
+  });
+
+  it('is not held by a decision that did not see all requests', async () => {
+    await request(pacer);
+    await decide(pools, workspaceId, pacer, async () => {
+      await request(pacer, inMinutes(10), 'lineChanged');
+      return { nextAt: null, hold: { all: NEVER } };
+    });
+    expect((await row()).wakeAt.getTime()).toBeLessThanOrEqual(Date.now());
+    await systemDb(pools).query(sql.type(NoRows)`
+      update workflow_wakes set wake_at = 'infinity' where workflow_id = ${pacer}`);
+    signals.length = 0;
+    await message();
+    expect(signals).toEqual([pacer]);
+  });
+
+  it('is never lost, whatever happens to its line meanwhile, and causes no signal while it is held', async () => {
+    const source = `open ${lineId}`;
+    const isOpen = async (db: TenantDb): Promise<boolean> =>
+      (
+        await db.query(sql.type(NoRows)`
+          select from opt_outs where workspace_id = ${workspaceId} and source = ${source}`)
+      ).rowCount > 0;
+    const look = async (db: TenantDb): Promise<Decision> => {
+      const open = await isOpen(db);
+      await pause(Math.random() * 4);
+      // Messages to known contacts are sent while those to new ones are held.
+      const { rowCount } = await db.query(sql.type(NoRows)`
+        delete from opt_outs where workspace_id = ${workspaceId}
+          and source = any(${sql.array(open ? ['new', 'known'] : ['known'], 'text')})`);
+      if (rowCount > 0) return { nextAt: new Date() };
+      return { nextAt: null, hold: open ? {} : { newContacts: NEVER } };
+    };
+    const running = new Set<Promise<void>>();
+    let isWoken = false;
+    async function work(): Promise<void> {
+      while (isWoken) {
+        isWoken = false;
+        for (let due = true; due;) {
+          const { nextAt } = await decide(pools, workspaceId, pacer, look);
+          due = nextAt !== null && nextAt.getTime() <= Date.now();
+        }
+      }
+      running.clear();
+    }
+    onSignal = () => {
+      isWoken = true;
+      if (running.size === 0) running.add(work());
+    };
+    const rests = async (): Promise<void> => {
+      while (running.size > 0) await Promise.all(running);
+    };
+    const add = (address: string, source: string) => sql.type(NoRows)`
+      insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${address}, ${source})`;
+    const setOpen = (open: boolean): Promise<void> =>
+      tenant(async (db) => {
+        await db.query(sql.type(NoRows)`
+          delete from opt_outs where workspace_id = ${workspaceId} and source = ${source}`);
+        if (open) await db.query(add(newId(), source));
+        wake(db, pacer, new Date(), 'lineChanged');
+      });
+    const accept = (isNew: boolean): Promise<void> =>
+      tenant(async (db) => {
+        await db.query(add(newId(), isNew ? 'new' : 'known'));
+        await pause(Math.random() * 3);
+        wakeForMessage(db, lineId, { scheduledAt: new Date(), isNew });
+      });
+
+    await Promise.all([
+      (async () => {
+        for (let n = 0; n < 60; n += 1) {
+          await setOpen(n % 2 === 0);
+          await pause(Math.random() * 20);
+        }
+      })(),
+      ...Array.from({ length: 5 }, async (_, writer) => {
+        for (let n = 0; n < 100; n += 1) {
+          await pause(Math.random() * 4);
+          await accept(writer > 0);
+        }
+      }),
+    ]);
+    await setOpen(true);
+    await rests();
+    const left = () =>
+      systemDb(pools).anyFirst(sql.type(z.object({ source: z.string() }))`
+        select source from opt_outs where source in ('new', 'known')`);
+    expect(await left()).toEqual([]);
+
+    await setOpen(false);
+    await rests();
+    signals.length = 0;
+    for (let n = 0; n < 10; n += 1) await accept(true);
+    expect(signals).toEqual([]);
+    await systemDb(pools).query(sql.type(NoRows)`delete from opt_outs`);
+  });
+});
 
 describe('the sweep', () => {
   const overdue = (workflowId: string, ago: string) =>

@@ -10,14 +10,24 @@ const FOLDER = new URL('../histories/', import.meta.url);
 /** Longer histories cover nothing more and take longer to replay. */
 const MAX_EVENTS = 400;
 
+interface Payloads {
+  payloads?: { data?: string }[];
+}
+
+const textOf = ({ payloads = [] }: Payloads = {}): string =>
+  payloads.map(({ data = '' }) => Buffer.from(data, 'base64').toString()).join();
+
 interface History {
   events: {
     eventType: string;
-    markerRecordedEventAttributes?: { markerName: string };
-    activityTaskCompletedEventAttributes?: { result?: { payloads?: { data?: string }[] } };
+    markerRecordedEventAttributes?: { markerName: string; details?: Record<string, Payloads> };
+    activityTaskCompletedEventAttributes?: { result?: Payloads };
   }[];
 }
 type Event = History['events'][number];
+
+/** What an activity returned; empty: the event is another one. */
+const resultOf = ({ activityTaskCompletedEventAttributes: done }: Event): string => textOf(done?.result);
 
 /** Paths that only some histories of a workflow type take. */
 export const PATHS: Record<string, (event: Event) => boolean> = {
@@ -26,10 +36,11 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
-  goesOn: ({ activityTaskCompletedEventAttributes: done }) =>
-    done?.result?.payloads?.some(({ data = '' }) =>
-      Buffer.from(data, 'base64').toString().includes('"goesOn":true'),
-    ) ?? false,
+  goesOn: (event) => resultOf(event).includes('"goesOn":true'),
+  blocked: (event) => resultOf(event).includes('"isBlocked":true'),
+  keptOpen: (event) => resultOf(event).includes('"keepsOpen":true'),
+  signaled: ({ markerRecordedEventAttributes: marker }) =>
+    Object.values(marker?.details ?? {}).some((payloads) => textOf(payloads).includes('"signals decide"')),
   patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
 };
 

@@ -3,6 +3,7 @@ import { ApplicationFailure, type UpdateDefinition } from '@temporalio/common';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import type { Order } from '#workflows/messages/updates.ts';
 import type { TestApp } from './app.ts';
 
@@ -17,6 +18,22 @@ export const ask = <Verdict, O extends Order>(
   order: O,
 ): Promise<Verdict> => temporal.workflow.getHandle(workflowId).executeUpdate(update, { args: [order] });
 
+/** Sends a signal as an operator does from Temporal's UI or CLI, which know nothing of the product. */
+export const signalByHand = (
+  temporal: Client,
+  workflowId: string,
+  signal: SignalName,
+  ...order: unknown[]
+): Promise<void> => temporal.workflow.getHandle(workflowId).signal(signal, ...order);
+
+/** What the Temporal UI shows as the current details of a workflow. */
+export async function detailsOf(temporal: Client, workflowId: string): Promise<string> {
+  const { currentDetails = '' } = await temporal.workflow
+    .getHandle(workflowId)
+    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return currentDetails;
+}
+
 /** @returns the failure with which an update was rejected. */
 export async function refusalOf(verdict: Promise<unknown>): Promise<ApplicationFailure> {
   const error = await verdict.then(
@@ -27,6 +44,14 @@ export async function refusalOf(verdict: Promise<unknown>): Promise<ApplicationF
     return error.cause;
   throw error;
 }
+
+/** Who decided about a draft, by the audit log: `channel name`. */
+export const decisionsOf = (app: TestApp, replyId: string): Promise<readonly string[]> =>
+  withSystem(app.pools, (db) =>
+    db.anyFirst(sql.type(z.object({ entry: z.string() }))`
+      select channel || ' ' || coalesce(actor_name, actor_id) entry from audit_log
+      where action = 'draft.decided' and target_id = ${replyId} order by id`),
+  );
 
 /** The operators' entries in a workspace's audit log, oldest first: `name: action target reason`. */
 export const auditOf = (app: TestApp, workspaceId: string): Promise<readonly string[]> =>

@@ -17,3 +17,11 @@ export async function signalsOf(app: TestApp, workflowId: string): Promise<strin
     ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
   );
 }
+
+/** The types of the activities that a workflow has scheduled, in order. */
+export async function activitiesOf(app: TestApp, workflowId: string): Promise<string[]> {
+  const { events } = await app.temporal.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+  );
+}

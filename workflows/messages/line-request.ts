@@ -3,6 +3,8 @@ export interface LineRequestView {
   status: 'awaiting_payment' | 'unconnected' | 'provisioning' | 'active' | 'failed' | 'canceled';
   /** Its invoices require calls to the payment provider. */
   owes: boolean;
+  /** For operators. */
+  reason?: string;
   /** The request changed during the round. */
   isChanged?: boolean;
   /** The carrier that provisions the line. */

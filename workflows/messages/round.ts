@@ -6,6 +6,8 @@ export interface Round {
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
+  /** The subject is open: the run waits without a timer until somebody acts, however long that takes. */
+  keepsOpen?: boolean;
   /** The next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
 }
@@ -31,7 +33,14 @@ export interface CampaignRound extends Round {
   /** The archived campaign has data to clear. */
   toClear?: boolean;
   /** The number of leads in each state; null: not counted yet. */
-  progress: { entered: number; running: number; finished: number; stopped: number } | null;
+  progress: {
+    entered: number;
+    running: number;
+    finished: number;
+    stopped: number;
+    /** What the leads wait for, by hold reason. */
+    waiting?: { reason: string; leads: number; lines: number }[];
+  } | null;
 }
 
 /** The result of a round of work for a line. */
@@ -40,6 +49,8 @@ export interface LineRound extends Round {
   home?: LineHome;
   /** An operator has paused the line. */
   isPaused?: boolean;
-  /** No worker took the task: its task queue has none, or all of them are busy. */
-  isUnserved?: boolean;
+  /** The line cannot send until something changes, or its carrier accepts messages again. */
+  isBlocked?: boolean;
+  /** How many rounds in a row no worker took: the task queue has none, or all of them are busy. */
+  unservedRounds?: number;
 }

@@ -18,6 +18,8 @@ export const ACTIONS: Record<Action, string> = {
   'campaign.updated': 'Changed a campaign',
   'contact.erased': 'Erased a contact',
   'contact.exported': 'Exported a contact',
+  'contact.opted_in': 'Opted a contact in',
+  'contact.opted_out': 'Opted a contact out',
   'draft.decided': 'Decided on a draft',
   'email_preferences.updated': 'Changed email preferences',
   'fallback.updated': 'Changed the SMS fallback',
@@ -63,6 +65,7 @@ const TARGETS: Record<Entry['target']['type'], string> = {
   agency: 'Agency',
   agency_admin: 'Agency admin',
   campaign: 'Campaign',
+  contact: 'Contact',
   draft: 'Draft',
   invitation: 'Invitation',
   key: 'API key',
@@ -79,7 +82,7 @@ export const channelName = (channel: Entry['channel']): string => CHANNELS[chann
 export const targetName = (type: Entry['target']['type']): string => TARGETS[type];
 
 export const actorName = ({ name, id, type }: Entry['actor']): string => {
-  if (type === 'system') return 'Linepace';
+  if (type === 'system') return name ?? 'Linepace';
   return name ?? id ?? (type === 'key' ? 'An API key' : 'Unknown');
 };
 

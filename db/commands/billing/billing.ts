@@ -16,7 +16,7 @@ import type { Pools } from '#db/pools.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { resumeSending } from '#db/commands/sending/resume-sending.ts';
+import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
 
 /** These commands call the payment provider, so they open their own transactions and hold none during a call. */
 export interface Billing {
@@ -160,7 +160,7 @@ async function applyPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise
   await db.query(sql.type(NoRows)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
-  await resumeSending(db, currentTime());
+  await wakeAllLines(db, currentTime());
   await notifyPlan(db, before, plan);
 }
 
@@ -202,8 +202,8 @@ async function applySubscription(
           and (payment_subscription_id is null or subscription_status in ('none', 'canceled'))))))`);
   if (rowCount === 0) return;
   await wakeAwaiting(db);
-  if (before.subscriptionStatus === 'past_due' && subscription.status !== 'past_due')
-    await resumeSending(db, currentTime());
+  if ((before.subscriptionStatus === 'past_due') !== (subscription.status === 'past_due'))
+    await wakeAllLines(db, currentTime());
   await notifyStatus(db, before.subscriptionStatus, subscription.status);
   await notifyPlan(db, before.plan, subscription.plan);
   const { status, plan } = subscription;

@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
 import { newId } from '#domain/ids.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
@@ -10,7 +9,7 @@ import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wakeForMessage } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
@@ -233,8 +232,11 @@ async function insertStepMessages(
 }
 
 /** Wakes the pacers of these lines when the messages are due. */
-export function wakeLines(db: TenantDb, due: readonly { lineId: string | null; scheduledAt: Date }[]): void {
-  for (const { lineId, scheduledAt } of due) {
-    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');
+export function wakeLines(
+  db: TenantDb,
+  due: readonly { lineId: string | null; scheduledAt: Date; isNew?: boolean }[],
+): void {
+  for (const { lineId, ...message } of due) {
+    if (lineId !== null) wakeForMessage(db, lineId, message);
   }
 }

@@ -1,13 +1,15 @@
 import { sql } from 'slonik';
-import type { CampaignStatus } from '#domain/campaign.ts';
+import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
+import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
+import { usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wake, wakeSelf } from '#db/wakes.ts';
 
 /** The statuses in which each action is allowed. All actions require `lockCampaign`. */
 const FROM = {
@@ -29,10 +31,22 @@ const SIGNAL_OF = {
 export const canTake = (action: CampaignAction, status: CampaignStatus): boolean =>
   (FROM[action] as readonly CampaignStatus[]).includes(status);
 
+/** The type of the first step that no active line can send; null if all can be sent. */
+export async function unsendableType(
+  db: TenantDb,
+  { steps, eligibleLineIds }: CampaignRow,
+): Promise<CampaignStep['messageType'] | null> {
+  const lines = (await usableLines(db)).filter(({ id }) => eligibleLineIds?.includes(id) ?? true);
+  const canSend = ({ messageType }: CampaignStep): boolean =>
+    lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
+  return steps.find((step) => !canSend(step))?.messageType ?? null;
+}
+
 /**
  * Starts, pauses, resumes or archives a campaign. Requires `lockCampaign`. Changes one row, however many messages the
  * campaign has, because messages are sent only while their campaign is active (`campaignAllowsSending`). The workflow of
  * an archived campaign cancels what is left.
+ * @param options.byWorkflow the campaign's workflow itself makes the change, and gets no signal.
  * @returns the updated campaign.
  */
 export async function changeCampaignStatus(
@@ -40,6 +54,7 @@ export async function changeCampaignStatus(
   { id, listId, needsAiPersonalization }: CampaignRow,
   action: CampaignAction,
   now: Date,
+  { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
   const change = {
     start: sql.fragment`status = 'active', started_at = now(), entered_all = ${listId === null}`,
@@ -51,7 +66,8 @@ export async function changeCampaignStatus(
   const runs = action === 'start' || action === 'resume';
   if (runs) await wakeCampaignLines(db, id);
   if (runs && needsAiPersonalization) wake(db, personalizerId(id), now, 'personalizationsDue');
-  wake(db, campaignWorkflowId(id), now, SIGNAL_OF[action]);
+  if (byWorkflow) wakeSelf(db, campaignWorkflowId(id), now);
+  else wake(db, campaignWorkflowId(id), now, SIGNAL_OF[action]);
   return db.one(sql.type(CampaignRow)`
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
 }

@@ -66,7 +66,7 @@ export async function nextPersonalization(db: TenantDb, campaignId: string): Pro
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and status = 'waiting'`);
 }
 
-const Released = MessageRow.pick({ lineId: true, scheduledAt: true });
+const Released = MessageRow.pick({ lineId: true, scheduledAt: true }).extend({ isNew: z.boolean() });
 
 /**
  * Queues a message with the text that the model wrote, or with its template and the reason for that.
@@ -87,7 +87,7 @@ export async function releasePersonalized(
   return db.maybeOne(sql.type(Released)`
     update messages set held = false, hold_reason = null, updated_at = now(), body = ${failed ? sql.fragment`body` : sql.fragment`${written.text}`}
     where workspace_id = ${db.workspaceId} and id = ${messageId} and held and status in ('pending', 'scheduled')
-    returning line_id, scheduled_at`);
+    returning line_id, scheduled_at, is_new`);
 }
 
 const PersonalizationRow = z.object({

@@ -27,6 +27,8 @@ export const DraftRow = z.object({
   tags: z.array(DraftTag),
   sentiment: Sentiment.nullable(),
   approvalChannel: ApprovalChannel.nullable(),
+  /** As `shownActor` names them. */
+  resolvedBy: z.string().nullable(),
   messageId: z.string().nullable(),
   model: z.string().nullable(),
   promptTokens: z.int().nullable(),

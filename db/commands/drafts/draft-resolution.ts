@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { CallerWorkspace } from '#domain/caller.ts';
 import { type DraftAction, DraftStatus, RESOLVED_AS } from '#domain/ai-draft.ts';
+import { type AuditActor, shownActor } from '#domain/audit.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
@@ -15,6 +16,8 @@ import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { wakeSelf } from '#db/wakes.ts';
+import { aiDraftId } from '#workflows/messages/wake.ts';
 
 export interface DraftDecision {
   replyId: string;
@@ -24,6 +27,7 @@ export interface DraftDecision {
   /** Sent instead of the draft. */
   message?: string | undefined;
   userId: string | null;
+  by: AuditActor;
 }
 
 export interface ResolutionContext {
@@ -51,7 +55,7 @@ export async function resolveDraft(
   context: ResolutionContext,
 ): Promise<Resolved> {
   const { now } = context;
-  const { replyId, action, channel, userId } = decision;
+  const { replyId, action, channel, userId, by } = decision;
   const found = await findDraft(db, replyId);
   if (!found || found.draft === null) return { kind: 'unknown' };
   // A resolved draft does not change any more, so no lock is required.
@@ -63,7 +67,12 @@ export async function resolveDraft(
     await lockConversationToAnswer(db, found.address, reply?.lineId ?? null);
   } else await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
-  const settled = await settle(db, replyId, { status: RESOLVED_AS[action], channel, messageId, userId }, now);
+  const settled = await settle(
+    db,
+    replyId,
+    { status: RESOLVED_AS[action], channel, messageId, userId, by },
+    now,
+  );
   if (!settled) {
     const winner = await findDraft(db, replyId);
     return winner ? taken(winner) : { kind: 'unknown' };
@@ -72,7 +81,9 @@ export async function resolveDraft(
   if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
   if (action === 'reject') await emitDraftResolved(db, 'message.ai_draft_rejected', rejection, now);
-  wakeDraft(db, replyId, now, SIGNAL_OF[action]);
+  // Operators decide through the workflow.
+  if (by.type === 'operator') wakeSelf(db, aiDraftId(replyId), now);
+  else wakeDraft(db, replyId, now, SIGNAL_OF[action]);
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
 }
 
@@ -94,7 +105,14 @@ export async function resolveByReply(
     lineId,
     messageId,
     userId,
-  }: { address: string; lineId: string | null; messageId: string; userId: string | null },
+    by,
+  }: {
+    address: string;
+    lineId: string | null;
+    messageId: string;
+    userId: string | null;
+    by: AuditActor;
+  },
   now: Date,
 ): Promise<DraftRow | null> {
   await lockConversationToAnswer(db, address, lineId);
@@ -105,7 +123,7 @@ export async function resolveByReply(
     return settle(
       db,
       open.replyId,
-      { status: 'approved', channel: 'inbox_direct_send', messageId, userId },
+      { status: 'approved', channel: 'inbox_direct_send', messageId, userId, by },
       now,
     );
   }
@@ -127,12 +145,12 @@ export async function emitDraftAnswered(db: TenantDb, resolved: DraftRow | null,
 async function settle(
   db: TenantDb,
   replyId: string,
-  to: { status: DraftStatus; channel: ApprovalChannel; messageId: string | null; userId: string | null },
+  to: Pick<DraftDecision, 'channel' | 'userId' | 'by'> & { status: DraftStatus; messageId: string | null },
   now: Date,
 ): Promise<DraftRow | null> {
   return db.maybeOne(sql.type(DraftRow)`
     update ai_drafts set status = ${to.status}, approval_channel = ${to.channel}, message_id = ${to.messageId},
-      resolved_by_user_id = ${to.userId}, resolved_at = ${sql.timestamp(now)}
+      resolved_by_user_id = ${to.userId}, resolved_by = ${shownActor(to.by)}, resolved_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'drafted'
     returning *`);
 }

@@ -9,6 +9,8 @@ import { findMessage, MessageRow } from '#db/queries/messages.ts';
 import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage, markDelivered } from '#db/queries/sends.ts';
 
@@ -268,9 +270,10 @@ async function applyReceipt(
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (optedOut) return fail(db, message, cause, now);
-  return message.sendFallbackSmsOnFailed
-    ? fallBack(db, message, cause, true, now)
-    : fail(db, message, cause, now);
+  if (!message.sendFallbackSmsOnFailed) return fail(db, message, cause, now);
+  await fallBack(db, message, cause, true, now);
+  // The pacer sends the SMS.
+  if (message.lineId !== null) wake(db, linePacerId(message.lineId), now, 'messagesDue');
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {

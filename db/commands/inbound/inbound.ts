@@ -104,7 +104,7 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
     await prioritizeAnswers(db, address, at, now);
     await stopContact(db, address, 'reply', now);
   }
-  if (keyword) await applyKeyword(db, address, keyword, at, now);
+  if (keyword) await applyKeyword(db, reply, keyword, at, now);
   await notifyReply(db, address, now);
 }
 

@@ -8,6 +8,7 @@ import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { LineRow } from '#db/queries/lines.ts';
 import type { Pools } from '#db/pools.ts';
+import { endHold } from '#db/queries/line-holds.ts';
 import { NoRows } from '#db/rows.ts';
 import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
@@ -81,6 +82,7 @@ export async function moveLine(
   { line, from, to, keepsCarrier }: { line: LineRow; from: TenantDb; to: TenantDb; keepsCarrier: boolean },
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
+  await endHold(from, lineId, currentTime());
   await db.query(sql.type(NoRows)`
     update lines set workspace_id = ${b}, carrier_config = '{}', held_until = null, send_now = '{}', updated_at = now()
       ${keepsCarrier ? sql.fragment`` : DISCONNECTED}
@@ -139,15 +141,16 @@ const workflowsOf = (lineId: string): string[] => [
 
 /** Deletes a line and assigns its unsent messages to other lines. Requires `lockHeldLine`. */
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
+  await endHold(db, lineId, currentTime());
   await db.query(
     sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,
   );
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await abandonLine(db, lineId);
-  for (const workflowId of await knownWakes(db, workflowsOf(lineId))) {
-    db.wakes.remove(db.workspaceId, workflowId);
-  }
+  // They find the line gone, and end.
+  for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
+    wake(db, workflowId, currentTime(), 'lineChanged');
 }
 
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });

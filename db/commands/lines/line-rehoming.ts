@@ -2,14 +2,13 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { lineHandoverId } from '#workflows/messages/wake.ts';
+import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),
@@ -206,5 +205,7 @@ async function giveAway(db: TenantDb, messages: readonly Unsent[]): Promise<void
     )} as v (id, line_id)
     where m.workspace_id = ${db.workspaceId} and m.id = v.id
       and (m.line_id is distinct from v.line_id or m.line_pinned)`);
-  wakeLines(db, chosen);
+  // Some of them are sent even by lines that hold their messages: SMS in place of messages.
+  for (const { lineId: toLine, scheduledAt } of chosen)
+    if (toLine !== null) wake(db, linePacerId(toLine), scheduledAt, 'messagesDue');
 }

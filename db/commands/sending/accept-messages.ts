@@ -6,7 +6,7 @@ import { findMessage, insertMessages, type MessageRow } from '#db/queries/messag
 import { failOptedOut } from './opt-outs.ts';
 import { traceAccepted } from '#db/message-traces.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wake, wakeForMessage } from '#db/wakes.ts';
 
 /**
  * Queues drafts as messages: assigns leads and lines. Messages that exist are skipped. Messages to opted-out addresses fail
@@ -19,10 +19,15 @@ export async function acceptMessages(
 ): Promise<void> {
   const messages = await chooseLines(db, await ensureLeads(db, drafts, now));
   const inserted = await insertMessages(db, messages, now);
-  for (const { id, lineId, source, scheduledAt } of messages) {
-    if (!inserted.has(id)) continue;
+  for (const { id, lineId, source, scheduledAt, ...message } of messages) {
+    const isNew = inserted.get(id);
+    if (isNew === undefined) continue;
     traceAccepted(db, id, { 'linepace.source': source });
-    if (lineId !== null) wake(db, linePacerId(lineId), new Date(scheduledAt), 'messagesDue');
+    if (lineId === null) continue;
+    const at = new Date(scheduledAt);
+    // A voice note is made, and an SMS that replaces a message is sent, although the line holds its messages.
+    if (message.voiceNote || message.forceFallback) wake(db, linePacerId(lineId), at, 'messagesDue');
+    else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }
   await failOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
 }

@@ -5,6 +5,9 @@ import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { findLeadsByAddress } from '#db/queries/leads.ts';
+import type { NewAuditEntry } from '#domain/audit.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
@@ -12,12 +15,45 @@ import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;
+const StoredRow = OptOutRow.extend({ isNew: z.boolean() });
 
 export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut => ({
   address,
   source,
   createdAt: createdAt.toISOString(),
 });
+
+/** Who opts a contact out or in, and what the audit log may name: it contains no addresses. */
+interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
+  /** The message or reply because of which the contact itself does. */
+  messageId?: string;
+}
+
+/** The contact itself, by a reply, a link or its carrier. */
+export const byContact = (messageId: string): Author => ({
+  actor: { type: 'system', id: null, name: 'The contact' },
+  channel: 'system',
+  messageId,
+});
+
+/**
+ * The id of a contact is that of its lead; without one, that of the message that tells of it, or else the hash under which
+ * its opt-out outlives an erasure.
+ */
+async function recordConsent(
+  db: TenantDb,
+  action: 'contact.opted_in' | 'contact.opted_out',
+  address: string,
+  { messageId, ...author }: Author,
+  source: OptOutSource,
+): Promise<void> {
+  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
+  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
+  const id = leads?.get(address) ?? messageId ?? (await hash());
+  const changes = { source, ...(messageId !== undefined && { messageId }) };
+  const target = { type: 'contact', id } as const;
+  await insertAuditEntry({ db, workspaceId: db.workspaceId }, { ...author, action, target, changes });
+}
 
 /**
  * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
@@ -27,35 +63,43 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
 export async function optOut(
   db: TenantDb,
   address: string,
-  { source, at, now }: { source: OptOutSource; at: Date; now: Date },
+  { source, at, now, author }: { source: OptOutSource; at: Date; now: Date; author: Author },
 ): Promise<OptOutRow> {
   if (isErased(address)) {
-    await insertErasedOptOut(db, address, { source, at });
+    if (await insertErasedOptOut(db, address, { source, at }))
+      await recordConsent(db, 'contact.opted_out', address, author, source);
     return { address, source, createdAt: at };
   }
   await lockContact(db, address);
   // The assignment changes nothing, but makes `returning` include an existing row.
-  const row = await db.one(sql.type(OptOutRow)`
+  const { isNew, ...row } = await db.one(sql.type(StoredRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update set source = opt_outs.source
-    returning address, source, created_at`);
+    returning address, source, created_at, xmax = 0 is_new`);
+  if (isNew) await recordConsent(db, 'contact.opted_out', address, author, source);
   await stopContact(db, address, 'opt_out', now);
   await failOptedOut(db, [address], now);
   return row;
 }
 
 /** @returns false if the address was not opted out. */
-export async function optIn(db: TenantDb, address: string): Promise<boolean> {
+export async function optIn(
+  db: TenantDb,
+  address: string,
+  { source, author }: { source: OptOutSource; author: Author },
+): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
-  return (await deleteErasedOptOut(db, address)) || rowCount > 0;
+  const wasOptedOut = (await deleteErasedOptOut(db, address)) || rowCount > 0;
+  if (wasOptedOut) await recordConsent(db, 'contact.opted_in', address, author, source);
+  return wasOptedOut;
 }
 
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
 export async function applyKeyword(
   db: TenantDb,
-  address: string,
+  { id, address }: { id: string; address: string },
   keyword: Keyword,
   at: Date,
   now: Date,
@@ -64,8 +108,9 @@ export async function applyKeyword(
     select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
   if (outdated) return;
-  if (keyword === 'stop') await optOut(db, address, { source: 'reply', at, now });
-  else await optIn(db, address);
+  const given = { source: 'reply', author: byContact(id) } as const;
+  if (keyword === 'stop') await optOut(db, address, { ...given, at, now });
+  else await optIn(db, address, given);
 }
 
 /**

@@ -11,7 +11,7 @@ import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
-import { optOut } from './opt-outs.ts';
+import { byContact, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { advanceMessage, recordFallback, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
@@ -101,7 +101,8 @@ export async function carrierOptOut(
   about: { address: string; id: string },
   now: Date,
 ): Promise<void> {
-  await optOut(db, await shownAddress(db, about), { source: 'carrier', at: now, now });
+  const address = await shownAddress(db, about);
+  await optOut(db, address, { source: 'carrier', at: now, now, author: byContact(about.id) });
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {

@@ -1,0 +1,72 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import type { HoldReason } from '#domain/pacing.ts';
+import type { RecordedHold } from '#domain/timeline.ts';
+import type { LineRow } from './lines.ts';
+
+/**
+ * Records why the line cannot send, if that has changed. Requires `lockLine`.
+ * @param reason null: it can.
+ * @param order of the operator who paused it.
+ */
+export async function recordHold(
+  db: TenantDb,
+  line: Pick<LineRow, 'id' | 'recordedHold'>,
+  reason: HoldReason | null,
+  now: Date,
+  order: { by: string; reason?: string } | null = null,
+): Promise<void> {
+  if (line.recordedHold === reason) return;
+  await endHold(db, line.id, now);
+  if (reason === null) return;
+  const failed = sql.fragment`
+    select id from attempts where workspace_id = ${db.workspaceId} and line_id = ${line.id} and kind = 'primary'
+      and outcome in ('transient', 'not_sent') order by started_at desc limit 1`;
+  await db.query(sql.type(NoRows)`
+    with added as (
+      insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id)
+      values (${db.workspaceId}, ${line.id}, ${sql.timestamp(now)}, ${reason}, ${order?.by ?? null}, ${order?.reason ?? null},
+        ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null})
+      on conflict do nothing
+    )
+    update lines set recorded_hold = ${reason} where workspace_id = ${db.workspaceId} and id = ${line.id}`);
+}
+
+/** Ends the hold of a line, also of one that leaves the workspace. Requires `lockLine`. */
+export async function endHold(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with ended as (
+      update line_holds set ended_at = greatest(began_at, ${sql.timestamp(now)})
+      where workspace_id = ${db.workspaceId} and line_id = ${lineId} and ended_at is null
+    )
+    update lines set recorded_hold = null where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+}
+
+const Hold = z.object({
+  beganAt: z.date(),
+  endedAt: z.date().nullable(),
+  reason: z.string(),
+  by: z.string().nullable(),
+  note: z.string().nullable(),
+  error: z.string().nullable(),
+});
+
+/** The reader of a timeline learns nothing from more. */
+const MOST_HOLDS = 50;
+
+/** The last holds of a line between two times, oldest first. */
+export async function holdsBetween(
+  db: TenantDb,
+  lineId: string,
+  { from, until }: { from: Date; until: Date },
+): Promise<RecordedHold[]> {
+  const holds = await db.any(sql.type(Hold)`
+    select h.began_at, h.ended_at, h.reason, h.by_name "by", h.note, a.reason error
+    from line_holds h left join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
+    where h.workspace_id = ${db.workspaceId} and h.line_id = ${lineId} and h.began_at < ${sql.timestamp(until)}
+      and coalesce(h.ended_at > ${sql.timestamp(from)}, true)
+    order by h.began_at desc limit ${MOST_HOLDS}`);
+  return holds.toReversed();
+}
