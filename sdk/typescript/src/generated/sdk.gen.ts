@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses } from './types.gen.ts';
+import type { CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -49,6 +49,8 @@ class HeyApiRegistry<T> {
 export class Messages extends HeyApiClient {
     /**
      * List messages, newest first
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -79,7 +81,7 @@ export class Messages extends HeyApiClient {
     /**
      * Send or schedule one message
      *
-     * Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`.
+     * Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`.
      */
     public send<ThrowOnError extends boolean = true>(parameters?: {
         message?: string;
@@ -110,7 +112,7 @@ export class Messages extends HeyApiClient {
         crmCCompanyId?: string;
         crmCPersonId?: string;
         crmCLeadId?: string;
-        scheduledDate?: string;
+        scheduledDate?: string | string | string;
         batchId?: string;
         stepIndex?: number;
         eligibleLineIds?: Array<string>;
@@ -166,6 +168,8 @@ export class Messages extends HeyApiClient {
     
     /**
      * Get a message
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -182,7 +186,7 @@ export class Messages extends HeyApiClient {
     /**
      * What has happened to a message, and what it waits for
      *
-     * `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400.
+     * `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`.
      */
     public getTimeline<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -198,6 +202,8 @@ export class Messages extends HeyApiClient {
     
     /**
      * Cancel a message that has not been sent yet
+     *
+     * A key needs the scope `send`.
      */
     public cancel<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -214,7 +220,7 @@ export class Messages extends HeyApiClient {
     /**
      * Bulk intake: queue a message, to be sent when its line permits
      *
-     * Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.
+     * Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`.
      */
     public drip<ThrowOnError extends boolean = true>(parameters?: {
         message?: string;
@@ -292,7 +298,7 @@ export class Messages extends HeyApiClient {
     /**
      * Send an SMS to a message's recipient through the workspace's fallback account
      *
-     * The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.
+     * The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`.
      */
     public sendFallbackSms<ThrowOnError extends boolean = true>(parameters: {
         messageId: string;
@@ -317,7 +323,7 @@ export class Conversations extends HeyApiClient {
     /**
      * List the newest reply of each conversation, newest first
      *
-     * Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set.
+     * Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set. A key needs the scope `read`.
      */
     public listReplies<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -345,6 +351,8 @@ export class Conversations extends HeyApiClient {
     
     /**
      * List conversations, most recent activity first
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -361,6 +369,8 @@ export class Conversations extends HeyApiClient {
     
     /**
      * Get a conversation with its messages, newest first
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -382,6 +392,8 @@ export class Conversations extends HeyApiClient {
     
     /**
      * Replace the tags of a conversation
+     *
+     * A key needs the scope `send`.
      */
     public tag<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -404,7 +416,7 @@ export class Conversations extends HeyApiClient {
     /**
      * Reply to a contact from the line they wrote to
      *
-     * Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. Recorded in the audit log as `draft.decided`.
+     * Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`.
      */
     public sendReply<ThrowOnError extends boolean = true>(parameters?: {
         leadId?: string;
@@ -439,6 +451,8 @@ export class Conversations extends HeyApiClient {
 export class AiDrafts extends HeyApiClient {
     /**
      * Get the knowledge base of the AI copilot
+     *
+     * A key needs the scope `read`.
      */
     public getKnowledgeBase<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiKnowledgeBaseResponses, GetApiKnowledgeBaseErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiKnowledgeBaseResponses, GetApiKnowledgeBaseErrors, ThrowOnError, 'data'>({
@@ -451,7 +465,7 @@ export class AiDrafts extends HeyApiClient {
     /**
      * Replace the knowledge base of the AI copilot, and turn it on or off
      *
-     * With the mode `off` no new drafts are written; open ones can still be resolved. Recorded in the audit log as `knowledge_base.updated`.
+     * With the mode `off` no new drafts are written; open ones can still be resolved. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`.
      */
     public putKnowledgeBase<ThrowOnError extends boolean = true>(parameters: {
         mode: 'off' | 'copilot';
@@ -479,7 +493,9 @@ export class AiDrafts extends HeyApiClient {
     }
     
     /**
-     * List the drafts of the AI copilot, newest first
+     * List drafts, newest first
+     *
+     * A key needs the scope `read` or `draft`.
      */
     public listAutoReplies<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -502,7 +518,7 @@ export class AiDrafts extends HeyApiClient {
     /**
      * Approve, reject or claim a draft; the first action wins
      *
-     * `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. Recorded in the audit log as `draft.decided`.
+     * `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`.
      */
     public resolveAutoReply<ThrowOnError extends boolean = true>(parameters: {
         replyId: string;
@@ -526,11 +542,45 @@ export class AiDrafts extends HeyApiClient {
             }
         });
     }
+    
+    /**
+     * Write a draft for a person to approve
+     *
+     * Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`.
+     */
+    public createDraft<ThrowOnError extends boolean = true>(parameters: {
+        replyId?: string;
+        leadId?: string;
+        phone?: string;
+        email?: string;
+        message: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiKnowledgeBaseDraftsResponses, PostApiKnowledgeBaseDraftsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'replyId' },
+                    { in: 'body', key: 'leadId' },
+                    { in: 'body', key: 'phone' },
+                    { in: 'body', key: 'email' },
+                    { in: 'body', key: 'message' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiKnowledgeBaseDraftsResponses, PostApiKnowledgeBaseDraftsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/knowledge-base/drafts',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
 }
 
 export class OptOuts extends HeyApiClient {
     /**
      * Opt an address in again, by query or body
+     *
+     * A key needs the scope `manage`.
      */
     public delete<ThrowOnError extends boolean = true>(parameters?: {
         query_address?: string;
@@ -560,6 +610,8 @@ export class OptOuts extends HeyApiClient {
     
     /**
      * List opted-out addresses, newest first
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -577,7 +629,7 @@ export class OptOuts extends HeyApiClient {
     /**
      * Opt an address out; its unsent messages fail with `recipient_opted_out`
      *
-     * If the address is already opted out, the existing entry is returned.
+     * If the address is already opted out, the existing entry is returned. A key needs the scope `send`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -598,6 +650,8 @@ export class OptOuts extends HeyApiClient {
     
     /**
      * Opt an address in again, by path
+     *
+     * A key needs the scope `manage`.
      */
     public deleteNamed<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -613,6 +667,8 @@ export class OptOuts extends HeyApiClient {
     
     /**
      * Get whether an address is opted out
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -660,6 +716,8 @@ export class OptOuts extends HeyApiClient {
 export class Calls extends HeyApiClient {
     /**
      * List the calls from or to a number with their recordings, newest first
+     *
+     * A key needs the scope `read`.
      */
     public listRecordings<ThrowOnError extends boolean = true>(parameters?: {
         number?: string;
@@ -688,7 +746,7 @@ export class Attachments extends HeyApiClient {
     /**
      * Upload a file of up to 25 MB for use in attachmentUrls
      *
-     * Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note.
+     * Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note. A key needs the scope `send`.
      */
     public upload<ThrowOnError extends boolean = true>(parameters: {
         file: Blob | File;
@@ -737,6 +795,8 @@ export class Attachments extends HeyApiClient {
 export class Lines extends HeyApiClient {
     /**
      * List lines with today's usage
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiLinesByUserResponses, GetApiLinesByUserErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiLinesByUserResponses, GetApiLinesByUserErrors, ThrowOnError, 'data'>({
@@ -749,7 +809,7 @@ export class Lines extends HeyApiClient {
     /**
      * Update a line's name, limits, gaps or status
      *
-     * Recorded in the audit log as `line.updated`.
+     * A key needs the scope `manage`. Recorded in the audit log as `line.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -790,6 +850,8 @@ export class Lines extends HeyApiClient {
     
     /**
      * Probe a line now and store the result as its healthCheck
+     *
+     * A key needs the scope `read`.
      */
     public checkAvailability<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -805,6 +867,8 @@ export class Lines extends HeyApiClient {
     
     /**
      * Get how much of its caps a line has used, and what it sends next and why not now
+     *
+     * A key needs the scope `read`.
      */
     public getPace<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -820,6 +884,8 @@ export class Lines extends HeyApiClient {
     
     /**
      * List the carriers that lines can be connected to, with their settings
+     *
+     * A key needs the scope `read`.
      */
     public listCarriers<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiLinesCarriersResponses, GetApiLinesCarriersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiLinesCarriersResponses, GetApiLinesCarriersErrors, ThrowOnError, 'data'>({
@@ -831,6 +897,8 @@ export class Lines extends HeyApiClient {
     
     /**
      * Get a line's carrier connection
+     *
+     * A key needs the scope `manage`.
      */
     public getCarrier<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -847,7 +915,7 @@ export class Lines extends HeyApiClient {
     /**
      * Connect a line to a carrier
      *
-     * Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. Recorded in the audit log as `line.connected`.
+     * Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`.
      */
     public connectCarrier<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -881,7 +949,7 @@ export class LineRequests extends HeyApiClient {
     /**
      * Request a line
      *
-     * A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. Recorded in the audit log as `line_request.created`.
+     * A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         channelType?: 'imessage' | 'sms' | 'email';
@@ -916,6 +984,8 @@ export class LineRequests extends HeyApiClient {
     
     /**
      * Get a line request; poll it until its status changes
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -932,7 +1002,7 @@ export class LineRequests extends HeyApiClient {
     /**
      * Get the payment link of a request, cancel it, or retry a failed one
      *
-     * Recorded in the audit log as `line_request.updated`.
+     * A key needs the scope `manage`. Recorded in the audit log as `line_request.updated`.
      */
     public actOn<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -956,6 +1026,8 @@ export class LineRequests extends HeyApiClient {
 export class Availability extends HeyApiClient {
     /**
      * Check whether a lead has iMessage, and store the result in the lead's status
+     *
+     * A key needs the scope `read`.
      */
     public checkLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -971,6 +1043,8 @@ export class Availability extends HeyApiClient {
     
     /**
      * Check whether an address has iMessage; with leadIds or listId, check many leads in the background
+     *
+     * A key needs the scope `read`.
      */
     public check<ThrowOnError extends boolean = true>(parameters?: {
         address?: string;
@@ -997,6 +1071,8 @@ export class Availability extends HeyApiClient {
     
     /**
      * Get the progress of a background check
+     *
+     * A key needs the scope `read`.
      */
     public getJob<ThrowOnError extends boolean = true>(parameters: {
         jobId: string;
@@ -1012,6 +1088,8 @@ export class Availability extends HeyApiClient {
     
     /**
      * Check whether an address has iMessage, through the next line in turn
+     *
+     * A key needs the scope `read`.
      */
     public checkRoundRobin<ThrowOnError extends boolean = true>(parameters?: {
         address?: string;
@@ -1027,6 +1105,8 @@ export class Availability extends HeyApiClient {
     
     /**
      * Check whether an address has iMessage, through the next line in turn
+     *
+     * A key needs the scope `read`.
      */
     public checkRoundRobinPost<ThrowOnError extends boolean = true>(parameters?: {
         address?: string;
@@ -1049,6 +1129,8 @@ export class Availability extends HeyApiClient {
 export class Contacts extends HeyApiClient {
     /**
      * List leads, newest first
+     *
+     * A key needs the scope `read`.
      */
     public listLeads<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -1073,7 +1155,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Create one or more leads
      *
-     * A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created.
+     * A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`.
      */
     public createLeads<ThrowOnError extends boolean = true>(parameters: {
         leads: Array<LeadInput>;
@@ -1103,7 +1185,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Delete a lead and cancel its unsent messages, or erase the contact
      *
-     * With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. Recorded in the audit log as `contact.erased`.
+     * With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`.
      */
     public deleteLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1120,6 +1202,8 @@ export class Contacts extends HeyApiClient {
     
     /**
      * Get a lead
+     *
+     * A key needs the scope `read`.
      */
     public getLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1136,7 +1220,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Update a lead
      *
-     * `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole.
+     * `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`.
      */
     public updateLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1186,7 +1270,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Export all that is stored about a contact as one JSON document
      *
-     * A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. Recorded in the audit log as `contact.exported`.
+     * A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`.
      */
     public export<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1203,7 +1287,7 @@ export class Contacts extends HeyApiClient {
     /**
      * List lead lists, newest first
      *
-     * Never empty: the list Quick Sends is created if it does not exist.
+     * Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`.
      */
     public listLists<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiListsResponses, GetApiListsErrors, ThrowOnError, 'data'>({
@@ -1215,6 +1299,8 @@ export class Contacts extends HeyApiClient {
     
     /**
      * Create a lead list
+     *
+     * A key needs the scope `send`.
      */
     public createList<ThrowOnError extends boolean = true>(parameters: {
         name: string;
@@ -1237,7 +1323,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Delete a lead list with its leads, and cancel their unsent messages
      *
-     * Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted.
+     * Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`.
      */
     public deleteList<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1253,6 +1339,8 @@ export class Contacts extends HeyApiClient {
     
     /**
      * Update a lead list; Quick Sends cannot be renamed
+     *
+     * A key needs the scope `send`.
      */
     public updateList<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1280,7 +1368,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Import leads from a CSV file of up to 100 MB, in the background
      *
-     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields.
+     * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. A key needs the scope `send`.
      */
     public importLeads<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1308,6 +1396,8 @@ export class Contacts extends HeyApiClient {
     
     /**
      * Get the progress of an import
+     *
+     * A key needs the scope `read`.
      */
     public getImport<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1324,6 +1414,8 @@ export class Contacts extends HeyApiClient {
     
     /**
      * Export the rejected rows of an import as CSV, with row number and reason
+     *
+     * A key needs the scope `read`.
      */
     public getRejectedRows<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1341,7 +1433,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Export the leads of a list as CSV, newest first
      *
-     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again.
+     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`.
      */
     public exportList<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1359,6 +1451,8 @@ export class Contacts extends HeyApiClient {
 export class Campaigns extends HeyApiClient {
     /**
      * List campaigns, newest first
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -1381,7 +1475,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Create a campaign, and start it if `start` is true
      *
-     * A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. Recorded in the audit log as `campaign.created`.
+     * A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         name: string;
@@ -1429,7 +1523,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Delete a campaign and cancel its unsent messages
      *
-     * Recorded in the audit log as `campaign.deleted`.
+     * A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`.
      */
     public delete<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1445,6 +1539,8 @@ export class Campaigns extends HeyApiClient {
     
     /**
      * Get a campaign and its progress
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1461,7 +1557,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Update a campaign; once it has started or a lead has entered, only its name and description
      *
-     * Recorded in the audit log as `campaign.updated`.
+     * A key needs the scope `send`. Recorded in the audit log as `campaign.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1509,7 +1605,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Start a campaign; the leads of its list enter
      *
-     * Recorded in the audit log as `campaign.started`.
+     * A key needs the scope `send`. Recorded in the audit log as `campaign.started`.
      */
     public start<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1526,7 +1622,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Pause a campaign; its messages wait and keep their order
      *
-     * Recorded in the audit log as `campaign.paused`.
+     * A key needs the scope `send`. Recorded in the audit log as `campaign.paused`.
      */
     public pause<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1543,7 +1639,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Resume a paused campaign
      *
-     * Recorded in the audit log as `campaign.resumed`.
+     * A key needs the scope `send`. Recorded in the audit log as `campaign.resumed`.
      */
     public resume<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1560,7 +1656,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Archive a campaign and cancel its unsent messages
      *
-     * Recorded in the audit log as `campaign.archived`.
+     * A key needs the scope `send`. Recorded in the audit log as `campaign.archived`.
      */
     public archive<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1577,7 +1673,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps
      *
-     * If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.
+     * If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`.
      */
     public addLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1606,6 +1702,8 @@ export class Campaigns extends HeyApiClient {
     
     /**
      * Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent
+     *
+     * A key needs the scope `read`.
      */
     public preview<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1629,6 +1727,8 @@ export class Campaigns extends HeyApiClient {
 export class Webhooks extends HeyApiClient {
     /**
      * List webhooks
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -1646,7 +1746,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Register a webhook
      *
-     * The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. Recorded in the audit log as `webhook.created`.
+     * The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         url: string;
@@ -1674,7 +1774,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Delete a webhook; its deliveries stop at once
      *
-     * Recorded in the audit log as `webhook.deleted`.
+     * A key needs the scope `manage`. Recorded in the audit log as `webhook.deleted`.
      */
     public delete<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1690,6 +1790,8 @@ export class Webhooks extends HeyApiClient {
     
     /**
      * Get a webhook
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1706,7 +1808,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Update a webhook
      *
-     * Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. Recorded in the audit log as `webhook.updated`.
+     * Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. A key needs the scope `manage`. Recorded in the audit log as `webhook.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1738,7 +1840,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Rotate a webhook's signing secret
      *
-     * The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. Recorded in the audit log as `webhook.secret_rotated`.
+     * The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. A key needs the scope `manage`. Recorded in the audit log as `webhook.secret_rotated`.
      */
     public rotateSecret<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1754,6 +1856,8 @@ export class Webhooks extends HeyApiClient {
     
     /**
      * List the deliveries of a webhook in the last 30 days, newest first
+     *
+     * A key needs the scope `read`.
      */
     public listDeliveries<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1776,7 +1880,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Send a past delivery again
      *
-     * Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx.
+     * Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`.
      */
     public replayDelivery<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1794,7 +1898,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Send a test ping
      *
-     * Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay.
+     * Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`.
      */
     public ping<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1812,6 +1916,8 @@ export class Webhooks extends HeyApiClient {
 export class Workspace extends HeyApiClient {
     /**
      * Get the workspace of the credential, and who is calling
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'>({
@@ -1823,6 +1929,8 @@ export class Workspace extends HeyApiClient {
     
     /**
      * List how many of each the workspace may have, and how many it has
+     *
+     * A key needs the scope `read`.
      */
     public listLimits<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'>({
@@ -1834,6 +1942,8 @@ export class Workspace extends HeyApiClient {
     
     /**
      * Get the SMS fallback of the workspace; null until it is configured
+     *
+     * A key needs the scope `read`.
      */
     public getFallbackConfig<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'>({
@@ -1846,7 +1956,7 @@ export class Workspace extends HeyApiClient {
     /**
      * Configure the SMS fallback; omitted fields do not change
      *
-     * Recorded in the audit log as `fallback.updated`.
+     * A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`.
      */
     public updateFallbackConfig<ThrowOnError extends boolean = true>(parameters?: {
         enabled?: boolean;
@@ -1883,6 +1993,8 @@ export class Workspace extends HeyApiClient {
 export class Analytics extends HeyApiClient {
     /**
      * Get the metrics of all messages that match the filters
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(parameters?: {
         campaignId?: string;
@@ -1910,6 +2022,8 @@ export class Analytics extends HeyApiClient {
     
     /**
      * List the conversations of a calendar day, most recent activity first
+     *
+     * A key needs the scope `read`.
      */
     public listDayConversations<ThrowOnError extends boolean = true>(parameters: {
         date: string;
@@ -1934,7 +2048,7 @@ export class Analytics extends HeyApiClient {
     /**
      * Get the metrics per hour, day or week
      *
-     * A contact counts once per interval. Intervals without messages are included with zeros.
+     * A contact counts once per interval. Intervals without messages are included with zeros. A key needs the scope `read`.
      */
     public getTimeseries<ThrowOnError extends boolean = true>(parameters?: {
         campaignId?: string;
@@ -1968,6 +2082,8 @@ export class Analytics extends HeyApiClient {
     
     /**
      * Export the metrics per interval as CSV
+     *
+     * A key needs the scope `read`.
      */
     public export<ThrowOnError extends boolean = true>(parameters?: {
         campaignId?: string;
@@ -2003,6 +2119,8 @@ export class Analytics extends HeyApiClient {
 export class EmailPreferences extends HeyApiClient {
     /**
      * Get the email preferences of the workspace
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiEmailPreferencesResponses, GetApiEmailPreferencesErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiEmailPreferencesResponses, GetApiEmailPreferencesErrors, ThrowOnError, 'data'>({
@@ -2015,7 +2133,7 @@ export class EmailPreferences extends HeyApiClient {
     /**
      * Update email preferences; omitted fields do not change
      *
-     * Recorded in the audit log as `email_preferences.updated`.
+     * A key needs the scope `manage`. Recorded in the audit log as `email_preferences.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         preferences: EmailPreferencesPatch;
@@ -2069,7 +2187,7 @@ export class Team extends HeyApiClient {
     /**
      * Invite somebody to the workspace by email
      *
-     * The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. Recorded in the audit log as `invitation.created`.
+     * The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`.
      */
     public inviteTo<ThrowOnError extends boolean = true>(parameters: {
         email: string;
@@ -2091,6 +2209,8 @@ export class Team extends HeyApiClient {
     
     /**
      * List the members of the workspace, the owner first
+     *
+     * A key needs the scope `read`.
      */
     public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'>({
@@ -2102,6 +2222,8 @@ export class Team extends HeyApiClient {
     
     /**
      * List invitations, newest first
+     *
+     * A key needs the scope `read`.
      */
     public listInvitations<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamInvitationsResponses, GetApiTeamInvitationsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiTeamInvitationsResponses, GetApiTeamInvitationsErrors, ThrowOnError, 'data'>({
@@ -2114,7 +2236,7 @@ export class Team extends HeyApiClient {
     /**
      * Revoke a pending invitation and its link
      *
-     * Recorded in the audit log as `invitation.deleted`.
+     * A key needs the scope `manage`. Recorded in the audit log as `invitation.deleted`.
      */
     public deleteInvitation<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -2130,6 +2252,8 @@ export class Team extends HeyApiClient {
     
     /**
      * List the members of the workspace, the owner first
+     *
+     * A key needs the scope `read`.
      */
     public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamResponses, GetApiTeamErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiTeamResponses, GetApiTeamErrors, ThrowOnError, 'data'>({
@@ -2142,7 +2266,7 @@ export class Team extends HeyApiClient {
     /**
      * Remove a member from the workspace
      *
-     * Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. Recorded in the audit log as `member.removed`.
+     * Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
@@ -2160,7 +2284,7 @@ export class Team extends HeyApiClient {
     /**
      * Change a member's role
      *
-     * A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`.
+     * A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`.
      */
     public updateMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
@@ -2209,6 +2333,21 @@ export class Team extends HeyApiClient {
             ...params
         });
     }
+    
+    /**
+     * Decline an invitation, and get no more invitations from any workspace or agency
+     */
+    public refuseInvitations<ThrowOnError extends boolean = true>(parameters: {
+        token: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenRefuseErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'token' }] }]);
+        return (options?.client ?? this.client).post<PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenRefuseErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/invitations/{token}/refuse',
+            ...options,
+            ...params
+        });
+    }
 }
 
 export class Keys extends HeyApiClient {
@@ -2231,11 +2370,43 @@ export class Keys extends HeyApiClient {
     public create<ThrowOnError extends boolean = true>(parameters: {
         name: string;
         expiresAt?: string | null;
+        expiresInDays?: number | null;
+        scopes?: Array<KeyScope>;
+        allowedIps?: Array<string> | null;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiKeysResponses, PostApiKeysErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'expiresAt' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'expiresAt' },
+                    { in: 'body', key: 'expiresInDays' },
+                    { in: 'body', key: 'scopes' },
+                    { in: 'body', key: 'allowedIps' }
+                ] }]);
         return (options?.client ?? this.client).post<PostApiKeysResponses, PostApiKeysErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/keys',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Replace an API key by a new one with the same settings
+     *
+     * Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`.
+     */
+    public roll<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        overlapHours?: number;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiKeysByIdRollResponses, PostApiKeysByIdRollErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'overlapHours' }] }]);
+        return (options?.client ?? this.client).post<PostApiKeysByIdRollResponses, PostApiKeysByIdRollErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/keys/{id}/roll',
             ...options,
             ...params,
             headers: {
@@ -2282,8 +2453,13 @@ export class Keys extends HeyApiClient {
     public createAgency<ThrowOnError extends boolean = true>(parameters: {
         name: string;
         expiresAt?: string | null;
+        expiresInDays?: number | null;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiAgencyKeysResponses, PostApiAgencyKeysErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'name' }, { in: 'body', key: 'expiresAt' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'expiresAt' },
+                    { in: 'body', key: 'expiresInDays' }
+                ] }]);
         return (options?.client ?? this.client).post<PostApiAgencyKeysResponses, PostApiAgencyKeysErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/keys',
@@ -2319,15 +2495,15 @@ export class AuditLog extends HeyApiClient {
     /**
      * Who changed what in the workspace, newest first
      *
-     * Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.
+     * Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2354,17 +2530,40 @@ export class AuditLog extends HeyApiClient {
     }
     
     /**
+     * Export the audit log as JSON lines, oldest first, for example to a security information system
+     *
+     * Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.
+     */
+    public export<ThrowOnError extends boolean = true>(parameters?: {
+        since?: string;
+        until?: string;
+        workspaceId?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAuditLogExportResponses, GetApiAuditLogExportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'since' },
+                    { in: 'query', key: 'until' },
+                    { in: 'query', key: 'workspaceId' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiAuditLogExportResponses, GetApiAuditLogExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/audit-log/export',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * Who changed what in the agency itself, newest first
      *
-     * Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace.
+     * Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace.
      */
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2393,11 +2592,16 @@ export class Agency extends HeyApiClient {
     /**
      * List the agency's workspaces
      */
-    public listSubAccounts<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencySubaccountsResponses, GetApiAgencySubaccountsErrors, ThrowOnError, 'data'> {
+    public listSubAccounts<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencySubaccountsResponses, GetApiAgencySubaccountsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiAgencySubaccountsResponses, GetApiAgencySubaccountsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/subaccounts',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -2434,11 +2638,16 @@ export class Agency extends HeyApiClient {
     /**
      * Get the email preferences of all workspaces
      */
-    public listEmailPreferences<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyEmailPreferencesResponses, GetApiAgencyEmailPreferencesErrors, ThrowOnError, 'data'> {
+    public listEmailPreferences<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyEmailPreferencesResponses, GetApiAgencyEmailPreferencesErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiAgencyEmailPreferencesResponses, GetApiAgencyEmailPreferencesErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/email-preferences',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -2520,12 +2729,19 @@ export class Agency extends HeyApiClient {
     
     /**
      * List the webhooks of all clients, and the clients without one
+     *
+     * A page has the webhooks of `limit` clients.
      */
-    public listWebhooks<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyWebhooksResponses, GetApiAgencyWebhooksErrors, ThrowOnError, 'data'> {
+    public listWebhooks<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyWebhooksResponses, GetApiAgencyWebhooksErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiAgencyWebhooksResponses, GetApiAgencyWebhooksErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/webhooks',
-            ...options
+            ...options,
+            ...params
         });
     }
     

@@ -41,7 +41,10 @@ export type MessageInput = {
     crmCCompanyId?: string;
     crmCPersonId?: string;
     crmCLeadId?: string;
-    scheduledDate?: string;
+    /**
+     * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+     */
+    scheduledDate?: string | string | string;
     batchId?: string;
     stepIndex?: number;
     eligibleLineIds?: Array<string>;
@@ -128,6 +131,20 @@ export type DraftResolution = {
      * With `approve`: the text to send instead of the draft.
      */
     message?: string;
+};
+
+export type DraftInput = {
+    /**
+     * The reply that it answers.
+     */
+    replyId?: string;
+    leadId?: string;
+    phone?: string;
+    email?: string;
+    /**
+     * A Liquid template, rendered with the lead's fields when the message is sent.
+     */
+    message: string;
 };
 
 export type LinePatch = {
@@ -362,9 +379,42 @@ export type TeamMemberInput = {
     role: 'org:admin' | 'org:member';
 };
 
+export type WorkspaceKeyInput = {
+    name: string;
+    expiresAt?: string | null;
+    /**
+     * Instead of `expiresAt`.
+     */
+    expiresInDays?: number | null;
+    /**
+     * Default: all.
+     */
+    scopes?: Array<KeyScope>;
+    /**
+     * IPv4 and IPv6 networks (CIDR) or addresses that may use the key. Default: any.
+     */
+    allowedIps?: Array<string> | null;
+};
+
+/**
+ * `read`: reads everything but settings with credentials. `send`: messages, drips, campaigns, replies, and the contacts they go to. `draft`: makes and reads drafts, and never sends. `manage`: lines, carriers, webhooks, the team, settings, and every deletion.
+ */
+export type KeyScope = 'read' | 'send' | 'draft' | 'manage';
+
+export type RollKeyInput = {
+    /**
+     * How long the old key still works. Default: 24 hours.
+     */
+    overlapHours?: number;
+};
+
 export type ApiKeyInput = {
     name: string;
     expiresAt?: string | null;
+    /**
+     * Instead of `expiresAt`.
+     */
+    expiresInDays?: number | null;
 };
 
 export type SubAccountInput = {
@@ -407,6 +457,15 @@ export type AgencyWebhookInput = {
      * The same as `workspaceId: "all"`.
      */
     allWorkspaces?: boolean;
+};
+
+export type RpcMessage = {
+    jsonrpc: '2.0';
+    method?: string;
+    params?: {
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
 };
 
 export type Message = {
@@ -547,6 +606,11 @@ export type DraftLead = {
     phone: string | null;
 };
 
+/**
+ * Who wrote the draft: the AI copilot, a signed-in user, or a program with a key.
+ */
+export type DraftSource = 'copilot' | 'dashboard' | 'api';
+
 export type Error = {
     /**
      * A human-readable message, which may change.
@@ -592,11 +656,20 @@ export type WaitingFor = {
      * One or two sentences for a person.
      */
     text: string;
+    /**
+     * With `previous_step`: the message of the first unsent step, whose timeline says what it waits for.
+     */
+    data?: {
+        messageId: string;
+    };
 };
 
 export type TimelineEvent = {
     at: string;
-    type: 'accepted' | 'scheduled' | 'moved' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
+    /**
+     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` of the operator who paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.
+     */
+    type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
     /**
      * For people; may change.
      */
@@ -673,12 +746,26 @@ export type ThreadItem = {
 };
 
 export type AutoReply = {
+    /**
+     * The draft's id. A draft of the copilot has that of the reply it answers.
+     */
     replyId: string;
+    /**
+     * The reply that the draft answers; null if the contact has not written.
+     */
+    answeredReplyId: string | null;
+    source: DraftSource;
     status: 'drafted' | 'approved' | 'rejected' | 'claimed' | 'superseded';
     draftMessage: string;
     conversationRecipient: string;
+    /**
+     * The text of that reply; empty if there is none.
+     */
     inboundText: string;
     leadId: string | null;
+    /**
+     * The copilot's; 0 if somebody else wrote the draft.
+     */
     confidence: number;
     tags: Array<string>;
     sentiment: 'positive' | 'neutral' | 'negative' | null;
@@ -1121,6 +1208,18 @@ export type CampaignProgress = {
     enteredAll: boolean;
 };
 
+export type LeadWait = {
+    /**
+     * As `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: for the time of the message, or for its turn.
+     */
+    reason: string;
+    leads: number;
+    /**
+     * The number of lines on which they wait.
+     */
+    lines: number;
+};
+
 export type PersonalizationProgress = {
     /**
      * Messages that are due to be written.
@@ -1329,7 +1428,7 @@ export type TeamMember = {
     joinedAt: string;
 };
 
-export type ApiKey = {
+export type WorkspaceKey = {
     _id: string;
     name: string;
     prefix: string;
@@ -1338,6 +1437,11 @@ export type ApiKey = {
     lastUsedAt: string | null;
     expiresAt: string | null;
     revokedAt: string | null;
+    scopes: Array<KeyScope>;
+    /**
+     * The networks that may use it, as CIDR; null: any.
+     */
+    allowedIps: Array<string> | null;
 };
 
 export type AuditEntry = {
@@ -1352,15 +1456,26 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
     changes: {
         [key: string]: Schema3;
     };
+};
+
+export type ApiKey = {
+    _id: string;
+    name: string;
+    prefix: string;
+    last4: string;
+    createdAt: string;
+    lastUsedAt: string | null;
+    expiresAt: string | null;
+    revokedAt: string | null;
 };
 
 export type SubAccount = {
@@ -1387,6 +1502,17 @@ export type AgencyInvitation = {
     email: string;
     expiresAt: string;
     createdAt: string;
+};
+
+export type RpcResponse = {
+    jsonrpc: '2.0';
+    result?: unknown;
+    error?: {
+        code: number;
+        message: string;
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
 };
 
 export type Schema0 = string | number | boolean | null | Array<Schema0> | {
@@ -1626,7 +1752,10 @@ export type PostApiMessagesData = {
         crmCCompanyId?: string;
         crmCPersonId?: string;
         crmCLeadId?: string;
-        scheduledDate?: string;
+        /**
+         * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+         */
+        scheduledDate?: string | string | string;
         batchId?: string;
         stepIndex?: number;
         eligibleLineIds?: Array<string>;
@@ -2163,6 +2292,46 @@ export type PostApiKnowledgeBaseAutoRepliesResponses = {
 };
 
 export type PostApiKnowledgeBaseAutoRepliesResponse = PostApiKnowledgeBaseAutoRepliesResponses[keyof PostApiKnowledgeBaseAutoRepliesResponses];
+
+export type PostApiKnowledgeBaseDraftsData = {
+    body: {
+        /**
+         * The reply that it answers.
+         */
+        replyId?: string;
+        leadId?: string;
+        phone?: string;
+        email?: string;
+        /**
+         * A Liquid template, rendered with the lead's fields when the message is sent.
+         */
+        message: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/knowledge-base/drafts';
+};
+
+export type PostApiKnowledgeBaseDraftsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiKnowledgeBaseDraftsError = PostApiKnowledgeBaseDraftsErrors[keyof PostApiKnowledgeBaseDraftsErrors];
+
+export type PostApiKnowledgeBaseDraftsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        draft: AutoReply;
+    };
+};
+
+export type PostApiKnowledgeBaseDraftsResponse = PostApiKnowledgeBaseDraftsResponses[keyof PostApiKnowledgeBaseDraftsResponses];
 
 export type DeleteApiOptOutsData = {
     body?: {
@@ -3647,6 +3816,10 @@ export type GetApiCampaignsByIdResponses = {
         campaign: Campaign;
         progress: CampaignProgress;
         /**
+         * What the leads with remaining steps wait for, most leads first.
+         */
+        waiting: Array<LeadWait>;
+        /**
          * null if `needsAiPersonalization` is false.
          */
         personalization: PersonalizationProgress | null;
@@ -4933,6 +5106,31 @@ export type PostInvitationsByTokenResponses = {
     200: unknown;
 };
 
+export type PostInvitationsByTokenRefuseData = {
+    body?: never;
+    path: {
+        token: string;
+    };
+    query?: never;
+    url: '/invitations/{token}/refuse';
+};
+
+export type PostInvitationsByTokenRefuseErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostInvitationsByTokenRefuseError = PostInvitationsByTokenRefuseErrors[keyof PostInvitationsByTokenRefuseErrors];
+
+export type PostInvitationsByTokenRefuseResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
 export type GetApiKeysData = {
     body?: never;
     path?: never;
@@ -4955,7 +5153,7 @@ export type GetApiKeysResponses = {
      */
     200: {
         success: true;
-        keys: Array<ApiKey>;
+        keys: Array<WorkspaceKey>;
     };
 };
 
@@ -4965,6 +5163,18 @@ export type PostApiKeysData = {
     body: {
         name: string;
         expiresAt?: string | null;
+        /**
+         * Instead of `expiresAt`.
+         */
+        expiresInDays?: number | null;
+        /**
+         * Default: all.
+         */
+        scopes?: Array<KeyScope>;
+        /**
+         * IPv4 and IPv6 networks (CIDR) or addresses that may use the key. Default: any.
+         */
+        allowedIps?: Array<string> | null;
     };
     path?: never;
     query?: never;
@@ -4993,6 +5203,11 @@ export type PostApiKeysResponses = {
         lastUsedAt: string | null;
         expiresAt: string | null;
         revokedAt: string | null;
+        scopes: Array<KeyScope>;
+        /**
+         * The networks that may use it, as CIDR; null: any.
+         */
+        allowedIps: Array<string> | null;
         success: true;
         /**
          * The key itself, returned only here.
@@ -5002,6 +5217,64 @@ export type PostApiKeysResponses = {
 };
 
 export type PostApiKeysResponse = PostApiKeysResponses[keyof PostApiKeysResponses];
+
+export type PostApiKeysByIdRollData = {
+    body?: {
+        /**
+         * How long the old key still works. Default: 24 hours.
+         */
+        overlapHours?: number;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/keys/{id}/roll';
+};
+
+export type PostApiKeysByIdRollErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiKeysByIdRollError = PostApiKeysByIdRollErrors[keyof PostApiKeysByIdRollErrors];
+
+export type PostApiKeysByIdRollResponses = {
+    /**
+     * Success
+     */
+    201: {
+        _id: string;
+        name: string;
+        prefix: string;
+        last4: string;
+        createdAt: string;
+        lastUsedAt: string | null;
+        expiresAt: string | null;
+        revokedAt: string | null;
+        scopes: Array<KeyScope>;
+        /**
+         * The networks that may use it, as CIDR; null: any.
+         */
+        allowedIps: Array<string> | null;
+        success: true;
+        /**
+         * The key itself, returned only here.
+         */
+        key: string;
+        previousKey: {
+            _id: string;
+            /**
+             * When it ends.
+             */
+            expiresAt: string;
+        };
+    };
+};
+
+export type PostApiKeysByIdRollResponse = PostApiKeysByIdRollResponses[keyof PostApiKeysByIdRollResponses];
 
 export type DeleteApiKeysByIdData = {
     body?: never;
@@ -5041,13 +5314,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -5090,6 +5363,44 @@ export type GetApiAuditLogResponses = {
 
 export type GetApiAuditLogResponse = GetApiAuditLogResponses[keyof GetApiAuditLogResponses];
 
+export type GetApiAuditLogExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * At this time or later.
+         */
+        since?: string;
+        /**
+         * At this time or earlier.
+         */
+        until?: string;
+        /**
+         * A workspace of the agency that the user belongs to. Default: that of the session.
+         */
+        workspaceId?: string;
+    };
+    url: '/api/audit-log/export';
+};
+
+export type GetApiAuditLogExportErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAuditLogExportError = GetApiAuditLogExportErrors[keyof GetApiAuditLogExportErrors];
+
+export type GetApiAuditLogExportResponses = {
+    /**
+     * Success
+     */
+    200: string;
+};
+
+export type GetApiAuditLogExportResponse = GetApiAuditLogExportResponses[keyof GetApiAuditLogExportResponses];
+
 export type GetApiAgencyKeysData = {
     body?: never;
     path?: never;
@@ -5122,6 +5433,10 @@ export type PostApiAgencyKeysData = {
     body: {
         name: string;
         expiresAt?: string | null;
+        /**
+         * Instead of `expiresAt`.
+         */
+        expiresInDays?: number | null;
     };
     path?: never;
     query?: never;
@@ -5198,13 +5513,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -5246,7 +5561,13 @@ export type GetApiAgencyAuditLogResponse = GetApiAgencyAuditLogResponses[keyof G
 export type GetApiAgencySubaccountsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/subaccounts';
 };
 
@@ -5266,6 +5587,10 @@ export type GetApiAgencySubaccountsResponses = {
     200: {
         success: true;
         subAccounts: Array<SubAccount>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -5317,7 +5642,13 @@ export type PostApiAgencySubaccountsResponse = PostApiAgencySubaccountsResponses
 export type GetApiAgencyEmailPreferencesData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/email-preferences';
 };
 
@@ -5341,6 +5672,10 @@ export type GetApiAgencyEmailPreferencesResponses = {
             name: string;
             preferences: EmailPreferences;
         }>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -5497,7 +5832,13 @@ export type GetApiAgencyOverviewResponse = GetApiAgencyOverviewResponses[keyof G
 export type GetApiAgencyWebhooksData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/webhooks';
 };
 
@@ -5521,6 +5862,10 @@ export type GetApiAgencyWebhooksResponses = {
             workspaceId: string;
             name: string;
         }>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -6245,7 +6590,7 @@ export type PostMessageAiDraftWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the reply that the draft answers.
+     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
      */
     messageId: string;
     leadId?: string;
@@ -6265,9 +6610,16 @@ export type PostMessageAiDraftWebhookPayload = {
     lead?: DraftLead;
     data: {
         replyId: string;
+        source: DraftSource;
         draftMessage: string;
         conversationRecipient: string;
+        /**
+         * The reply that the draft answers; empty if the contact has not written.
+         */
         inboundText: string;
+        /**
+         * The copilot's; 0 if somebody else wrote the draft.
+         */
         confidence: number;
         mode: 'copilot';
         approveEndpoint: '/api/knowledge-base/auto-replies';
@@ -6289,7 +6641,7 @@ export type PostMessageAiDraftApprovedWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the reply that the draft answers.
+     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
      */
     messageId: string;
     leadId?: string;
@@ -6328,7 +6680,7 @@ export type PostMessageAiDraftRejectedWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the reply that the draft answers.
+     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
      */
     messageId: string;
     leadId?: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "218387d4ef102576aebc30de81c273adb49cb71b568e5709ded387ddb831e8d3"
+DIGEST = "24e290dfc49415287be21b4f5f71ae8638bd7917ebe0461f42eae0158483ff34"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -10,6 +10,7 @@ IDEMPOTENT = (
     "POST /api/drip",
     "POST /api/inbox/send-reply",
     "POST /api/knowledge-base/auto-replies",
+    "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
@@ -24,6 +25,7 @@ IDEMPOTENT = (
     "POST /api/fallback-sms",
     "POST /api/team/invite",
     "POST /api/keys",
+    "POST /api/keys/{id}/roll",
     "POST /api/agency/keys",
     "POST /api/agency/subaccounts",
     "POST /api/agency/webhooks",
@@ -50,9 +52,11 @@ ErrorCode = Literal[
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
     "INCOMPLETE_BODY",
+    "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",
     "INVALID_JSON",
     "INVALID_STATE",
+    "IP_NOT_ALLOWED",
     "LIMIT_REACHED",
     "LINK_NOT_VALID",
     "MESSAGE_NOT_CANCELABLE",

@@ -98,6 +98,14 @@ class DraftResolution(TypedDict):
     message: NotRequired[str]
 
 
+class DraftInput(TypedDict):
+    replyId: NotRequired[str]
+    leadId: NotRequired[str]
+    phone: NotRequired[str]
+    email: NotRequired[str]
+    message: str
+
+
 class LinePatch(TypedDict):
     firstName: NotRequired[str]
     lastName: NotRequired[str]
@@ -257,9 +265,14 @@ class TeamMemberInput(TypedDict):
     role: Literal["org:admin", "org:member"]
 
 
+class RollKeyInput(TypedDict):
+    overlapHours: NotRequired[float]
+
+
 class ApiKeyInput(TypedDict):
     name: str
     expiresAt: NotRequired[str | None]
+    expiresInDays: NotRequired[int | None]
 
 
 class SubAccountInput(TypedDict):
@@ -281,6 +294,12 @@ class AgencyWebhookInput(TypedDict):
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
+
+
+class RpcMessage(TypedDict):
+    jsonrpc: Literal["2.0"]
+    method: NotRequired[str]
+    params: NotRequired[dict[str, Any]]
 
 
 MessageReaction = TypedDict(
@@ -411,10 +430,15 @@ class Error(TypedDict):
     requestId: str
 
 
+class WaitingForData(TypedDict):
+    messageId: str
+
+
 class WaitingFor(TypedDict):
     reason: str
     until: str | None
     text: str
+    data: NotRequired[WaitingForData]
 
 
 class DripAcknowledgement(TypedDict):
@@ -467,6 +491,8 @@ class ThreadItem(TypedDict):
 
 class AutoReply(TypedDict):
     replyId: str
+    answeredReplyId: str | None
+    source: Literal["copilot", "dashboard", "api"]
     status: Literal["drafted", "approved", "rejected", "claimed", "superseded"]
     draftMessage: str
     conversationRecipient: str
@@ -786,6 +812,12 @@ class CampaignProgress(TypedDict):
     enteredAll: bool
 
 
+class LeadWait(TypedDict):
+    reason: str
+    leads: int
+    lines: int
+
+
 class PersonalizationProgress(TypedDict):
     waiting: int
     written: int
@@ -935,7 +967,7 @@ class TeamMember(TypedDict):
     joinedAt: str
 
 
-class ApiKey(TypedDict):
+class WorkspaceKey(TypedDict):
     _id: str
     name: str
     prefix: str
@@ -944,6 +976,8 @@ class ApiKey(TypedDict):
     lastUsedAt: str | None
     expiresAt: str | None
     revokedAt: str | None
+    scopes: list[Literal["read", "send", "draft", "manage"]]
+    allowedIps: list[str] | None
 
 
 class AuditEntryActor(TypedDict):
@@ -953,8 +987,19 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]
     id: str
+
+
+class ApiKey(TypedDict):
+    _id: str
+    name: str
+    prefix: str
+    last4: str
+    createdAt: str
+    lastUsedAt: str | None
+    expiresAt: str | None
+    revokedAt: str | None
 
 
 class SubAccount(TypedDict):
@@ -981,6 +1026,17 @@ class AgencyInvitation(TypedDict):
     email: str
     expiresAt: str
     createdAt: str
+
+
+class RpcResponseError(TypedDict):
+    code: int
+    message: str
+
+
+class RpcResponse(TypedDict):
+    jsonrpc: Literal["2.0"]
+    result: NotRequired[Any]
+    error: NotRequired[RpcResponseError]
 
 
 FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
@@ -1302,6 +1358,19 @@ class ResolveAutoReplyResponse(TypedDict):
     replyId: str
     status: Literal["drafted", "approved", "rejected", "claimed", "superseded"]
     messageId: NotRequired[str]
+
+
+class CreateDraftRequest(TypedDict):
+    replyId: NotRequired[str]
+    leadId: NotRequired[str]
+    phone: NotRequired[str]
+    email: NotRequired[str]
+    message: str
+
+
+class CreateDraftResponse(TypedDict):
+    success: Literal[True]
+    draft: AutoReply
 
 
 class ListOptOutsParametersQuery(TypedDict):
@@ -1998,12 +2067,15 @@ class RemoveTeamMemberResponse(TypedDict):
 
 class ListKeysResponse(TypedDict):
     success: Literal[True]
-    keys: list[ApiKey]
+    keys: list[WorkspaceKey]
 
 
 class CreateKeyRequest(TypedDict):
     name: str
     expiresAt: NotRequired[str | None]
+    expiresInDays: NotRequired[int | None]
+    scopes: NotRequired[list[Literal["read", "send", "draft", "manage"]]]
+    allowedIps: NotRequired[list[str] | None]
 
 
 class CreateKeyResponse(TypedDict):
@@ -2015,8 +2087,35 @@ class CreateKeyResponse(TypedDict):
     lastUsedAt: str | None
     expiresAt: str | None
     revokedAt: str | None
+    scopes: list[Literal["read", "send", "draft", "manage"]]
+    allowedIps: list[str] | None
     success: Literal[True]
     key: str
+
+
+class RollKeyRequest(TypedDict):
+    overlapHours: NotRequired[float]
+
+
+class RollKeyResponsePreviousKey(TypedDict):
+    _id: str
+    expiresAt: str
+
+
+class RollKeyResponse(TypedDict):
+    _id: str
+    name: str
+    prefix: str
+    last4: str
+    createdAt: str
+    lastUsedAt: str | None
+    expiresAt: str | None
+    revokedAt: str | None
+    scopes: list[Literal["read", "send", "draft", "manage"]]
+    allowedIps: list[str] | None
+    success: Literal[True]
+    key: str
+    previousKey: RollKeyResponsePreviousKey
 
 
 class RevokeKeyResponse(TypedDict):
@@ -2026,11 +2125,17 @@ class RevokeKeyResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
     targetId: NotRequired[str]
+    since: NotRequired[str]
+    until: NotRequired[str]
+    workspaceId: NotRequired[str]
+
+
+class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
     workspaceId: NotRequired[str]
@@ -2044,6 +2149,7 @@ class ListAgencyKeysResponse(TypedDict):
 class CreateAgencyKeyRequest(TypedDict):
     name: str
     expiresAt: NotRequired[str | None]
+    expiresInDays: NotRequired[int | None]
 
 
 class CreateAgencyKeyResponse(TypedDict):
@@ -2066,18 +2172,24 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
 
 
+class ListSubAccountsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListSubAccountsResponse(TypedDict):
     success: Literal[True]
     subAccounts: list[SubAccount]
+    nextCursor: str | None
 
 
 class CreateSubAccountRequest(TypedDict):
@@ -2093,6 +2205,11 @@ class CreateSubAccountResponse(TypedDict):
     workspaceApiKey: str
 
 
+class ListAgencyEmailPreferencesParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyEmailPreferencesResponseWorkspace(TypedDict):
     workspaceId: str
     name: str
@@ -2102,6 +2219,7 @@ class ListAgencyEmailPreferencesResponseWorkspace(TypedDict):
 class ListAgencyEmailPreferencesResponse(TypedDict):
     success: Literal[True]
     workspaces: list[ListAgencyEmailPreferencesResponseWorkspace]
+    nextCursor: str | None
 
 
 class UpdateAgencyEmailPreferencesRequest(TypedDict):
@@ -2163,6 +2281,11 @@ class GetAgencyOverviewResponse(TypedDict):
     workspaces: list[GetAgencyOverviewResponseWorkspace]
 
 
+class ListAgencyWebhooksParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyWebhooksResponseWorkspacesWithoutWebhookItem(TypedDict):
     workspaceId: str
     name: str
@@ -2172,6 +2295,7 @@ class ListAgencyWebhooksResponse(TypedDict):
     success: Literal[True]
     webhooks: list[Webhook]
     workspacesWithoutWebhook: list[ListAgencyWebhooksResponseWorkspacesWithoutWebhookItem]
+    nextCursor: str | None
 
 
 class CreateAgencyWebhookRequest(TypedDict):
@@ -2429,6 +2553,7 @@ class OnMessageReactionRequest(TypedDict):
 
 class OnMessageAiDraftRequestData(TypedDict):
     replyId: str
+    source: Literal["copilot", "dashboard", "api"]
     draftMessage: str
     conversationRecipient: str
     inboundText: str
@@ -2560,9 +2685,17 @@ class EmailPreferencesInput(TypedDict):
     preferences: EmailPreferencesPatch
 
 
+class WorkspaceKeyInput(TypedDict):
+    name: str
+    expiresAt: NotRequired[str | None]
+    expiresInDays: NotRequired[int | None]
+    scopes: NotRequired[list[Literal["read", "send", "draft", "manage"]]]
+    allowedIps: NotRequired[list[str] | None]
+
+
 class TimelineEvent(TypedDict):
     at: str
-    type: Literal["accepted", "scheduled", "moved", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
+    type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
     data: dict[str, FieldSchema0]
 
@@ -2640,7 +2773,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]
@@ -2661,6 +2794,7 @@ class GetCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
     progress: CampaignProgress
+    waiting: list[LeadWait]
     personalization: PersonalizationProgress | None
 
 

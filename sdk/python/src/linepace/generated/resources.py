@@ -17,37 +17,43 @@ class Messages:
     def send(self, **body: Unpack[models.SendMessageRequest]) -> models.MessageOutput:
         """Send or schedule one message.
 
-        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`."""
+        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/messages", body=body)
 
     def list(self, **query: Unpack[models.ListMessagesParametersQuery]) -> models.ListMessagesResponse:
-        """List messages, newest first."""
+        """List messages, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/messages", query=query)
 
     def get(self, id: str) -> models.MessageOutput:
-        """Get a message."""
+        """Get a message.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
     def get_timeline(self, id: str) -> models.Timeline:
         """What has happened to a message, and what it waits for.
 
-        `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400."""
+        `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}/timeline")
 
     def cancel(self, id: str) -> models.MessageOutput:
-        """Cancel a message that has not been sent yet."""
+        """Cancel a message that has not been sent yet.
+
+        A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
 
     def drip(self, **body: Unpack[models.DripRequest]) -> models.DripAcknowledgement:
         """Bulk intake: queue a message, to be sent when its line permits.
 
-        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement."""
+        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/drip", body=body)
 
     def send_fallback_sms(self, **body: Unpack[models.SendFallbackSmsRequest]) -> models.MessageOutput:
         """Send an SMS to a message's recipient through the workspace's fallback account.
 
-        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted."""
+        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/fallback-sms", body=body)
 
 
@@ -58,37 +64,43 @@ class AsyncMessages:
     async def send(self, **body: Unpack[models.SendMessageRequest]) -> models.MessageOutput:
         """Send or schedule one message.
 
-        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`."""
+        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/messages", body=body)
 
     async def list(self, **query: Unpack[models.ListMessagesParametersQuery]) -> models.ListMessagesResponse:
-        """List messages, newest first."""
+        """List messages, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/messages", query=query)
 
     async def get(self, id: str) -> models.MessageOutput:
-        """Get a message."""
+        """Get a message.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
     async def get_timeline(self, id: str) -> models.Timeline:
         """What has happened to a message, and what it waits for.
 
-        `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400."""
+        `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}/timeline")
 
     async def cancel(self, id: str) -> models.MessageOutput:
-        """Cancel a message that has not been sent yet."""
+        """Cancel a message that has not been sent yet.
+
+        A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
 
     async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripAcknowledgement:
         """Bulk intake: queue a message, to be sent when its line permits.
 
-        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement."""
+        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/drip", body=body)
 
     async def send_fallback_sms(self, **body: Unpack[models.SendFallbackSmsRequest]) -> models.MessageOutput:
         """Send an SMS to a message's recipient through the workspace's fallback account.
 
-        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted."""
+        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/fallback-sms", body=body)
 
 
@@ -99,25 +111,31 @@ class Conversations:
     def list_replies(self, **query: Unpack[models.ListRepliesParametersQuery]) -> models.ListRepliesResponse:
         """List the newest reply of each conversation, newest first.
 
-        Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set."""
+        Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/replies", query=query)
 
     def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
-        """List conversations, most recent activity first."""
+        """List conversations, most recent activity first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/conversations", query=query)
 
     def get(self, address: str, **query: Unpack[models.GetConversationParametersQuery]) -> models.GetConversationResponse:
-        """Get a conversation with its messages, newest first."""
+        """Get a conversation with its messages, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}", query=query)
 
     def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
-        """Replace the tags of a conversation."""
+        """Replace the tags of a conversation.
+
+        A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/tags", body=body)
 
     def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
         """Reply to a contact from the line they wrote to.
 
-        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. Recorded in the audit log as `draft.decided`."""
+        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
 
@@ -128,25 +146,31 @@ class AsyncConversations:
     async def list_replies(self, **query: Unpack[models.ListRepliesParametersQuery]) -> models.ListRepliesResponse:
         """List the newest reply of each conversation, newest first.
 
-        Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set."""
+        Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/replies", query=query)
 
     async def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
-        """List conversations, most recent activity first."""
+        """List conversations, most recent activity first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/conversations", query=query)
 
     async def get(self, address: str, **query: Unpack[models.GetConversationParametersQuery]) -> models.GetConversationResponse:
-        """Get a conversation with its messages, newest first."""
+        """Get a conversation with its messages, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}", query=query)
 
     async def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
-        """Replace the tags of a conversation."""
+        """Replace the tags of a conversation.
+
+        A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/tags", body=body)
 
     async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
         """Reply to a contact from the line they wrote to.
 
-        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. Recorded in the audit log as `draft.decided`."""
+        Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
 
@@ -155,24 +179,34 @@ class AiDrafts:
         self._transport = transport
 
     def get_knowledge_base(self) -> models.GetKnowledgeBaseResponse:
-        """Get the knowledge base of the AI copilot."""
+        """Get the knowledge base of the AI copilot.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/knowledge-base")
 
     def put_knowledge_base(self, **body: Unpack[models.PutKnowledgeBaseRequest]) -> models.PutKnowledgeBaseResponse:
         """Replace the knowledge base of the AI copilot, and turn it on or off.
 
-        With the mode `off` no new drafts are written; open ones can still be resolved. Recorded in the audit log as `knowledge_base.updated`."""
+        With the mode `off` no new drafts are written; open ones can still be resolved. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return self._transport.call("PUT", "/api/knowledge-base", body=body)
 
     def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
-        """List the drafts of the AI copilot, newest first."""
+        """List drafts, newest first.
+
+        A key needs the scope `read` or `draft`."""
         return self._transport.call("GET", "/api/knowledge-base/auto-replies", query=query)
 
     def resolve_auto_reply(self, **body: Unpack[models.ResolveAutoReplyRequest]) -> models.ResolveAutoReplyResponse:
         """Approve, reject or claim a draft; the first action wins.
 
-        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. Recorded in the audit log as `draft.decided`."""
+        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/knowledge-base/auto-replies", body=body)
+
+    def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
+        """Write a draft for a person to approve.
+
+        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`."""
+        return self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
 
 
 class AsyncAiDrafts:
@@ -180,24 +214,34 @@ class AsyncAiDrafts:
         self._transport = transport
 
     async def get_knowledge_base(self) -> models.GetKnowledgeBaseResponse:
-        """Get the knowledge base of the AI copilot."""
+        """Get the knowledge base of the AI copilot.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/knowledge-base")
 
     async def put_knowledge_base(self, **body: Unpack[models.PutKnowledgeBaseRequest]) -> models.PutKnowledgeBaseResponse:
         """Replace the knowledge base of the AI copilot, and turn it on or off.
 
-        With the mode `off` no new drafts are written; open ones can still be resolved. Recorded in the audit log as `knowledge_base.updated`."""
+        With the mode `off` no new drafts are written; open ones can still be resolved. A key needs the scope `manage`. Recorded in the audit log as `knowledge_base.updated`."""
         return await self._transport.call("PUT", "/api/knowledge-base", body=body)
 
     async def list_auto_replies(self, **query: Unpack[models.ListAutoRepliesParametersQuery]) -> models.ListAutoRepliesResponse:
-        """List the drafts of the AI copilot, newest first."""
+        """List drafts, newest first.
+
+        A key needs the scope `read` or `draft`."""
         return await self._transport.call("GET", "/api/knowledge-base/auto-replies", query=query)
 
     async def resolve_auto_reply(self, **body: Unpack[models.ResolveAutoReplyRequest]) -> models.ResolveAutoReplyResponse:
         """Approve, reject or claim a draft; the first action wins.
 
-        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. Recorded in the audit log as `draft.decided`."""
+        `approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/knowledge-base/auto-replies", body=body)
+
+    async def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
+        """Write a draft for a person to approve.
+
+        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`."""
+        return await self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
 
 
 class OptOuts:
@@ -205,25 +249,33 @@ class OptOuts:
         self._transport = transport
 
     def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
-        """List opted-out addresses, newest first."""
+        """List opted-out addresses, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/opt-outs", query=query)
 
     def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
         """Opt an address out; its unsent messages fail with `recipient_opted_out`.
 
-        If the address is already opted out, the existing entry is returned."""
+        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/opt-outs", body=body)
 
     def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
-        """Opt an address in again, by query or body."""
+        """Opt an address in again, by query or body.
+
+        A key needs the scope `manage`."""
         return self._transport.call("DELETE", "/api/opt-outs", body=body)
 
     def get(self, address: str) -> models.GetOptOutResponse:
-        """Get whether an address is opted out."""
+        """Get whether an address is opted out.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
 
     def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
-        """Opt an address in again, by path."""
+        """Opt an address in again, by path.
+
+        A key needs the scope `manage`."""
         return self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
 
     def unsubscribe_page(self, token: str) -> str:
@@ -240,25 +292,33 @@ class AsyncOptOuts:
         self._transport = transport
 
     async def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
-        """List opted-out addresses, newest first."""
+        """List opted-out addresses, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/opt-outs", query=query)
 
     async def create(self, **body: Unpack[models.CreateOptOutRequest]) -> models.CreateOptOutResponse:
         """Opt an address out; its unsent messages fail with `recipient_opted_out`.
 
-        If the address is already opted out, the existing entry is returned."""
+        If the address is already opted out, the existing entry is returned. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/opt-outs", body=body)
 
     async def delete(self, **body: Unpack[models.DeleteOptOutRequest]) -> models.DeleteOptOutResponse:
-        """Opt an address in again, by query or body."""
+        """Opt an address in again, by query or body.
+
+        A key needs the scope `manage`."""
         return await self._transport.call("DELETE", "/api/opt-outs", body=body)
 
     async def get(self, address: str) -> models.GetOptOutResponse:
-        """Get whether an address is opted out."""
+        """Get whether an address is opted out.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/opt-outs/{self._transport.escape(address)}")
 
     async def delete_named(self, address: str) -> models.DeleteNamedOptOutResponse:
-        """Opt an address in again, by path."""
+        """Opt an address in again, by path.
+
+        A key needs the scope `manage`."""
         return await self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
 
     async def unsubscribe_page(self, token: str) -> str:
@@ -275,7 +335,9 @@ class Calls:
         self._transport = transport
 
     def list_recordings(self, **query: Unpack[models.ListCallRecordingsParametersQuery]) -> models.ListCallRecordingsResponse:
-        """List the calls from or to a number with their recordings, newest first."""
+        """List the calls from or to a number with their recordings, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/voice/recordings", query=query)
 
 
@@ -284,7 +346,9 @@ class AsyncCalls:
         self._transport = transport
 
     async def list_recordings(self, **query: Unpack[models.ListCallRecordingsParametersQuery]) -> models.ListCallRecordingsResponse:
-        """List the calls from or to a number with their recordings, newest first."""
+        """List the calls from or to a number with their recordings, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/voice/recordings", query=query)
 
 
@@ -295,7 +359,7 @@ class Attachments:
     def upload(self, file: Any) -> models.UploadAttachmentResponse:
         """Upload a file of up to 25 MB for use in attachmentUrls.
 
-        Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note."""
+        Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/attachments/upload", file=file, content_type="multipart/form-data")
 
     def download(self, workspace_id: str, attachment_id: str, name: str, **query: Unpack[models.DownloadAttachmentParametersQuery]) -> str:
@@ -310,7 +374,7 @@ class AsyncAttachments:
     async def upload(self, file: Any) -> models.UploadAttachmentResponse:
         """Upload a file of up to 25 MB for use in attachmentUrls.
 
-        Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note."""
+        Allowed types: mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf. Audio in a message with `voiceNote: true` is converted to a voice note. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/attachments/upload", file=file, content_type="multipart/form-data")
 
     async def download(self, workspace_id: str, attachment_id: str, name: str, **query: Unpack[models.DownloadAttachmentParametersQuery]) -> str:
@@ -323,35 +387,45 @@ class Lines:
         self._transport = transport
 
     def list(self) -> models.ListLinesResponse:
-        """List lines with today's usage."""
+        """List lines with today's usage.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lines/by-user")
 
     def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
 
-        Recorded in the audit log as `line.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
         return self._transport.call("PATCH", f"/api/lines/{self._transport.escape(id)}", body=body)
 
     def check_availability(self, **query: Unpack[models.CheckLineAvailabilityParametersQuery]) -> models.CheckLineAvailabilityResponse:
-        """Probe a line now and store the result as its healthCheck."""
+        """Probe a line now and store the result as its healthCheck.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lines/check-availability", query=query)
 
     def get_pace(self, id: str) -> models.GetLinePaceResponse:
-        """Get how much of its caps a line has used, and what it sends next and why not now."""
+        """Get how much of its caps a line has used, and what it sends next and why not now.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
 
     def list_carriers(self) -> models.ListCarriersResponse:
-        """List the carriers that lines can be connected to, with their settings."""
+        """List the carriers that lines can be connected to, with their settings.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lines/carriers")
 
     def get_carrier(self, id: str) -> models.GetLineCarrierResponse:
-        """Get a line's carrier connection."""
+        """Get a line's carrier connection.
+
+        A key needs the scope `manage`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/carrier")
 
     def connect_carrier(self, id: str, **body: Unpack[models.ConnectLineCarrierRequest]) -> models.ConnectLineCarrierResponse:
         """Connect a line to a carrier.
 
-        Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. Recorded in the audit log as `line.connected`."""
+        Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
 
@@ -360,35 +434,45 @@ class AsyncLines:
         self._transport = transport
 
     async def list(self) -> models.ListLinesResponse:
-        """List lines with today's usage."""
+        """List lines with today's usage.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lines/by-user")
 
     async def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
 
-        Recorded in the audit log as `line.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `line.updated`."""
         return await self._transport.call("PATCH", f"/api/lines/{self._transport.escape(id)}", body=body)
 
     async def check_availability(self, **query: Unpack[models.CheckLineAvailabilityParametersQuery]) -> models.CheckLineAvailabilityResponse:
-        """Probe a line now and store the result as its healthCheck."""
+        """Probe a line now and store the result as its healthCheck.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lines/check-availability", query=query)
 
     async def get_pace(self, id: str) -> models.GetLinePaceResponse:
-        """Get how much of its caps a line has used, and what it sends next and why not now."""
+        """Get how much of its caps a line has used, and what it sends next and why not now.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
 
     async def list_carriers(self) -> models.ListCarriersResponse:
-        """List the carriers that lines can be connected to, with their settings."""
+        """List the carriers that lines can be connected to, with their settings.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lines/carriers")
 
     async def get_carrier(self, id: str) -> models.GetLineCarrierResponse:
-        """Get a line's carrier connection."""
+        """Get a line's carrier connection.
+
+        A key needs the scope `manage`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/carrier")
 
     async def connect_carrier(self, id: str, **body: Unpack[models.ConnectLineCarrierRequest]) -> models.ConnectLineCarrierResponse:
         """Connect a line to a carrier.
 
-        Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. Recorded in the audit log as `line.connected`."""
+        Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
 
@@ -399,17 +483,19 @@ class LineRequests:
     def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return self._transport.call("POST", "/api/line-requests", body=body)
 
     def get(self, id: str) -> models.LineRequest:
-        """Get a line request; poll it until its status changes."""
+        """Get a line request; poll it until its status changes.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/line-requests/{self._transport.escape(id)}")
 
     def act_on(self, id: str, **body: Unpack[models.ActOnLineRequestRequest]) -> models.LineRequest:
         """Get the payment link of a request, cancel it, or retry a failed one.
 
-        Recorded in the audit log as `line_request.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `line_request.updated`."""
         return self._transport.call("POST", f"/api/line-requests/{self._transport.escape(id)}", body=body)
 
 
@@ -420,17 +506,19 @@ class AsyncLineRequests:
     async def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return await self._transport.call("POST", "/api/line-requests", body=body)
 
     async def get(self, id: str) -> models.LineRequest:
-        """Get a line request; poll it until its status changes."""
+        """Get a line request; poll it until its status changes.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/line-requests/{self._transport.escape(id)}")
 
     async def act_on(self, id: str, **body: Unpack[models.ActOnLineRequestRequest]) -> models.LineRequest:
         """Get the payment link of a request, cancel it, or retry a failed one.
 
-        Recorded in the audit log as `line_request.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `line_request.updated`."""
         return await self._transport.call("POST", f"/api/line-requests/{self._transport.escape(id)}", body=body)
 
 
@@ -439,23 +527,33 @@ class Availability:
         self._transport = transport
 
     def check_lead(self, **query: Unpack[models.CheckLeadAvailabilityParametersQuery]) -> models.CheckLeadAvailabilityResponse:
-        """Check whether a lead has iMessage, and store the result in the lead's status."""
+        """Check whether a lead has iMessage, and store the result in the lead's status.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/leads/check-availability", query=query)
 
     def check(self, **body: Unpack[models.CheckAvailabilityRequest]) -> Any:
-        """Check whether an address has iMessage; with leadIds or listId, check many leads in the background."""
+        """Check whether an address has iMessage; with leadIds or listId, check many leads in the background.
+
+        A key needs the scope `read`."""
         return self._transport.call("POST", "/api/leads/check-availability", body=body)
 
     def get_job(self, job_id: str) -> models.GetAvailabilityJobResponse:
-        """Get the progress of a background check."""
+        """Get the progress of a background check.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/leads/check-availability/jobs/{self._transport.escape(job_id)}")
 
     def check_round_robin(self, **query: Unpack[models.CheckAvailabilityRoundRobinParametersQuery]) -> models.CheckAvailabilityRoundRobinResponse:
-        """Check whether an address has iMessage, through the next line in turn."""
+        """Check whether an address has iMessage, through the next line in turn.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/check-availability-rr", query=query)
 
     def check_round_robin_post(self, **body: Unpack[models.CheckAvailabilityRoundRobinPostRequest]) -> models.CheckAvailabilityRoundRobinPostResponse:
-        """Check whether an address has iMessage, through the next line in turn."""
+        """Check whether an address has iMessage, through the next line in turn.
+
+        A key needs the scope `read`."""
         return self._transport.call("POST", "/api/check-availability-rr", body=body)
 
 
@@ -464,23 +562,33 @@ class AsyncAvailability:
         self._transport = transport
 
     async def check_lead(self, **query: Unpack[models.CheckLeadAvailabilityParametersQuery]) -> models.CheckLeadAvailabilityResponse:
-        """Check whether a lead has iMessage, and store the result in the lead's status."""
+        """Check whether a lead has iMessage, and store the result in the lead's status.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/leads/check-availability", query=query)
 
     async def check(self, **body: Unpack[models.CheckAvailabilityRequest]) -> Any:
-        """Check whether an address has iMessage; with leadIds or listId, check many leads in the background."""
+        """Check whether an address has iMessage; with leadIds or listId, check many leads in the background.
+
+        A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/leads/check-availability", body=body)
 
     async def get_job(self, job_id: str) -> models.GetAvailabilityJobResponse:
-        """Get the progress of a background check."""
+        """Get the progress of a background check.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/leads/check-availability/jobs/{self._transport.escape(job_id)}")
 
     async def check_round_robin(self, **query: Unpack[models.CheckAvailabilityRoundRobinParametersQuery]) -> models.CheckAvailabilityRoundRobinResponse:
-        """Check whether an address has iMessage, through the next line in turn."""
+        """Check whether an address has iMessage, through the next line in turn.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/check-availability-rr", query=query)
 
     async def check_round_robin_post(self, **body: Unpack[models.CheckAvailabilityRoundRobinPostRequest]) -> models.CheckAvailabilityRoundRobinPostResponse:
-        """Check whether an address has iMessage, through the next line in turn."""
+        """Check whether an address has iMessage, through the next line in turn.
+
+        A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/check-availability-rr", body=body)
 
 
@@ -491,73 +599,85 @@ class Contacts:
     def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
         """Create one or more leads.
 
-        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created."""
+        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/leads", body=body)
 
     def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
-        """List leads, newest first."""
+        """List leads, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/leads", query=query)
 
     def get_lead(self, id: str) -> models.GetLeadResponse:
-        """Get a lead."""
+        """Get a lead.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
 
     def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
         """Update a lead.
 
-        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole."""
+        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
         return self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
 
     def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
         """Delete a lead and cancel its unsent messages, or erase the contact.
 
-        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. Recorded in the audit log as `contact.erased`."""
+        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
 
     def export(self, id: str) -> models.ContactExport:
         """Export all that is stored about a contact as one JSON document.
 
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. Recorded in the audit log as `contact.exported`."""
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
     def list_lists(self) -> models.ListListsResponse:
         """List lead lists, newest first.
 
-        Never empty: the list Quick Sends is created if it does not exist."""
+        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lists")
 
     def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
-        """Create a lead list."""
+        """Create a lead list.
+
+        A key needs the scope `send`."""
         return self._transport.call("POST", "/api/lists", body=body)
 
     def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
-        """Update a lead list; Quick Sends cannot be renamed."""
+        """Update a lead list; Quick Sends cannot be renamed.
+
+        A key needs the scope `send`."""
         return self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
 
     def delete_list(self, id: str) -> models.DeleteListResponse:
         """Delete a lead list with its leads, and cancel their unsent messages.
 
-        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted."""
+        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
         return self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
 
     def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
 
     def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
-        """Get the progress of an import."""
+        """Get the progress of an import.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
 
     def get_rejected_rows(self, id: str, import_id: str) -> str:
-        """Export the rejected rows of an import as CSV, with row number and reason."""
+        """Export the rejected rows of an import as CSV, with row number and reason.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
 
     def export_list(self, id: str) -> str:
         """Export the leads of a list as CSV, newest first.
 
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again."""
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
 
 
@@ -568,73 +688,85 @@ class AsyncContacts:
     async def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
         """Create one or more leads.
 
-        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created."""
+        A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/leads", body=body)
 
     async def list_leads(self, **query: Unpack[models.ListLeadsParametersQuery]) -> models.ListLeadsResponse:
-        """List leads, newest first."""
+        """List leads, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/leads", query=query)
 
     async def get_lead(self, id: str) -> models.GetLeadResponse:
-        """Get a lead."""
+        """Get a lead.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}")
 
     async def update_lead(self, id: str, **body: Unpack[models.UpdateLeadRequest]) -> models.UpdateLeadResponse:
         """Update a lead.
 
-        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole."""
+        `email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole. A key needs the scope `send`."""
         return await self._transport.call("PATCH", f"/api/leads/{self._transport.escape(id)}", body=body)
 
     async def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
         """Delete a lead and cancel its unsent messages, or erase the contact.
 
-        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. Recorded in the audit log as `contact.erased`."""
+        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
 
     async def export(self, id: str) -> models.ContactExport:
         """Export all that is stored about a contact as one JSON document.
 
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. Recorded in the audit log as `contact.exported`."""
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
     async def list_lists(self) -> models.ListListsResponse:
         """List lead lists, newest first.
 
-        Never empty: the list Quick Sends is created if it does not exist."""
+        Never empty: the list Quick Sends is created if it does not exist. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lists")
 
     async def create_list(self, **body: Unpack[models.CreateListRequest]) -> models.CreateListResponse:
-        """Create a lead list."""
+        """Create a lead list.
+
+        A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/lists", body=body)
 
     async def update_list(self, id: str, **body: Unpack[models.UpdateListRequest]) -> models.UpdateListResponse:
-        """Update a lead list; Quick Sends cannot be renamed."""
+        """Update a lead list; Quick Sends cannot be renamed.
+
+        A key needs the scope `send`."""
         return await self._transport.call("PATCH", f"/api/lists/{self._transport.escape(id)}", body=body)
 
     async def delete_list(self, id: str) -> models.DeleteListResponse:
         """Delete a lead list with its leads, and cancel their unsent messages.
 
-        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted."""
+        Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
         return await self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
 
     async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
 
     async def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
-        """Get the progress of an import."""
+        """Get the progress of an import.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}")
 
     async def get_rejected_rows(self, id: str, import_id: str) -> str:
-        """Export the rejected rows of an import as CSV, with row number and reason."""
+        """Export the rejected rows of an import as CSV, with row number and reason.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/imports/{self._transport.escape(import_id)}/rejected")
 
     async def export_list(self, id: str) -> str:
         """Export the leads of a list as CSV, newest first.
 
-        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again."""
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/export")
 
 
@@ -645,61 +777,67 @@ class Campaigns:
     def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
 
-        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. Recorded in the audit log as `campaign.created`."""
+        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
         return self._transport.call("POST", "/api/campaigns", body=body)
 
     def list(self, **query: Unpack[models.ListCampaignsParametersQuery]) -> models.ListCampaignsResponse:
-        """List campaigns, newest first."""
+        """List campaigns, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/campaigns", query=query)
 
     def get(self, id: str) -> models.GetCampaignResponse:
-        """Get a campaign and its progress."""
+        """Get a campaign and its progress.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
         """Update a campaign; once it has started or a lead has entered, only its name and description.
 
-        Recorded in the audit log as `campaign.updated`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     def delete(self, id: str) -> models.DeleteCampaignResponse:
         """Delete a campaign and cancel its unsent messages.
 
-        Recorded in the audit log as `campaign.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
 
     def start(self, id: str) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
 
-        Recorded in the audit log as `campaign.started`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start")
 
     def pause(self, id: str) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
 
-        Recorded in the audit log as `campaign.paused`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.paused`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause")
 
     def resume(self, id: str) -> models.ResumeCampaignResponse:
         """Resume a paused campaign.
 
-        Recorded in the audit log as `campaign.resumed`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.resumed`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume")
 
     def archive(self, id: str) -> models.ArchiveCampaignResponse:
         """Archive a campaign and cancel its unsent messages.
 
-        Recorded in the audit log as `campaign.archived`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
 
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait."""
+        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent."""
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent.
+
+        A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
 
@@ -710,61 +848,67 @@ class AsyncCampaigns:
     async def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
 
-        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. Recorded in the audit log as `campaign.created`."""
+        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
         return await self._transport.call("POST", "/api/campaigns", body=body)
 
     async def list(self, **query: Unpack[models.ListCampaignsParametersQuery]) -> models.ListCampaignsResponse:
-        """List campaigns, newest first."""
+        """List campaigns, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/campaigns", query=query)
 
     async def get(self, id: str) -> models.GetCampaignResponse:
-        """Get a campaign and its progress."""
+        """Get a campaign and its progress.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
         """Update a campaign; once it has started or a lead has entered, only its name and description.
 
-        Recorded in the audit log as `campaign.updated`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return await self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
 
     async def delete(self, id: str) -> models.DeleteCampaignResponse:
         """Delete a campaign and cancel its unsent messages.
 
-        Recorded in the audit log as `campaign.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `campaign.deleted`."""
         return await self._transport.call("DELETE", f"/api/campaigns/{self._transport.escape(id)}")
 
     async def start(self, id: str) -> models.StartCampaignResponse:
         """Start a campaign; the leads of its list enter.
 
-        Recorded in the audit log as `campaign.started`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.started`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/start")
 
     async def pause(self, id: str) -> models.PauseCampaignResponse:
         """Pause a campaign; its messages wait and keep their order.
 
-        Recorded in the audit log as `campaign.paused`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.paused`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/pause")
 
     async def resume(self, id: str) -> models.ResumeCampaignResponse:
         """Resume a paused campaign.
 
-        Recorded in the audit log as `campaign.resumed`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.resumed`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/resume")
 
     async def archive(self, id: str) -> models.ArchiveCampaignResponse:
         """Archive a campaign and cancel its unsent messages.
 
-        Recorded in the audit log as `campaign.archived`."""
+        A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
 
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait."""
+        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent."""
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent.
+
+        A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
 
@@ -773,51 +917,57 @@ class Webhooks:
         self._transport = transport
 
     def list(self, **query: Unpack[models.ListWebhooksParametersQuery]) -> models.ListWebhooksResponse:
-        """List webhooks."""
+        """List webhooks.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/webhooks", query=query)
 
     def create(self, **body: Unpack[models.CreateWebhookRequest]) -> models.CreateWebhookResponse:
         """Register a webhook.
 
-        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. Recorded in the audit log as `webhook.created`."""
+        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
         return self._transport.call("POST", "/api/webhooks", body=body)
 
     def get(self, id: str) -> models.GetWebhookResponse:
-        """Get a webhook."""
+        """Get a webhook.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}")
 
     def update(self, id: str, **body: Unpack[models.UpdateWebhookRequest]) -> models.UpdateWebhookResponse:
         """Update a webhook.
 
-        Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. Recorded in the audit log as `webhook.updated`."""
+        Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. A key needs the scope `manage`. Recorded in the audit log as `webhook.updated`."""
         return self._transport.call("PATCH", f"/api/webhooks/{self._transport.escape(id)}", body=body)
 
     def delete(self, id: str) -> models.DeleteWebhookResponse:
         """Delete a webhook; its deliveries stop at once.
 
-        Recorded in the audit log as `webhook.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `webhook.deleted`."""
         return self._transport.call("DELETE", f"/api/webhooks/{self._transport.escape(id)}")
 
     def rotate_secret(self, id: str) -> models.RotateWebhookSecretResponse:
         """Rotate a webhook's signing secret.
 
-        The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. Recorded in the audit log as `webhook.secret_rotated`."""
+        The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. A key needs the scope `manage`. Recorded in the audit log as `webhook.secret_rotated`."""
         return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/rotate-secret")
 
     def list_deliveries(self, id: str, **query: Unpack[models.ListWebhookDeliveriesParametersQuery]) -> models.ListWebhookDeliveriesResponse:
-        """List the deliveries of a webhook in the last 30 days, newest first."""
+        """List the deliveries of a webhook in the last 30 days, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
     def replay_delivery(self, id: str, delivery_id: str) -> models.DeliveryReport:
         """Send a past delivery again.
 
-        Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx."""
+        Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`."""
         return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}/replay")
 
     def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
 
-        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay."""
+        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`."""
         return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/health-check")
 
 
@@ -826,51 +976,57 @@ class AsyncWebhooks:
         self._transport = transport
 
     async def list(self, **query: Unpack[models.ListWebhooksParametersQuery]) -> models.ListWebhooksResponse:
-        """List webhooks."""
+        """List webhooks.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/webhooks", query=query)
 
     async def create(self, **body: Unpack[models.CreateWebhookRequest]) -> models.CreateWebhookResponse:
         """Register a webhook.
 
-        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. Recorded in the audit log as `webhook.created`."""
+        The signing secret is returned only here. Deliveries follow the Standard Webhooks specification. A key needs the scope `manage`. Recorded in the audit log as `webhook.created`."""
         return await self._transport.call("POST", "/api/webhooks", body=body)
 
     async def get(self, id: str) -> models.GetWebhookResponse:
-        """Get a webhook."""
+        """Get a webhook.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateWebhookRequest]) -> models.UpdateWebhookResponse:
         """Update a webhook.
 
-        Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. Recorded in the audit log as `webhook.updated`."""
+        Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered. A key needs the scope `manage`. Recorded in the audit log as `webhook.updated`."""
         return await self._transport.call("PATCH", f"/api/webhooks/{self._transport.escape(id)}", body=body)
 
     async def delete(self, id: str) -> models.DeleteWebhookResponse:
         """Delete a webhook; its deliveries stop at once.
 
-        Recorded in the audit log as `webhook.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `webhook.deleted`."""
         return await self._transport.call("DELETE", f"/api/webhooks/{self._transport.escape(id)}")
 
     async def rotate_secret(self, id: str) -> models.RotateWebhookSecretResponse:
         """Rotate a webhook's signing secret.
 
-        The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. Recorded in the audit log as `webhook.secret_rotated`."""
+        The new secret is returned only here. For 24 hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once. A key needs the scope `manage`. Recorded in the audit log as `webhook.secret_rotated`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/rotate-secret")
 
     async def list_deliveries(self, id: str, **query: Unpack[models.ListWebhookDeliveriesParametersQuery]) -> models.ListWebhookDeliveriesResponse:
-        """List the deliveries of a webhook in the last 30 days, newest first."""
+        """List the deliveries of a webhook in the last 30 days, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
     async def replay_delivery(self, id: str, delivery_id: str) -> models.DeliveryReport:
         """Send a past delivery again.
 
-        Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx."""
+        Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}/replay")
 
     async def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
 
-        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay."""
+        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/health-check")
 
 
@@ -879,21 +1035,27 @@ class Workspace:
         self._transport = transport
 
     def get(self) -> models.GetWorkspaceResponse:
-        """Get the workspace of the credential, and who is calling."""
+        """Get the workspace of the credential, and who is calling.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace")
 
     def list_limits(self) -> models.ListLimitsResponse:
-        """List how many of each the workspace may have, and how many it has."""
+        """List how many of each the workspace may have, and how many it has.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/limits")
 
     def get_fallback_config(self) -> models.GetFallbackConfigResponse:
-        """Get the SMS fallback of the workspace; null until it is configured."""
+        """Get the SMS fallback of the workspace; null until it is configured.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/fallback-config")
 
     def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
         """Configure the SMS fallback; omitted fields do not change.
 
-        Recorded in the audit log as `fallback.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
         return self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
 
 
@@ -902,21 +1064,27 @@ class AsyncWorkspace:
         self._transport = transport
 
     async def get(self) -> models.GetWorkspaceResponse:
-        """Get the workspace of the credential, and who is calling."""
+        """Get the workspace of the credential, and who is calling.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace")
 
     async def list_limits(self) -> models.ListLimitsResponse:
-        """List how many of each the workspace may have, and how many it has."""
+        """List how many of each the workspace may have, and how many it has.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/limits")
 
     async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
-        """Get the SMS fallback of the workspace; null until it is configured."""
+        """Get the SMS fallback of the workspace; null until it is configured.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/fallback-config")
 
     async def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
         """Configure the SMS fallback; omitted fields do not change.
 
-        Recorded in the audit log as `fallback.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
         return await self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
 
 
@@ -925,21 +1093,27 @@ class Analytics:
         self._transport = transport
 
     def get(self, **query: Unpack[models.GetAnalyticsParametersQuery]) -> models.GetAnalyticsResponse:
-        """Get the metrics of all messages that match the filters."""
+        """Get the metrics of all messages that match the filters.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/analytics", query=query)
 
     def list_day_conversations(self, **query: Unpack[models.ListDayConversationsParametersQuery]) -> models.ListDayConversationsResponse:
-        """List the conversations of a calendar day, most recent activity first."""
+        """List the conversations of a calendar day, most recent activity first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/analytics/conversations", query=query)
 
     def get_timeseries(self, **query: Unpack[models.GetAnalyticsTimeseriesParametersQuery]) -> models.GetAnalyticsTimeseriesResponse:
         """Get the metrics per hour, day or week.
 
-        A contact counts once per interval. Intervals without messages are included with zeros."""
+        A contact counts once per interval. Intervals without messages are included with zeros. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/analytics/timeseries", query=query)
 
     def export(self, **query: Unpack[models.ExportAnalyticsParametersQuery]) -> str:
-        """Export the metrics per interval as CSV."""
+        """Export the metrics per interval as CSV.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/analytics/export", query=query)
 
 
@@ -948,21 +1122,27 @@ class AsyncAnalytics:
         self._transport = transport
 
     async def get(self, **query: Unpack[models.GetAnalyticsParametersQuery]) -> models.GetAnalyticsResponse:
-        """Get the metrics of all messages that match the filters."""
+        """Get the metrics of all messages that match the filters.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/analytics", query=query)
 
     async def list_day_conversations(self, **query: Unpack[models.ListDayConversationsParametersQuery]) -> models.ListDayConversationsResponse:
-        """List the conversations of a calendar day, most recent activity first."""
+        """List the conversations of a calendar day, most recent activity first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/analytics/conversations", query=query)
 
     async def get_timeseries(self, **query: Unpack[models.GetAnalyticsTimeseriesParametersQuery]) -> models.GetAnalyticsTimeseriesResponse:
         """Get the metrics per hour, day or week.
 
-        A contact counts once per interval. Intervals without messages are included with zeros."""
+        A contact counts once per interval. Intervals without messages are included with zeros. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/analytics/timeseries", query=query)
 
     async def export(self, **query: Unpack[models.ExportAnalyticsParametersQuery]) -> str:
-        """Export the metrics per interval as CSV."""
+        """Export the metrics per interval as CSV.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/analytics/export", query=query)
 
 
@@ -971,13 +1151,15 @@ class EmailPreferences:
         self._transport = transport
 
     def get(self) -> models.GetEmailPreferencesResponse:
-        """Get the email preferences of the workspace."""
+        """Get the email preferences of the workspace.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/email-preferences")
 
     def update(self, **body: Unpack[models.UpdateEmailPreferencesRequest]) -> models.UpdateEmailPreferencesResponse:
         """Update email preferences; omitted fields do not change.
 
-        Recorded in the audit log as `email_preferences.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `email_preferences.updated`."""
         return self._transport.call("POST", "/api/email-preferences", body=body)
 
     def notification_page(self, token: str) -> str:
@@ -994,13 +1176,15 @@ class AsyncEmailPreferences:
         self._transport = transport
 
     async def get(self) -> models.GetEmailPreferencesResponse:
-        """Get the email preferences of the workspace."""
+        """Get the email preferences of the workspace.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/email-preferences")
 
     async def update(self, **body: Unpack[models.UpdateEmailPreferencesRequest]) -> models.UpdateEmailPreferencesResponse:
         """Update email preferences; omitted fields do not change.
 
-        Recorded in the audit log as `email_preferences.updated`."""
+        A key needs the scope `manage`. Recorded in the audit log as `email_preferences.updated`."""
         return await self._transport.call("POST", "/api/email-preferences", body=body)
 
     async def notification_page(self, token: str) -> str:
@@ -1019,37 +1203,43 @@ class Team:
     def invite_to(self, **body: Unpack[models.InviteToTeamRequest]) -> models.InviteToTeamResponse:
         """Invite somebody to the workspace by email.
 
-        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. Recorded in the audit log as `invitation.created`."""
+        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return self._transport.call("POST", "/api/team/invite", body=body)
 
     def list(self) -> models.ListTeamResponse:
-        """List the members of the workspace, the owner first."""
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/team/members")
 
     def list_invitations(self) -> models.ListInvitationsResponse:
-        """List invitations, newest first."""
+        """List invitations, newest first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/team/invitations")
 
     def delete_invitation(self, id: str) -> models.DeleteInvitationResponse:
         """Revoke a pending invitation and its link.
 
-        Recorded in the audit log as `invitation.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `invitation.deleted`."""
         return self._transport.call("DELETE", f"/api/team/invitations/{self._transport.escape(id)}")
 
     def get(self) -> models.GetTeamResponse:
-        """List the members of the workspace, the owner first."""
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
         return self._transport.call("GET", "/api/team")
 
     def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
 
-        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`."""
+        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`."""
         return self._transport.call("PATCH", f"/api/team/{self._transport.escape(user_id)}", body=body)
 
     def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     def invitation_page(self, token: str) -> str:
@@ -1060,6 +1250,10 @@ class Team:
         """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
         return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
+    def refuse_invitations(self, token: str) -> str:
+        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
+
 
 class AsyncTeam:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -1068,37 +1262,43 @@ class AsyncTeam:
     async def invite_to(self, **body: Unpack[models.InviteToTeamRequest]) -> models.InviteToTeamResponse:
         """Invite somebody to the workspace by email.
 
-        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. Recorded in the audit log as `invitation.created`."""
+        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return await self._transport.call("POST", "/api/team/invite", body=body)
 
     async def list(self) -> models.ListTeamResponse:
-        """List the members of the workspace, the owner first."""
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/team/members")
 
     async def list_invitations(self) -> models.ListInvitationsResponse:
-        """List invitations, newest first."""
+        """List invitations, newest first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/team/invitations")
 
     async def delete_invitation(self, id: str) -> models.DeleteInvitationResponse:
         """Revoke a pending invitation and its link.
 
-        Recorded in the audit log as `invitation.deleted`."""
+        A key needs the scope `manage`. Recorded in the audit log as `invitation.deleted`."""
         return await self._transport.call("DELETE", f"/api/team/invitations/{self._transport.escape(id)}")
 
     async def get(self) -> models.GetTeamResponse:
-        """List the members of the workspace, the owner first."""
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/team")
 
     async def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
 
-        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`."""
+        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`."""
         return await self._transport.call("PATCH", f"/api/team/{self._transport.escape(user_id)}", body=body)
 
     async def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return await self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     async def invitation_page(self, token: str) -> str:
@@ -1108,6 +1308,10 @@ class AsyncTeam:
     async def accept_invitation(self, token: str) -> str:
         """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
         return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
+
+    async def refuse_invitations(self, token: str) -> str:
+        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
 
 
 class Keys:
@@ -1123,6 +1327,12 @@ class Keys:
 
         Recorded in the audit log as `key.created`."""
         return self._transport.call("POST", "/api/keys", body=body)
+
+    def roll(self, id: str, **body: Unpack[models.RollKeyRequest]) -> models.RollKeyResponse:
+        """Replace an API key by a new one with the same settings.
+
+        Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`."""
+        return self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
 
     def revoke(self, id: str) -> models.RevokeKeyResponse:
         """Revoke an API key with immediate effect.
@@ -1161,6 +1371,12 @@ class AsyncKeys:
         Recorded in the audit log as `key.created`."""
         return await self._transport.call("POST", "/api/keys", body=body)
 
+    async def roll(self, id: str, **body: Unpack[models.RollKeyRequest]) -> models.RollKeyResponse:
+        """Replace an API key by a new one with the same settings.
+
+        Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`."""
+        return await self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
+
     async def revoke(self, id: str) -> models.RevokeKeyResponse:
         """Revoke an API key with immediate effect.
 
@@ -1191,13 +1407,19 @@ class AuditLog:
     def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
         """Who changed what in the workspace, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return self._transport.call("GET", "/api/audit-log", query=query)
+
+    def export(self, **query: Unpack[models.ExportAuditLogParametersQuery]) -> str:
+        """Export the audit log as JSON lines, oldest first, for example to a security information system.
+
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        return self._transport.call("GET", "/api/audit-log/export", query=query)
 
     def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
         """Who changed what in the agency itself, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return self._transport.call("GET", "/api/agency/audit-log", query=query)
 
 
@@ -1208,13 +1430,19 @@ class AsyncAuditLog:
     async def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
         """Who changed what in the workspace, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return await self._transport.call("GET", "/api/audit-log", query=query)
+
+    async def export(self, **query: Unpack[models.ExportAuditLogParametersQuery]) -> str:
+        """Export the audit log as JSON lines, oldest first, for example to a security information system.
+
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        return await self._transport.call("GET", "/api/audit-log/export", query=query)
 
     async def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
         """Who changed what in the agency itself, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return await self._transport.call("GET", "/api/agency/audit-log", query=query)
 
 
@@ -1222,9 +1450,9 @@ class Agency:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list_sub_accounts(self) -> models.ListSubAccountsResponse:
+    def list_sub_accounts(self, **query: Unpack[models.ListSubAccountsParametersQuery]) -> models.ListSubAccountsResponse:
         """List the agency's workspaces."""
-        return self._transport.call("GET", "/api/agency/subaccounts")
+        return self._transport.call("GET", "/api/agency/subaccounts", query=query)
 
     def create_sub_account(self, **body: Unpack[models.CreateSubAccountRequest]) -> models.CreateSubAccountResponse:
         """Create a workspace; its first key is returned only here.
@@ -1232,9 +1460,9 @@ class Agency:
         Recorded in the audit log as `workspace.created`."""
         return self._transport.call("POST", "/api/agency/subaccounts", body=body)
 
-    def list_email_preferences(self) -> models.ListAgencyEmailPreferencesResponse:
+    def list_email_preferences(self, **query: Unpack[models.ListAgencyEmailPreferencesParametersQuery]) -> models.ListAgencyEmailPreferencesResponse:
         """Get the email preferences of all workspaces."""
-        return self._transport.call("GET", "/api/agency/email-preferences")
+        return self._transport.call("GET", "/api/agency/email-preferences", query=query)
 
     def update_email_preferences(self, **body: Unpack[models.UpdateAgencyEmailPreferencesRequest]) -> models.UpdateAgencyEmailPreferencesResponse:
         """Turn all emails on or off in every workspace.
@@ -1256,9 +1484,11 @@ class Agency:
         """Get the metrics of the last days, in total and per workspace."""
         return self._transport.call("GET", "/api/agency/overview", query=query)
 
-    def list_webhooks(self) -> models.ListAgencyWebhooksResponse:
-        """List the webhooks of all clients, and the clients without one."""
-        return self._transport.call("GET", "/api/agency/webhooks")
+    def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
+        """List the webhooks of all clients, and the clients without one.
+
+        A page has the webhooks of `limit` clients."""
+        return self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
@@ -1323,9 +1553,9 @@ class AsyncAgency:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def list_sub_accounts(self) -> models.ListSubAccountsResponse:
+    async def list_sub_accounts(self, **query: Unpack[models.ListSubAccountsParametersQuery]) -> models.ListSubAccountsResponse:
         """List the agency's workspaces."""
-        return await self._transport.call("GET", "/api/agency/subaccounts")
+        return await self._transport.call("GET", "/api/agency/subaccounts", query=query)
 
     async def create_sub_account(self, **body: Unpack[models.CreateSubAccountRequest]) -> models.CreateSubAccountResponse:
         """Create a workspace; its first key is returned only here.
@@ -1333,9 +1563,9 @@ class AsyncAgency:
         Recorded in the audit log as `workspace.created`."""
         return await self._transport.call("POST", "/api/agency/subaccounts", body=body)
 
-    async def list_email_preferences(self) -> models.ListAgencyEmailPreferencesResponse:
+    async def list_email_preferences(self, **query: Unpack[models.ListAgencyEmailPreferencesParametersQuery]) -> models.ListAgencyEmailPreferencesResponse:
         """Get the email preferences of all workspaces."""
-        return await self._transport.call("GET", "/api/agency/email-preferences")
+        return await self._transport.call("GET", "/api/agency/email-preferences", query=query)
 
     async def update_email_preferences(self, **body: Unpack[models.UpdateAgencyEmailPreferencesRequest]) -> models.UpdateAgencyEmailPreferencesResponse:
         """Turn all emails on or off in every workspace.
@@ -1357,9 +1587,11 @@ class AsyncAgency:
         """Get the metrics of the last days, in total and per workspace."""
         return await self._transport.call("GET", "/api/agency/overview", query=query)
 
-    async def list_webhooks(self) -> models.ListAgencyWebhooksResponse:
-        """List the webhooks of all clients, and the clients without one."""
-        return await self._transport.call("GET", "/api/agency/webhooks")
+    async def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
+        """List the webhooks of all clients, and the clients without one.
+
+        A page has the webhooks of `limit` clients."""
+        return await self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     async def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
