@@ -10,6 +10,7 @@ import { createLineHandoverActivities } from './line-handover.ts';
 import { createLineHealthActivities } from './line-health.ts';
 import { createLineInboxActivities } from './line-inboxes.ts';
 import { createLineOrderActivities } from './line-orders.ts';
+import { createLineReputationActivities } from './line-reputation.ts';
 import { createLineRequestActivities } from './line-requests.ts';
 import { createListDeletionActivities } from './list-deletion.ts';
 import { createMailActivities } from './mail.ts';
@@ -29,6 +30,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createAvailabilityActivities(dependencies),
     ...createLineHandoverActivities(dependencies),
     ...createLineHealthActivities(dependencies),
+    ...createLineReputationActivities(dependencies),
     ...createLineOrderActivities(dependencies),
     ...createLineInboxActivities(dependencies),
     ...createDrainActivities(dependencies),

@@ -1,4 +1,10 @@
 import { currentTime } from '#domain/clock.ts';
+import {
+  failOverChunk,
+  type FailoverProgress,
+  hasStopped,
+  type StoppedLine,
+} from '#db/commands/lines/line-failover.ts';
 import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
 import { decide } from '#db/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
@@ -18,21 +24,39 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
   return {
     /**
      * Assigns the unsent messages of a line to other lines, in one transaction per chunk. Each chunk checks again whether
-     * the line has left its workspace or only stopped sending, because a line that came back sends the rest itself.
+     * the line has left its workspace or only stopped sending, because a line that came back sends the rest itself. Messages
+     * of a pool leave a line that has stopped when the pool says so.
      * @param input.subjectId the line; `none` for messages that no line could send.
      */
     async handOver({ workspaceId, subjectId }: WakeInput): Promise<Round> {
       const lineId = subjectId === 'none' ? null : subjectId;
       /** The position in the queue. Messages before it that are left are those that no other line can send. */
-      let offered: Place | null = null;
+      let offered: Place | 'all' | null = null;
+      let failover: FailoverProgress | null = null;
 
       async function look(db: TenantDb): Promise<Look> {
         const line = lineId === null ? null : await findLine(db, lineId);
         if (lineId !== null && !line) return (await abandonChunk(db, lineId)) ? DONE : more();
-        if (line && isUsable(line) && line.healthStatus !== 'down') return DONE;
-        const last = await rehomeChunk(db, lineId, offered);
-        if (!last) return DONE;
-        offered = last;
+        if (line && !hasStopped(line)) return DONE;
+        const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
+        if (leavesAtOnce && offered !== 'all') {
+          offered = (await rehomeChunk(db, lineId, offered)) ?? 'all';
+          return more();
+        }
+        return line ? failOver(db, line) : DONE;
+      }
+
+      async function failOver(db: TenantDb, line: StoppedLine): Promise<Look> {
+        const progress = await failOverChunk(db, line, failover, currentTime());
+        if ('nextAt' in progress) {
+          failover = null;
+          if (progress.nextAt === null) return DONE;
+          return {
+            nextAt: progress.nextAt,
+            reason: 'messages of a pool wait for the line, or for others of the pool',
+          };
+        }
+        failover = progress;
         return more();
       }
 

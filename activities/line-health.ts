@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { notifyLineDown } from '#db/commands/lines/line-down.ts';
+import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
 import { carriersToProbe, linesToProbe, recordHealthy } from '#db/commands/lines/line-health.ts';
 import { failureOf, type OnProbed, recordProbed } from '#db/commands/lines/probe-line.ts';
 import { findLines, type LineRow } from '#db/queries/lines.ts';

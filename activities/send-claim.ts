@@ -10,6 +10,8 @@ import { markKnownUnlessBusy, recordMoves } from '#db/queries/queue.ts';
 import { lockConversations, recordOutbound, setFallbackSms, startSending } from '#db/queries/sends.ts';
 import { isPastDue } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { isLinked } from '#domain/first-touch.ts';
+import { SILENT_FROM } from '#domain/line-signals.ts';
 import { newId } from '#domain/ids.ts';
 import { movedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 
@@ -96,13 +98,32 @@ async function startAttempts(
     db,
     claims.map(({ attempt }) => attempt),
   );
-  await recordOutbound(
+  await recordSends(db, line.id, claims, now);
+  return claims;
+}
+
+/** Counts the sends for the line's reputation, as if all were accepted; the others are subtracted when they are settled. */
+async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[], now: Date): Promise<void> {
+  const opening = claims.filter(({ attempt }) => attempt.isNew);
+  const byAddress = Map.groupBy(claims, ({ message }) => message.address);
+  const contacts = await recordOutbound(
     db,
-    line.id,
+    lineId,
     claims.map(({ message }) => message.address),
+    new Set(opening.map(({ message }) => message.address)),
     now,
   );
-  return claims;
+  const runs = contacts.map(({ address, unanswered }) => ({
+    before: unanswered - (byAddress.get(address)?.length ?? 0),
+    unanswered,
+  }));
+  db.signals.add(lineId, now, {
+    sent: claims.length,
+    opened: opening.length,
+    linked: opening.filter(({ message }) => isLinked(message)).length,
+    approached: runs.filter(({ before }) => before === 0).length,
+    silent: runs.filter(({ before, unanswered }) => before < SILENT_FROM && unanswered >= SILENT_FROM).length,
+  });
 }
 
 /**

@@ -1,8 +1,11 @@
 import { lineHistory } from '#db/queries/attempts.ts';
+import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { recordHold } from '#db/queries/line-holds.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
+import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
@@ -58,6 +61,8 @@ export interface SendPlan extends Look {
   isPaused: boolean;
   /** Why the line cannot send at all, unless an operator has paused it; null: it can. */
   blockedBy: HoldReason | null;
+  /** Nothing may leave before the line's reputation has recovered. */
+  isResting: boolean;
   /** The current carrier of the line. */
   carrier: string;
   /** The line has earlier attempts without an outcome, due to a crash or a lost response. */
@@ -76,6 +81,7 @@ const CONTENTION_RETRY_MS = 50;
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
  * @param options.hasVoiceNotes the voice notes that are due soon have been made.
+ * @param options.seal for an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
@@ -83,10 +89,12 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   now: Date,
-  { hasVoiceNotes = false }: { hasVoiceNotes?: boolean } = {},
+  { hasVoiceNotes = false, seal }: { hasVoiceNotes?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
 ): Promise<SendPlan | null> {
-  const row = await lockLine(db, lineId);
-  if (!row) return null;
+  const locked = await lockLine(db, lineId);
+  if (!locked) return null;
+  const row = await judgeIfDue(db, locked, seal, now);
+  const failsOver = hasStopped(row) && (await failOverLater(db, row, now));
   const state = await lineState(db, row, now);
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);
@@ -102,6 +110,7 @@ export async function planSends(
     owed: [],
     awaitsVoiceNotes: false,
     isPaused,
+    isResting: false,
     hasOpenAttempts,
     carrier,
     blockedBy: null,
@@ -116,7 +125,7 @@ export async function planSends(
       reason: operatorsReason(reason),
       blockedBy: line.pastDue ? reason : null,
       keepsOpen: true,
-      hold: messageHold(holds),
+      hold: failsOver ? undefined : messageHold(holds),
     };
   }
 
@@ -134,7 +143,7 @@ export async function planSends(
   );
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
   // A send changes the holds, and so does the outcome of an open attempt.
-  const isStable = claimed.claims.length === 0 && (!hasOpenAttempts || holds.all?.at === null);
+  const isStable = claimed.claims.length === 0 && !failsOver && (!hasOpenAttempts || holds.all?.at === null);
   const hold = isStable ? messageHold(holds) : undefined;
   const { waitsFor, ...plan } = claimed;
   const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;
@@ -146,6 +155,7 @@ export async function planSends(
     ...plan,
     reason: blockedBy === null ? plan.reason : operatorsReason(blockedBy),
     blockedBy,
+    isResting: waitsFor === 'line_resting',
     keepsOpen: blockedBy !== null,
     hold,
     forced: aside.forced,
@@ -164,7 +174,12 @@ const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({
   newContacts: newContacts?.at ?? undefined,
 });
 
-const CAPS: readonly (HoldReason | null)[] = ['daily_total_cap', 'daily_new_cap', 'hourly_new_cap'];
+const CAPS: readonly (HoldReason | null)[] = [
+  'daily_total_cap',
+  'daily_new_cap',
+  'hourly_new_cap',
+  'line_resting',
+];
 const isCap = (reason: HoldReason | null): boolean => CAPS.includes(reason);
 
 /**

@@ -88,13 +88,18 @@ export function createSendActivities(dependencies: Dependencies) {
 }
 
 function endOfRound(
-  { isAtWork, reason, isPaused, blockedBy, keepsOpen }: SendPlan,
+  { isAtWork, reason, isPaused, isResting, blockedBy, keepsOpen }: SendPlan,
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
   if (isAtWork) return { ...at(currentTime(), reason), isPaused };
-  const round = { ...at(nextAt, reason), isPaused, ...(keepsOpen && { keepsOpen }) };
+  const round = {
+    ...at(nextAt, reason),
+    isPaused,
+    ...(isResting && { isResting }),
+    ...(keepsOpen && { keepsOpen }),
+  };
   if (blockedBy !== null) return { ...round, isBlocked: true };
   return { ...round, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
 }

@@ -6,6 +6,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CarrierAccount, createCarrierCalls } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -75,8 +76,9 @@ export function createSender(dependencies: Dependencies) {
       options: { hasVoiceNotes: boolean },
     ) => {
       const { timeoutMs } = carriers.get(line.carrier);
+      const seal = mailSeal(secrets, line.workspaceId);
       const look = async (db: TenantDb) => {
-        const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), options);
+        const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), { ...options, seal });
         if (!plan) return null;
         // A round that waits for the end of the gap anyway needs no plan that says so.
         const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;

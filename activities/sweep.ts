@@ -1,5 +1,6 @@
 import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
 import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
+import { recordRun } from '#db/queries/recorded-runs.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { claimOverdue, knownWakes } from '#db/wakes.ts';
 import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/wake.ts';
@@ -21,6 +22,7 @@ export function createSweepActivities({ pools, waker, logger, onSweep }: Depende
         for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId, 'overdue');
         for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
+        await recordRun(db, 'sweep');
         onSweep(overdue.length);
         if (overdue.length > 0)
           logger.info(

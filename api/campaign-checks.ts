@@ -1,15 +1,16 @@
 import { unsendableType } from '#db/commands/campaigns/campaign-status.ts';
 import type { CampaignRow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
+import { findPool } from '#db/queries/line-pools.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
-import { ApiError, invalidFields } from './http/errors.ts';
+import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
 export async function checkCampaign(
   db: TenantDb,
-  { listId, eligibleLineIds, steps = [] }: CampaignPatch,
+  { listId, eligibleLineIds, poolId, steps = [] }: CampaignPatch,
   workspace: { timezone: string; country: string },
   uploads: Uploads,
 ): Promise<void> {
@@ -20,6 +21,9 @@ export async function checkCampaign(
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
   if (unknown !== undefined)
     throw new ApiError('NOT_FOUND', 'eligibleLineIds: no such line in this workspace');
+  if (poolId && eligibleLineIds) throw invalid('eligibleLineIds', 'cannot be combined with poolId');
+  if (poolId && !(await findPool(db, poolId)))
+    throw new ApiError('NOT_FOUND', 'poolId: no such pool in this workspace');
   const issues = steps.flatMap(({ attachmentUrls }, step) =>
     attachmentUrls.flatMap((url, index) =>
       ownAttachments.has(url)

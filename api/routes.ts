@@ -23,6 +23,7 @@ import { emailPreferenceRoutes } from './routes/email-preferences.ts';
 import { eventStreamRoutes } from './routes/event-stream.ts';
 import { fallbackConfigRoutes } from './routes/fallback-config.ts';
 import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
+import { campaignForecastRoutes, forecastRoutes } from './routes/forecast.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { invitationRoutes } from './routes/invitations.ts';
@@ -32,12 +33,14 @@ import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
+import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
 import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
+import { poolRoutes } from './routes/pools.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
@@ -76,8 +79,10 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', lineRoutes),
   ...under('/api/lines', lineHealthRoutes),
   ...under('/api/lines', linePaceRoutes),
+  ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
+  ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [...leadRoutes, ...contactExportRoutes]),
@@ -85,6 +90,8 @@ export const routes: readonly Route[] = [
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
+  ...under('/api/campaigns', campaignForecastRoutes),
+  ...under('/api/forecast', forecastRoutes),
 
   ...under('/api/webhooks', webhookRoutes),
   ...under('/api/webhooks', webhookDeliveryRoutes),

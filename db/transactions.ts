@@ -9,6 +9,7 @@ import {
 import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
+import { TransactionSignals } from './transaction-signals.ts';
 import { Wakes, type WakeSignals } from './transaction-wakes.ts';
 
 declare const tenantBrand: unique symbol;
@@ -22,6 +23,8 @@ export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
   readonly wakes: Wakes;
+  /** What the transaction adds to the signals of lines. */
+  readonly signals: TransactionSignals;
   /**
    * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and
    * nobody may keep locked. They see every workspace.
@@ -85,14 +88,17 @@ async function tenantTransaction<T>(
       await transaction.query(
         sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${settings}`,
       );
-      return work(tenantDb(transaction, { workspaceId, wakes, apart, addressHashes }));
+      const signals = new TransactionSignals();
+      const result = await work(tenantDb(transaction, { workspaceId, wakes, signals, apart, addressHashes }));
+      await signals.write(transaction, workspaceId);
+      return result;
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart' | 'addressHashes'>,
+  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'signals' | 'apart' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -145,13 +151,15 @@ async function transaction<T>(
   return outcome.result;
 }
 
-/** Runs work in a savepoint: an error rolls back its changes and its wakes, and nothing else. */
+/** Runs work in a savepoint: an error rolls back its changes, its signals and its wakes, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
+  const signals = new TransactionSignals();
   const { workspaceId, apart, addressHashes } = db;
   const result = await db.transaction((inner) =>
-    work(tenantDb(inner, { workspaceId, wakes, apart, addressHashes })),
+    work(tenantDb(inner, { workspaceId, wakes, signals, apart, addressHashes })),
   );
+  db.signals.addAll(signals);
   db.wakes.add(wakes);
   return result;
 }

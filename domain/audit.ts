@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS = [
   'line.connected',
   'line.deleted',
   'line.paused',
+  'line.reputation_overridden',
   'line.resumed',
   'line.transferred',
   'line.updated',
@@ -43,6 +44,9 @@ export const AUDIT_ACTIONS = [
   'message.sent_now',
   'message.skipped',
   'payment_method.page_opened',
+  'pool.created',
+  'pool.deleted',
+  'pool.updated',
   'request.refused',
   'subscription.changed',
   'webhook.created',
@@ -50,6 +54,7 @@ export const AUDIT_ACTIONS = [
   'webhook.secret_rotated',
   'webhook.updated',
   'workspace.created',
+  'workspace.updated',
 ] as const;
 export const AuditAction = z.enum(AUDIT_ACTIONS);
 export type AuditAction = z.infer<typeof AuditAction>;
@@ -75,6 +80,7 @@ export const AuditTarget = z.object({
     'line_request',
     'member',
     'message',
+    'pool',
     'webhook',
     'workspace',
   ]),

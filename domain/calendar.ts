@@ -134,6 +134,11 @@ export const dayBounds = cacheLast((zone, now) => {
  * clocks change in mid-hour (Lord Howe Island changes by 30 minutes), the hour ends or starts at the change.
  */
 export const hourBounds = cacheLast((zone, now) => {
+  const { offset, ...period } = periodAt(zone, now);
+  const whole = now.getTime() - ((((now.getTime() + offset) % HOUR_MS) + HOUR_MS) % HOUR_MS);
+  // In nearly all hours the clocks do not change.
+  if (period.start.getTime() <= whole && whole + HOUR_MS <= period.end.getTime())
+    return { start: new Date(whole), end: new Date(whole + HOUR_MS) };
   const local = toZoned(zone, now);
   const sinceHour = local.minute * 60_000 + local.second * 1000 + local.millisecond;
   const start = now.getTime() - sinceHour;

@@ -56,6 +56,6 @@ export function stepDate(
   return clampToWindow(window, new Date(at.getTime() + pause));
 }
 
-function delayMs({ days = 0, hours = 0, minutes = 0 }: CampaignStep['delay']): number {
+export function delayMs({ days = 0, hours = 0, minutes = 0 }: CampaignStep['delay']): number {
   return ((days * 24 + hours) * 60 + minutes) * 60_000;
 }

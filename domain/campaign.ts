@@ -67,6 +67,10 @@ const fields = {
       'The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.',
   }),
   eligibleLineIds: eligibleLineIds.nullish(),
+  poolId: Id.nullish().meta({
+    description:
+      'The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.',
+  }),
   stickinessPolicy,
   timezone: TimeZone.nullish(),
   sendWindowStart: sendWindowStart.nullish(),
@@ -100,6 +104,7 @@ export const Campaign = z
     steps: z.array(CampaignStep),
     listId: Id.nullable(),
     eligibleLineIds: z.array(z.string()).nullable(),
+    poolId: Id.nullable(),
     stickinessPolicy: z.enum(['sticky', 'round_robin']),
     timezone: z.string().nullable(),
     sendWindowStart: z.string().nullable(),

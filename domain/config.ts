@@ -64,6 +64,7 @@ const TemporalServer = {
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_API_KEY: optional(z.string()),
+  TEMPORAL_API_KEY_FILE: optional(z.string()),
   TEMPORAL_TLS: optional(Flag),
   TEMPORAL_TLS_CLIENT_CERT_PATH: optional(z.string()),
   TEMPORAL_TLS_CLIENT_KEY_PATH: optional(z.string()),
@@ -212,6 +213,7 @@ const temporalServer = (env: TemporalVariables) => ({
   address: env.TEMPORAL_ADDRESS,
   namespace: env.TEMPORAL_NAMESPACE,
   apiKey: env.TEMPORAL_API_KEY,
+  apiKeyPath: env.TEMPORAL_API_KEY_FILE,
   codecKeys: env.TEMPORAL_CODEC_KEYS,
   tls: temporalTls(env),
 });
@@ -231,6 +233,7 @@ function temporalTls(env: TemporalVariables) {
 /** Includes the API key, which must not be sent in the clear. */
 const TLS_ONLY = [
   'TEMPORAL_API_KEY',
+  'TEMPORAL_API_KEY_FILE',
   'TEMPORAL_TLS_CLIENT_CERT_PATH',
   'TEMPORAL_TLS_CLIENT_KEY_PATH',
   'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
@@ -323,6 +326,8 @@ function contradictions(env: Given): Problem[] {
   for (const [required, given] of REQUIRED_WITH)
     if (env[given] && !env[required])
       problems.push({ variable: required, message: `is required with ${given}` });
+  if (env.TEMPORAL_API_KEY && env.TEMPORAL_API_KEY_FILE)
+    problems.push({ variable: 'TEMPORAL_API_KEY', message: 'cannot be set with TEMPORAL_API_KEY_FILE' });
   if (env.TRUSTED_PROXIES && env.NODE_ENV !== 'production')
     problems.push({
       variable: 'TRUSTED_PROXIES',

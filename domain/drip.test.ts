@@ -7,6 +7,7 @@ const context: IntakeContext = {
   timezone: 'UTC',
   country: 'US',
   leads: new Map(),
+  pools: new Map(),
   lines: [{ id: 'line', channel: 'imessage', usable: true }],
   fallbackConfigured: false,
   ownAttachments: new Set(),

@@ -11,6 +11,7 @@ export const EVENT_NAMES = [
   'message.ai_draft',
   'message.ai_draft_approved',
   'message.ai_draft_rejected',
+  'line.reputation_changed',
 ] as const;
 export const EventName = z.enum(EVENT_NAMES).meta({ id: 'EventName' });
 export type EventName = z.infer<typeof EventName>;

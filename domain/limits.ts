@@ -11,6 +11,7 @@ export const WORKSPACE_LIMITS = {
   apiKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
   lists: { max: 1000, text: 'lists, besides Quick Sends' },
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
+  pools: { max: 200, text: 'pools of lines' },
   customFields: { max: 500, text: 'distinct names of custom fields' },
   waitingMessages: { max: 1_000_000, text: 'messages that wait to be sent' },
   eventStreams: { max: 200, text: 'open event streams' },

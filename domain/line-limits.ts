@@ -19,6 +19,9 @@ export interface LimitedLine extends LineLimits {
   timezone: string;
   /** null: no warm-up. */
   warmupStartedAt: Date | null;
+  /** Of its reputation: caps of new conversations and gaps are multiplied by these. Default 1. */
+  newFactor?: number;
+  gapFactor?: number;
 }
 
 const PHONE_LIMITS: LineLimits = {
@@ -39,7 +42,14 @@ const WARM_UP = { firstDay: 20, perDay: 2 };
 const GAP_JITTER = 0.5;
 
 /** The cap of new conversations for the local day of `now`. It rises per local calendar day during the warm-up. */
-export function dailyNewCap(line: LimitedLine, now: Date): number {
+export const dailyNewCap = (line: LimitedLine, now: Date): number => slowed(line, warmUpCap(line, now));
+
+/** Slows down, but stops nothing: a line that rests is not sent to at all (`restsUntil`). */
+const slowed = ({ newFactor = 1 }: Pick<LimitedLine, 'newFactor'>, cap: number): number =>
+  cap === 0 ? 0 : Math.max(1, Math.floor(cap * newFactor));
+
+/** Like `dailyNewCap`, whatever the line's reputation. */
+export function warmUpCap(line: LimitedLine, now: Date): number {
   if (!line.warmupStartedAt) return line.dailyNew;
   const days = Math.max(0, daysBetween(line.timezone, line.warmupStartedAt, now));
   return Math.min(line.dailyNew, WARM_UP.firstDay + WARM_UP.perDay * days);
@@ -47,20 +57,26 @@ export function dailyNewCap(line: LimitedLine, now: Date): number {
 
 /** The cap of new conversations for the local hour that starts at `hourStart`. Deterministic. */
 export function hourlyNewCap(
-  line: Pick<LimitedLine, 'id' | 'channel' | 'hourlyNew'>,
+  line: Pick<LimitedLine, 'id' | 'channel' | 'hourlyNew' | 'newFactor'>,
   hourStart: Date,
 ): number {
   const fixed =
     line.hourlyNew ?? (isPhoneChannel(line.channel) ? null : DEFAULT_LIMITS[line.channel].hourlyNew);
-  if (fixed !== null) return fixed;
+  if (fixed !== null) return slowed(line, fixed);
   const { from, to } = HOURLY_DRAW;
-  return from + Math.floor(draw(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1));
+  return slowed(
+    line,
+    from + Math.floor(draw(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1)),
+  );
 }
 
 /** The pause after the send at `lastSentAt` in milliseconds: `minGapSeconds` ± 50 %. Deterministic. */
-export function lineGapMs(line: Pick<LimitedLine, 'id' | 'minGapSeconds'>, lastSentAt: Date): number {
+export function lineGapMs(
+  line: Pick<LimitedLine, 'id' | 'minGapSeconds' | 'gapFactor'>,
+  lastSentAt: Date,
+): number {
   const jitter = 1 + GAP_JITTER * (2 * draw(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
-  return Math.round(line.minGapSeconds * 1000 * jitter);
+  return Math.round(line.minGapSeconds * (line.gapFactor ?? 1) * 1000 * jitter);
 }
 
 /** A pseudo-random number in [0, 1) derived from `name`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hourBounds } from './calendar.ts';
 import { Id } from './ids.ts';
-import { dailyNewCap, hourlyNewCap, type LimitedLine } from './line-limits.ts';
+import { dailyNewCap, hourlyNewCap, type LimitedLine, warmUpCap } from './line-limits.ts';
 import { WaitingFor } from './waiting.ts';
 
 const Cap = z.object({ used: z.int(), limit: z.int() });
@@ -63,9 +63,9 @@ const DAY_MS = 86_400_000;
 /** null once it has ended. */
 function warmup(line: LimitedLine, now: Date): LinePace['warmup'] {
   const { warmupStartedAt: startedAt } = line;
-  if (!startedAt || dailyNewCap(line, now) >= line.dailyNew) return null;
+  if (!startedAt || warmUpCap(line, now) >= line.dailyNew) return null;
   const limits: number[] = [];
   for (let day = 0; day < WARM_UP_DAYS && limits.at(-1) !== line.dailyNew; day += 1)
-    limits.push(dailyNewCap(line, new Date(startedAt.getTime() + day * DAY_MS)));
+    limits.push(warmUpCap(line, new Date(startedAt.getTime() + day * DAY_MS)));
   return { startedAt: startedAt.toISOString(), limits };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, WorkspaceId } from './ids.ts';
+import { LineReputation, ReputationPolicy } from './reputation.ts';
 import { SINGLE_LINE } from './text.ts';
 
 /** Shared by lines and line requests. */
@@ -48,6 +49,8 @@ export const Line = z
     isPaused: z
       .boolean()
       .meta({ description: 'An operator of the service holds it: it sends nothing, and its messages wait.' }),
+    reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
+    reputation: LineReputation,
     usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
     healthCheck: z.object({ status: HealthStatus, lastCheckedAt: z.iso.datetime() }).optional(),
     createdAt: z.iso.datetime(),
@@ -76,6 +79,7 @@ export const LinePatch = z
     minGapSeconds: Limit,
     contactGapSeconds: Limit,
     lineDownNotifications: z.boolean(),
+    reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
   })
   .partial()
   .meta({ id: 'LinePatch' });

@@ -46,6 +46,14 @@ export const MailData = {
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
     turnOffLink: z.url(),
   }),
+  lineReputation: z.object({
+    workspaceName: Name,
+    lineName: z.string(),
+    state: z.enum(['at_risk', 'critical']),
+    score: z.int(),
+    /** The terms that take most, in sentences. */
+    reasons: z.array(z.string()),
+  }),
   lineDown: z.object({ workspaceName: Name, lineName: z.string(), since: z.iso.datetime() }),
 } as const;
 

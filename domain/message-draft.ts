@@ -12,6 +12,8 @@ export const MessageDraft = z.object({
   id: z.string(),
   channel: Channel,
   pinnedLineId: z.string().nullable(),
+  /** Drips buffered by an earlier version have none. */
+  poolId: z.string().nullable().default(null),
   eligibleLineIds: z.array(z.string()).nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
   address: z.string(),
@@ -52,6 +54,8 @@ export interface IntakeContext {
   timezone: string;
   country: string;
   leads: ReadonlyMap<string, IntakeLead>;
+  /** Those of the pools that requests name, with the channels of their usable lines. */
+  pools: ReadonlyMap<string, readonly Channel[]>;
   /** All lines of the workspace. A request may name any of them; only `usable` ones are chosen automatically. */
   lines: readonly { id: string; channel: Channel; usable: boolean }[];
   fallbackConfigured: boolean;
@@ -118,6 +122,7 @@ const withDefaults = (input: MessageInput) => ({
   voiceNote: input.voiceNote ?? false,
   pinnedLineId: input.fromLineId ?? null,
   eligibleLineIds: input.eligibleLineIds ?? null,
+  poolId: input.poolId ?? null,
   stickinessPolicy: input.stickinessPolicy ?? ('round_robin' as const),
   sendFallbackSmsOnFailed: input.sendFallbackSmsOnFailed ?? false,
   smsFallbackEnabled: input.smsFallbackEnabled ?? false,
@@ -222,8 +227,18 @@ function normalizeRecipient(
   return normalized;
 }
 
-function checkLines(input: MessageInput, channel: Channel, { lines }: IntakeContext): void {
+function checkLines(input: MessageInput, channel: Channel, { lines, pools }: IntakeContext): void {
   const carrying = CARRYING_CHANNELS[channel];
+  if (input.poolId !== undefined) {
+    for (const field of ['fromLineId', 'eligibleLineIds'] as const)
+      if (input[field] !== undefined)
+        throw new Refusal('VALIDATION_ERROR', field, 'cannot be combined with poolId');
+    const channels = pools.get(input.poolId);
+    if (!channels) throw new Refusal('NOT_FOUND', 'poolId', 'no such pool in this workspace');
+    if (!channels.some((of) => carrying.includes(of)))
+      throw new Refusal('NO_ACTIVE_LINE', 'poolId', `the pool has no active line for ${channel}`);
+    return;
+  }
   if (input.fromLineId !== undefined) {
     const line = lines.find(({ id }) => id === input.fromLineId);
     if (!line) throw new Refusal('NOT_FOUND', 'fromLineId', 'no such line in this workspace');
@@ -252,7 +267,10 @@ function checkLines(input: MessageInput, channel: Channel, { lines }: IntakeCont
   }
 }
 
-function sendWindow(input: MessageInput, workspaceTimezone: string): SendWindow | null {
+export function sendWindow(
+  input: Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek' | 'timezone'>,
+  workspaceTimezone: string,
+): SendWindow | null {
   const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
   if (start === undefined && end === undefined && days === undefined) return null;
   return {

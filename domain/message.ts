@@ -59,6 +59,10 @@ export const DripInput = z
     recipientName: Name.optional(),
     leadId: z.string().max(100).optional(),
     fromLineId: z.string().max(100).optional(),
+    poolId: z.string().max(100).optional().meta({
+      description:
+        'A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.',
+    }),
     subject: Subject.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     attachmentNames: z
@@ -112,6 +116,7 @@ export const Message = z
       description: 'Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.',
     }),
     fromLineId: Id.nullable(),
+    poolId: Id.nullable(),
     recipientPhone: z.string().nullable(),
     recipientEmail: z.string().nullable(),
     recipientName: z.string().nullable(),

@@ -24,6 +24,8 @@ export const HOLD_REASONS = {
   send_window: 'Outside its send window; moved to the next opening.',
   hourly_new_cap: "The line's new conversations of this hour are used up; moved to the next hour.",
   daily_new_cap: "The line's new conversations of today are used up; moved to the next morning.",
+  line_resting:
+    'The reputation of the line is critical: it opens no new conversations until it has recovered.',
   daily_total_cap: "The line's messages of today are used up; moved to the next morning.",
 } as const;
 export type HoldReason = keyof typeof HOLD_REASONS;
@@ -49,6 +51,8 @@ export interface PacedLine extends LimitedLine {
   pastDue?: boolean;
   /** Whether its carrier accepts messages; absent: it does. */
   circuit?: Circuit;
+  /** Until then it opens or opened no conversations, because its reputation was critical. Answers go on. */
+  restsUntil?: Date | null;
   usedUp: UsedUp;
 }
 
@@ -332,6 +336,7 @@ export function holdsOf(
     newContacts: last(
       { at: usedUp.dailyNew, reason: 'daily_new_cap' },
       { at: usedUp.hourlyNew, reason: 'hourly_new_cap' },
+      { at: line.restsUntil ?? null, reason: 'line_resting' },
     ),
   };
 }
@@ -345,9 +350,9 @@ export function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null 
 const endOfRest = (line: PacedLine, lastSentAt: Date | null): Date =>
   lastSentAt ? new Date(lastSentAt.getTime() + line.contactGapSeconds * 1000) : BEGINNING;
 
-/** The ends of the hours and days in which a cap on these messages was used up. */
-const capsOf = ({ usedUp }: PacedLine, opens: boolean): Date[] =>
-  [usedUp.dailyTotal, opens ? usedUp.dailyNew : null, opens ? usedUp.hourlyNew : null].filter(
+/** The ends of the hours and days in which a cap on these messages was used up, and of the line's rest. */
+const capsOf = ({ usedUp, restsUntil = null }: PacedLine, opens: boolean): Date[] =>
+  [usedUp.dailyTotal, ...(opens ? [usedUp.dailyNew, usedUp.hourlyNew, restsUntil] : [])].filter(
     (end) => end !== null,
   );
 
@@ -360,7 +365,7 @@ interface Hold {
 
 /** The holds on new or known contacts' messages with this window. Holds of caps may be over. */
 function holdsOn(
-  { timezone, hourlyNew, usedUp }: PacedLine,
+  { timezone, hourlyNew, usedUp, restsUntil = null }: PacedLine,
   { window, opens }: { window: SendWindow | undefined; opens: boolean },
   now: Date,
 ): Hold[] {
@@ -370,6 +375,7 @@ function holdsOn(
   const { dailyTotal, dailyNew, hourlyNew: hour } = usedUp;
   if (dailyTotal) add('daily_total_cap', dailyTotal, morningAfter(window, dailyTotal, timezone));
   if (opens && dailyNew) add('daily_new_cap', dailyNew, morningAfter(window, dailyNew, timezone));
+  if (opens && restsUntil) add('line_resting', restsUntil, clamp(window, restsUntil));
   const opening = clamp(window, now);
   if (opening > now) add('send_window', opening, opening);
   if (opens && hour) {
@@ -407,7 +413,7 @@ function clamp(window: SendWindow | undefined, at: Date): Date {
 }
 
 /** The window's first start after a workspace midnight, else 09:00 of the next allowed day. */
-function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
+export function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
   const key = `${midnight.getTime()} ${timezone} ${window ? JSON.stringify(window) : ''}`;
   return mornings.get(key) ?? remember(mornings, key, firstMorning(window, midnight, timezone));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { earliest } from './earliest.ts';
 import { Id } from './ids.ts';
+import type { LineStop } from './line-stop.ts';
 import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
 import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } from './waiting.ts';
 
@@ -64,7 +65,7 @@ export interface MessageRecord {
     errorMessage: string | null;
   };
   /** In order of time, like all lists here. */
-  moves: readonly { at: Date; movedFrom: Date; movedTo: Date; reason: string }[];
+  moves: readonly Move[];
   /** Of its line, while the message was due. */
   holds: readonly RecordedHold[];
   /** Of operators, about this message. */
@@ -73,6 +74,18 @@ export interface MessageRecord {
   /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
+}
+
+interface Move {
+  at: Date;
+  movedFrom: Date;
+  movedTo: Date;
+  reason: string;
+  /** Set if it moved to another line, at the same time. */
+  fromLineId?: string | null;
+  toLineId?: string | null;
+  /** The rule of its pool. */
+  rule?: string | null;
 }
 
 /** When and why a line could not send. */
@@ -170,6 +183,7 @@ function beginning({ message, moves, attempts, timezone }: MessageRecord): Happe
 }
 
 const RULES: Record<MoveReason, string> = {
+  line_resting: 'the reputation of the line is critical, so it opens no new conversations',
   carrier_retry: 'the carrier did not take it',
   contact_gap: 'the contact had just been sent another message',
   credentials_refused: 'the carrier refused the credentials of the line',
@@ -179,10 +193,27 @@ const RULES: Record<MoveReason, string> = {
   send_window: 'it was outside of its send window',
 };
 
-function moved(
-  { timezone }: MessageRecord,
-  { at, movedFrom, movedTo, reason }: MessageRecord['moves'][number],
-): Happened {
+/** Why a message left its line. */
+const LEFT: Record<LineStop | 'line_stopped' | 'line_left', string> = {
+  line_down: 'its line was down',
+  line_inactive: 'its line was not active',
+  line_left: 'its line has left the workspace',
+  line_paused: 'its line was paused',
+  line_resting: 'its line was resting',
+  line_stopped: 'its line could not send',
+};
+
+function moved({ timezone }: MessageRecord, move: Move): Happened {
+  const { at, movedFrom, movedTo, reason, fromLineId, toLineId, rule } = move;
+  if (fromLineId && toLineId) {
+    const where = rule ? 'another line of its pool' : 'another line';
+    return {
+      at,
+      type: 'moved',
+      text: `Moved to ${where}: ${(LEFT as Record<string, string>)[reason] ?? reason}.`,
+      data: { reason, fromLineId, toLineId, ...(rule && { rule }) },
+    };
+  }
   const why = (RULES as Record<string, string>)[reason] ?? reason;
   return {
     at,

@@ -47,3 +47,16 @@ export async function mapInTurns<Item, Result>(
   }
   return results;
 }
+
+/** Runs a generator to its end; others get a turn whenever it has taken `SLICE_MS`. */
+export async function runInTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+  let begun = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() - begun > SLICE_MS) {
+      await nextTurn();
+      begun = performance.now();
+    }
+  }
+}

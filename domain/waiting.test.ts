@@ -126,6 +126,11 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     null,
     'The line is down: it failed three checks in a row. The message keeps its place and is sent once the line recovers.',
   ],
+  line_resting: [
+    movedTo('line_resting', later('2026-03-09T00:00:00Z')),
+    later('2026-03-09T00:00:00Z'),
+    'The reputation of the line is critical, so it opens no new conversations. This message is sent on 9 March from 01:00 Europe/Berlin at the earliest, or once the line has recovered before.',
+  ],
   line_changing: [
     { line: { heldUntil: seconds(5) } },
     seconds(5),

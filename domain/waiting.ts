@@ -94,6 +94,7 @@ const MOVED = [
   'daily_new_cap',
   'daily_total_cap',
   'hourly_new_cap',
+  'line_resting',
   'send_window',
 ] as const satisfies WaitReason[];
 
@@ -243,6 +244,8 @@ const TEXTS: Record<WaitReason, Text> = {
     `The line has reached its limit of ${newContacts(line && hourlyNewCap(line, hourBounds(timezone, now).start))} this hour; this message is sent ${from(until, now, timezone)}.`,
   daily_new_cap: ({ line, now, timezone }, until) =>
     `The line has reached its limit of ${newContacts(line && dailyNewCap(line, now))} today; this message is sent ${from(until, now, timezone)}.`,
+  line_resting: ({ now, timezone }, until) =>
+    `The reputation of the line is critical, so it opens no new conversations. This message is sent ${from(until, now, timezone)} at the earliest, or once the line has recovered before.`,
   daily_total_cap: ({ line, now, timezone }, until) =>
     `The line has reached its limit of ${count(line?.dailyTotal ?? 0, 'message')} today; this message is sent ${from(until, now, timezone)}.`,
 };

@@ -1,8 +1,21 @@
 import type { Client } from '@temporalio/client';
 import { carrierQueue, MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
-/** Reports task queues without workers. */
+/** What waits in a task queue, and who takes it. */
+export interface TaskQueueState {
+  /** Polls of workers in the last minute. */
+  pollers: number;
+  backlog: number;
+  /** Of the oldest task in it, in seconds. */
+  backlogAge: number;
+}
+
+export type TaskQueueType = keyof typeof TASK_QUEUE_TYPE;
+
+/** Reports on task queues. */
 export interface TaskQueues {
+  /** @throws if Temporal does not respond in time. */
+  stateOf(name: string, type: TaskQueueType): Promise<TaskQueueState>;
   /**
    * Returns a task queue that sending through a carrier requires and no worker polls. Returns null if all are polled, or
    * if Temporal does not respond in time.
@@ -10,7 +23,9 @@ export interface TaskQueues {
   unservedFor(carrier: string): Promise<string | null>;
 }
 
+/** A caller of the API waits for it. */
 const TIMEOUT_MS = 1000;
+const STATE_TIMEOUT_MS = 5000;
 /** A poll lasts at most a minute, but Temporal lists a poller for five. */
 const POLLED_WITHIN_MS = 75_000;
 
@@ -18,17 +33,25 @@ const POLLED_WITHIN_MS = 75_000;
 const TASK_QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
 export function createTaskQueues(connection: Client['connection'], namespace: string): TaskQueues {
-  async function isPolled(name: string, type: keyof typeof TASK_QUEUE_TYPE): Promise<boolean> {
-    const { pollers } = await connection.workflowService.describeTaskQueue({
+  async function stateOf(name: string, type: TaskQueueType): Promise<TaskQueueState> {
+    const { pollers, stats } = await connection.workflowService.describeTaskQueue({
       namespace,
       taskQueue: { name },
       taskQueueType: TASK_QUEUE_TYPE[type],
+      reportStats: true,
     });
     const since = (Date.now() - POLLED_WITHIN_MS) / 1000;
-    return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= since);
+    const { seconds = 0, nanos = 0 } = stats?.approximateBacklogAge ?? {};
+    return {
+      pollers: pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= since).length,
+      backlog: Number(stats?.approximateBacklogCount ?? 0),
+      backlogAge: Number(seconds) + Number(nanos) / 1e9,
+    };
   }
 
   return {
+    stateOf: (name, type) =>
+      connection.withDeadline(Date.now() + STATE_TIMEOUT_MS, () => stateOf(name, type)),
     async unservedFor(carrier) {
       const required = [
         [MAIN_QUEUE, 'workflow'],
@@ -36,7 +59,7 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
       ] as const;
       try {
         const polled = await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
-          Promise.all(required.map(([name, type]) => isPolled(name, type))),
+          Promise.all(required.map(async ([name, type]) => (await stateOf(name, type)).pollers > 0)),
         );
         return required.find((_, index) => !polled[index])?.[0] ?? null;
       } catch {

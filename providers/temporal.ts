@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import {
   Client,
   Connection,
   isGrpcServiceError,
   ServiceError,
-  type TLSConfig,
   WithStartWorkflowOperation,
 } from '@temporalio/client';
 import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common';
@@ -13,51 +11,42 @@ import type { Logger } from 'pino';
 import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
 import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
 import { dataConverter } from './payload-codec.ts';
+import {
+  currentApiKey,
+  readApiKey,
+  readTls,
+  reloadingTls,
+  type TemporalCredentials,
+} from './temporal-credentials.ts';
 
-export interface TemporalOptions {
+export interface TemporalOptions extends TemporalCredentials {
   /** host:port */
   address: string;
   namespace: string;
-  apiKey: string | null;
   /** Encrypt what Temporal stores (`payload-codec.ts`); null: it is stored as it is. */
   codecKeys: string | null;
-  /** Paths of PEM files; null: no TLS. */
-  tls: {
-    clientCertPath: string | null;
-    clientKeyPath: string | null;
-    serverCaCertPath: string | null;
-    serverName: string | null;
-  } | null;
 }
 
 /**
- * The connection options of clients and workers.
- * @throws if a file of the TLS settings cannot be read.
+ * The options of a connection with the credentials of now.
+ * @throws if a file of them cannot be read.
  */
-export function connectionOptions({ address, apiKey, tls }: TemporalOptions) {
-  return { address, ...(apiKey !== null && { apiKey }), ...(tls && { tls: tlsOptions(tls) }) };
+export function connectionOptions(options: TemporalOptions) {
+  const { address, tls } = options;
+  const apiKey = readApiKey(options);
+  return { address, ...(apiKey !== null && { apiKey }), ...(tls && { tls: readTls(tls) }) };
 }
 
-function tlsOptions({
-  clientCertPath,
-  clientKeyPath,
-  serverCaCertPath,
-  serverName,
-}: NonNullable<TemporalOptions['tls']>): TLSConfig {
-  return {
-    ...(serverName !== null && { serverNameOverride: serverName }),
-    ...(serverCaCertPath !== null && { serverRootCACertificate: readFileSync(serverCaCertPath) }),
-    ...(clientCertPath !== null &&
-      clientKeyPath !== null && {
-        clientCertPair: { crt: readFileSync(clientCertPath), key: readFileSync(clientKeyPath) },
-      }),
-  };
-}
-
-/** A client that connects on first use, so that a process starts and serves requests without Temporal. */
+/**
+ * A client that connects on first use, so that a process starts and serves requests without Temporal, and that follows
+ * changes of the credentials.
+ * @throws if a file of them cannot be read.
+ */
 export function createTemporalClient(options: TemporalOptions): Client {
-  const connection = Connection.lazy({ ...connectionOptions(options), connectTimeout: '5s' });
-  const { namespace, codecKeys } = options;
+  const { address, namespace, codecKeys, tls } = options;
+  const connection = Connection.lazy({ address, connectTimeout: '5s', ...(tls && reloadingTls(tls)) });
+  const apiKey = currentApiKey(options);
+  if (apiKey) connection.setApiKey(apiKey);
   return new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });
 }
 

@@ -31,7 +31,12 @@ test("docker-compose.yml gives the owner's login to `migrate` alone and publishe
   expect(service('migrate')).toContain('DATABASE_OWNER_URL:');
   expect(compose).not.toContain('env_file');
   const published = [...compose.matchAll(/^ +- '([^']*:\d+)'$/gm)].map(([, port]) => port);
-  expect(published).toEqual(['127.0.0.1:8233:8080', '${API_BIND:-127.0.0.1}:${API_PORT:-3000}:3000']);
+  expect(published).toEqual([
+    '127.0.0.1:8233:8080',
+    '${API_BIND:-127.0.0.1}:${API_PORT:-3000}:3000',
+    '127.0.0.1:9090:9090',
+    '127.0.0.1:9093:9093',
+  ]);
 });
 
 test('the image compiles its code as the user that runs it', () => {
@@ -65,8 +70,25 @@ test('docker-compose.yml takes privileges away, and lets only those that need Te
     Object.keys(services)
       .filter((name) => services[name]?.networks.includes(network))
       .toSorted();
-  expect(on('temporal')).toEqual(['api', 'temporal', 'temporal-namespace', 'temporal-ui', 'worker']);
-  expect(on('database')).toEqual(['api', 'migrate', 'postgres', 'temporal', 'temporal-schema', 'worker']);
-  expect(on('outside')).toEqual(['api', 'temporal-ui', 'worker']);
-  expect(networks).toEqual({ database: { internal: true }, temporal: { internal: true }, outside: null });
+  expect(on('temporal')).toEqual([
+    'api',
+    'prometheus',
+    'temporal',
+    'temporal-namespace',
+    'temporal-ui',
+    'worker',
+  ]);
+  expect(on('database')).toEqual([
+    'api',
+    'migrate',
+    'postgres',
+    'postgres-exporter',
+    'temporal',
+    'temporal-schema',
+    'worker',
+  ]);
+  expect(on('monitoring')).toEqual(['alertmanager', 'node-exporter', 'postgres-exporter', 'prometheus']);
+  expect(on('outside')).toEqual(['alertmanager', 'api', 'prometheus', 'temporal-ui', 'worker']);
+  const internal = { internal: true };
+  expect(networks).toEqual({ database: internal, temporal: internal, monitoring: internal, outside: null });
 });

@@ -18,7 +18,7 @@ interface Container {
   image: string;
   command: string[];
   ports?: { name: string; containerPort: number }[];
-  env?: { name: string }[];
+  env?: { name: string; value?: string }[];
   envFrom?: unknown[];
   readinessProbe?: Probe;
   livenessProbe?: Probe;
@@ -33,11 +33,11 @@ interface Manifest {
   data?: Record<string, string>;
   spec: {
     podSelector?: { matchLabels?: { app?: string } };
-    selector?: { app?: string; matchLabels?: { app: string } };
+    selector?: { app?: string; matchLabels?: { app: string; build?: string } };
     ports?: { name: string; targetPort: string }[];
     endpoints?: { port: string; path: string }[];
     template?: {
-      metadata?: { labels: { app: string } };
+      metadata?: { labels: { app: string; build?: string } };
       spec: {
         containers: Container[];
         terminationGracePeriodSeconds?: number;
@@ -60,11 +60,13 @@ const manifests = readdirSync(FOLDER)
     }),
   );
 const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+/** The workers of each build have a Deployment of their own. */
 const named = (kind: string, name: string): Manifest => {
-  const found = ofKind(kind).find(({ metadata }) => metadata.name === name);
+  const found = ofKind(kind).find((manifest) => nameOf(manifest) === name);
   if (!found) throw new Error(`there is no ${kind} ${name}`);
   return found;
 };
+const nameOf = ({ metadata }: Manifest): string => metadata.name.replace(/-\d+\.\d+\.\d+$/, '');
 const containerOf = ({ spec }: Manifest): Container => {
   const [container] = spec.template?.spec.containers ?? [];
   if (!container) throw new Error('there is no container');
@@ -122,7 +124,7 @@ describe('deploy/kubernetes', () => {
 
   it('lets nobody connect to a pod but those who need it', () => {
     const policies = ofKind('NetworkPolicy').map(({ metadata }) => metadata.name);
-    expect(policies).toEqual(expect.arrayContaining(workloads.map(({ metadata }) => metadata.name)));
+    expect(policies).toEqual(expect.arrayContaining(workloads.map(nameOf)));
     const selected = ofKind('NetworkPolicy').flatMap(({ spec }) => spec.podSelector?.matchLabels?.app ?? []);
     expect(selected.toSorted()).toEqual(
       workloads.map(({ spec }) => spec.template?.metadata?.labels.app).toSorted(),
@@ -162,16 +164,25 @@ describe('deploy/kubernetes', () => {
   });
 
   it('selects the pods that it makes', () => {
-    for (const { spec, metadata } of ofKind('Deployment')) {
-      const { name } = metadata;
+    for (const deployment of ofKind('Deployment')) {
+      const { spec } = deployment;
+      const name = nameOf(deployment);
       expect(spec.template?.metadata?.labels.app).toBe(name);
-      expect(spec.selector?.matchLabels?.app).toBe(name);
+      expect(spec.selector?.matchLabels).toEqual(spec.template?.metadata?.labels);
       expect(named('PodDisruptionBudget', name).spec.selector?.matchLabels?.app).toBe(name);
       expect(named('Service', name).spec.selector?.app).toBe(name);
       expect(named('ServiceMonitor', name).spec.selector?.matchLabels?.app).toBe(
         named('Service', name).metadata.labels?.app,
       );
     }
+  });
+
+  it('runs the workers of each build in a Deployment of its own', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const worker = named('Deployment', 'linepace-worker');
+    expect(worker.metadata.name).toBe(`linepace-worker-${version}`);
+    expect(worker.spec.template?.metadata?.labels.build).toBe(version);
+    expect(containerOf(worker).env).toEqual([{ name: 'WORKER_BUILD_ID', value: version }]);
   });
 
   it('lets processes stop in their own time, which providers/lifecycle.ts bounds', () => {

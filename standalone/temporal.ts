@@ -28,6 +28,8 @@ export interface RunningTemporal extends RunningProcess {
 
 /** The custom search attributes of our workflows. */
 const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
+/** Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml. */
+const DYNAMIC_CONFIG = ['matching.useNewMatcher=true', 'matching.enableFairness=true'];
 const NAMESPACE = 'default';
 const READY_TIMEOUT_MS = 60_000;
 
@@ -67,6 +69,7 @@ function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions)
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
   // The user's CLI profile may refer to other servers.
   args.push('--disable-config-file', '--disable-config-env');
+  for (const setting of DYNAMIC_CONFIG) args.push('--dynamic-config-value', setting);
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
   if (uiPort === null) args.push('--headless');
   else args.push('--ui-port', String(uiPort));

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/pools.ts';
-import { type Backlog, countLines, readBacklog } from '#db/queries/backlog.ts';
+import { type Backlog, countLines, countReputations, readBacklog } from '#db/queries/backlog.ts';
 import { clockOffset } from '#domain/clock.ts';
+import { type RecordedRun, recordedRuns } from '#db/queries/recorded-runs.ts';
 import { systemDb } from '#db/transactions.ts';
+import type { TemporalOptions } from '#providers/temporal.ts';
+import { credentialExpiries } from '#providers/temporal-credentials.ts';
 import type { CarrierCall } from '#providers/carriers/observed.ts';
 
 /** The Prometheus metrics of a worker process. No label names a tenant, a line or an address. */
@@ -13,15 +16,18 @@ export interface WorkerMetrics {
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
   /** The sweep has woken workflows whose signal was lost. */
   onSweep(workflows: number): void;
+  /** Whether Temporal sends tasks to the build of this process. */
+  onBuildServed(isServed: boolean): void;
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-export function createWorkerMetrics(pools: Pools, logger: Logger): WorkerMetrics {
+export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, logger: Logger): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   observeDatabase(pools, registry, logger);
+  observeCredentials(temporal, registry);
   const carrierCalls = new Histogram({
     name: 'linepace_carrier_request_duration_seconds',
     help: 'Calls to carriers by operation and outcome',
@@ -41,6 +47,12 @@ export function createWorkerMetrics(pools: Pools, logger: Logger): WorkerMetrics
     help: 'Workflows that were overdue because a signal was lost',
     registers,
   });
+  const buildIsCurrent = new Gauge({
+    name: 'linepace_build_is_current',
+    help: 'Whether Temporal sends tasks to the build of this process: 1 or 0; absent until that is known',
+    registers,
+  });
+  buildIsCurrent.remove();
   return {
     registry,
     onCarrierCall({ carrier, operation, outcome, seconds }) {
@@ -53,7 +65,24 @@ export function createWorkerMetrics(pools: Pools, logger: Logger): WorkerMetrics
     onSweep(workflows) {
       swept.inc(workflows);
     },
+    onBuildServed(isServed) {
+      buildIsCurrent.set(isServed ? 1 : 0);
+    },
   };
+}
+
+function observeCredentials(temporal: TemporalOptions, registry: Registry): void {
+  new Gauge({
+    name: 'linepace_temporal_credential_expires_timestamp_seconds',
+    help: 'When the client certificate or the API key for Temporal expires; absent if it does not say so',
+    labelNames: ['credential'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [credential, expires] of Object.entries(credentialExpiries(temporal)))
+        if (expires !== null) this.set({ credential }, expires);
+    },
+  });
 }
 
 /** Scrapes within this time get the same counts. */
@@ -71,6 +100,14 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 
+const RUN_AGES: Record<RecordedRun, [name: string, help: string]> = {
+  sweep: ['linepace_last_sweep_age_seconds', 'Time since the last sweep for overdue workflows'],
+  backup: [
+    'linepace_last_backup_age_seconds',
+    'Time since the last recorded backup; absent if there was none',
+  ],
+};
+
 /**
  * Counts in the database. They are the same in every process, so queries aggregate with `max`. They are absent while the
  * database does not respond.
@@ -84,9 +121,22 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     const gauge = new Gauge({ name, help, registers, collect: () => counts() });
     return { key: key as keyof Backlog, gauge };
   });
+  const ages = new Map(
+    Object.entries(RUN_AGES).map(([run, [name, help]]) => [
+      run,
+      new Gauge({ name, help, registers, collect: () => counts() }),
+    ]),
+  );
   const lines = new Gauge({
     name: 'linepace_lines',
     help: 'Lines by state',
+    labelNames: ['state'] as const,
+    registers,
+    collect: () => counts(),
+  });
+  const reputations = new Gauge({
+    name: 'linepace_line_reputations',
+    help: 'Active lines by the state of their reputation',
     labelNames: ['state'] as const,
     registers,
     collect: () => counts(),
@@ -116,14 +166,24 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
 
   async function count(): Promise<void> {
     try {
-      const [backlog, states] = await Promise.all([readBacklog(db), countLines(db)]);
+      const [backlog, states, reputationStates, runs] = await Promise.all([
+        readBacklog(db),
+        countLines(db),
+        countReputations(db),
+        recordedRuns(db),
+      ]);
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
+      for (const gauge of ages.values()) gauge.remove();
+      for (const { run, seconds } of runs) ages.get(run)?.set(seconds);
       lines.reset();
       for (const { state, count } of states) lines.set({ state }, count);
+      reputations.reset();
+      for (const { state, count } of reputationStates) reputations.set({ state }, count);
     } catch (error) {
       logger.warn({ error }, 'the backlog could not be counted');
-      for (const { gauge } of gauges) gauge.remove();
+      for (const gauge of [...gauges.map(({ gauge }) => gauge), ...ages.values()]) gauge.remove();
       lines.reset();
+      reputations.reset();
     }
   }
 

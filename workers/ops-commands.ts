@@ -1,14 +1,19 @@
-import type { Client } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { createLineOrderActivities } from '#activities/line-orders.ts';
-import type { Pools } from '#db/pools.ts';
 import { unpausedLines } from '#db/queries/line-orders.ts';
+import { lineRecord } from '#db/queries/line-record.ts';
+import { findSignals } from '#db/queries/line-signals.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findOwner } from '#db/queries/owners.ts';
+import { recordRun } from '#db/queries/recorded-runs.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { DraftAction } from '#domain/ai-draft.ts';
+import { daysBefore, startOfDayAfter } from '#domain/line-signals.ts';
+import { historyOf, judge, JUDGED_DAYS } from '#domain/reputation.ts';
+import { replaySignals } from '#domain/signal-replay.ts';
 import { presentTimeline } from '#domain/timeline.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
@@ -27,45 +32,10 @@ import {
 } from '#workflows/messages/updates.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
-
-/** What a command works with. */
-export interface Session {
-  client: Client;
-  pools: Pools;
-  namespace: string;
-}
-
-interface Options {
-  by?: string | undefined;
-  reason?: string | undefined;
-  message?: string | undefined;
-  action?: string | undefined;
-}
-
-interface Command {
-  /** The name of its argument; null: it takes none. */
-  argument: string | null;
-  options?: string;
-  summary: string;
-  /** false: it works while Temporal is away. */
-  needsTemporal?: boolean;
-  run(session: Session, id: string, options: Options): Promise<unknown>;
-}
-
-/** The command was refused: printed instead of a verdict. */
-export class Refused extends Error {
-  readonly code: string;
-  readonly details: readonly unknown[];
-
-  constructor(code: string, message: string, details: readonly unknown[] = []) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
-}
-
-/** The arguments of the command are wrong. */
-export class WrongUsage extends Error {}
+import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
+import { release } from './ops-release.ts';
+import { replay } from './ops-replay.ts';
+import { SWEEP_TIMEOUT } from './schedules.ts';
 
 /** The commands of operators. Most update a workflow, as the Temporal UI can. */
 export const COMMANDS: Record<string, Command> = {
@@ -132,6 +102,14 @@ export const COMMANDS: Record<string, Command> = {
     archiveCampaign,
     'the campaign ends for good, and what was not sent is canceled',
   ),
+  reputation: {
+    argument: 'LINE_ID',
+    options: '[--history]',
+    summary:
+      'how a line is judged and why; with --history by all that is stored, also of the time before it was counted',
+    needsTemporal: false,
+    run: reputation,
+  },
   timeline: {
     argument: 'MESSAGE_ID',
     summary: 'what has happened to a message, and what it waits for',
@@ -141,9 +119,24 @@ export const COMMANDS: Record<string, Command> = {
     argument: null,
     summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
     async run({ client }) {
-      const options = { taskQueue: MAIN_QUEUE, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-      await client.workflow.start('sweep', { ...options, workflowId: 'sweep-by-operator' });
+      await client.workflow.start('sweep', {
+        taskQueue: MAIN_QUEUE,
+        workflowId: 'sweep-by-operator',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowRunTimeout: SWEEP_TIMEOUT,
+      });
       return { triggered: 'sweep' };
+    },
+  },
+  replay,
+  release,
+  'record-backup': {
+    argument: null,
+    summary: 'records that a backup of the database was completed, for the alert on its age',
+    needsTemporal: false,
+    async run({ pools }) {
+      await recordRun(systemDb(pools), 'backup');
+      return { recorded: 'backup' };
     },
   },
 };
@@ -240,5 +233,31 @@ async function timeline(session: Session, messageId: string): Promise<unknown> {
   return presentTimeline(messageId, record, { ...facts, unserved });
 }
 
-export const usageOf = (name: string, { argument, options }: Command): string =>
-  ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');
+/** The days that are replayed, as long as attempts are kept by default. */
+const REPLAYED_DAYS = 400;
+
+async function reputation(
+  { pools }: Session,
+  lineId: string,
+  { history = false }: Options,
+): Promise<unknown> {
+  const owner = await findLineOwner(systemDb(pools), lineId);
+  if (!owner) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
+  const now = new Date();
+  return withTenant(pools, owner.workspaceId, async (db) => {
+    const line = await findLine(db, lineId);
+    if (!line) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
+    const { channel } = line;
+    const days = history
+      ? replaySignals(channel, await lineRecord(db, lineId, startOfDayAfter(now, -REPLAYED_DAYS)))
+      : ((await findSignals(db, [lineId], daysBefore(now, JUDGED_DAYS - 1))).get(lineId) ?? []);
+    const { state, score, terms } = judge(channel, days, now);
+    return {
+      lineId,
+      state,
+      score,
+      terms,
+      ...(history && { history: historyOf(channel, days, now, REPLAYED_DAYS), days }),
+    };
+  });
+}

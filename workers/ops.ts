@@ -5,7 +5,8 @@ import { createPools } from '#db/pools.ts';
 import { readOperatorsConfig } from '#domain/config.ts';
 import { isId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { COMMANDS, Refused, type Session, usageOf, WrongUsage } from './ops-commands.ts';
+import { type Command, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';
+import { COMMANDS } from './ops-commands.ts';
 
 /** The operators' command line: parses the arguments, runs one command and prints its verdict. */
 
@@ -29,9 +30,8 @@ async function run(args: string[], environment: Environment): Promise<unknown> {
   if (!command) throw new WrongUsage(`There is no command ${name}`);
   const isComplete = command.argument === null ? id === '' : id !== '';
   if (!isComplete || more.length > 0) throw new WrongUsage(`Usage: ${usageOf(name, command)}`);
-  if (command.argument !== null && !isId(id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
-  const { needsTemporal = true } = command;
-  return inSession(environment, needsTemporal, (session) => command.run(session, id, values));
+  if (command.argument?.endsWith('_ID') && !isId(id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
+  return inSession(environment, command, (session) => command.run(session, id, values));
 }
 
 function parse(args: string[]) {
@@ -40,7 +40,18 @@ function parse(args: string[]) {
     return parseArgs({
       args,
       allowPositionals: true,
-      options: { by: text, reason: text, message: text, action: text, help: { type: 'boolean', short: 'h' } },
+      options: {
+        by: text,
+        reason: text,
+        message: text,
+        action: text,
+        ramp: text,
+        wait: text,
+        query: text,
+        limit: text,
+        history: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     });
   } catch (error) {
     throw new WrongUsage(error instanceof Error ? error.message : 'The arguments cannot be read');
@@ -49,17 +60,19 @@ function parse(args: string[]) {
 
 async function inSession(
   environment: Environment,
-  needsTemporal: boolean,
+  { needsTemporal = true, timeoutMs = VERDICT_TIMEOUT_MS }: Command,
   work: (session: Session) => Promise<unknown>,
 ): Promise<unknown> {
   const { database, temporal } = readOperatorsConfig(environment);
   const pools = await createPools(database, { size: 1 });
   const client = createTemporalClient(temporal);
   try {
-    const session = { client, pools, namespace: temporal.namespace };
+    const { namespace, codecKeys } = temporal;
+    const session = { client, pools, namespace, codecKeys };
     if (!needsTemporal) return await work(session);
     await client.connection.ensureConnected();
-    return await client.withDeadline(Date.now() + VERDICT_TIMEOUT_MS, () => work(session));
+    if (timeoutMs === null) return await work(session);
+    return await client.withDeadline(Date.now() + timeoutMs, () => work(session));
   } finally {
     await Promise.all([pools.close(), client.connection.close()]);
   }

@@ -7,32 +7,46 @@ import {
 } from '@temporalio/client';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
+/**
+ * The version of `housekeepingEvery`, to be raised with every change of it. The schedule's action carries it as a memo, so
+ * that a worker of an earlier release that starts during an upgrade leaves the newer schedule alone.
+ */
+const VERSION = 2;
+const EVERY_MS = 10 * 60_000;
+
 /** The only schedule. Lines have no schedules, because their pacers set their own timers. */
-const HOUSEKEEPING = {
-  scheduleId: 'housekeeping',
-  spec: { intervals: [{ every: '10 minutes' }] },
-  // A long run is followed by the next at once, because nothing is swept between two runs.
-  policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
-  action: {
-    type: 'startWorkflow',
-    workflowType: 'housekeeping',
-    taskQueue: MAIN_QUEUE,
-    workflowId: 'housekeeping',
-  },
-} as const satisfies ScheduleOptions;
+export const housekeepingEvery = (runMs: number) =>
+  ({
+    scheduleId: 'housekeeping',
+    spec: { intervals: [{ every: runMs }] },
+    // A long run is followed by the next at once, because nothing is swept between two runs.
+    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'housekeeping',
+      args: [{ runMs }],
+      taskQueue: MAIN_QUEUE,
+      workflowId: 'housekeeping',
+      // A run that ends by none of its own time limits does not prevent the next for ever.
+      workflowRunTimeout: runMs * 1.5,
+      memo: { version: VERSION },
+    },
+  }) as const satisfies ScheduleOptions;
 
 /** The schedules of the previous version, to be deleted. */
 const FORMER = ['sweep', 'line-health', 'retention'];
 
-/** Creates or updates the server's schedules for this build. */
+/** Creates the server's schedules, or updates those of an earlier version. */
 export async function upsertSchedules(client: Client): Promise<void> {
+  const housekeeping = housekeepingEvery(EVERY_MS);
   try {
-    await client.schedule.create({ ...HOUSEKEEPING, state: { triggerImmediately: true } });
+    await client.schedule.create({ ...housekeeping, state: { triggerImmediately: true } });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await client.schedule
-      .getHandle(HOUSEKEEPING.scheduleId)
-      .update((previous) => ({ ...previous, ...HOUSEKEEPING }));
+    const handle = client.schedule.getHandle(housekeeping.scheduleId);
+    const { action } = await handle.describe();
+    const version = Number(action.memo?.['version'] ?? 0);
+    if (version < VERSION) await handle.update((previous) => ({ ...previous, ...housekeeping }));
   }
   for (const scheduleId of FORMER) {
     await client.schedule
@@ -44,6 +58,8 @@ export async function upsertSchedules(client: Client): Promise<void> {
   }
 }
 
+/** More than its activities take, so that a sweep that hangs does not prevent the next. */
+export const SWEEP_TIMEOUT = '20 minutes';
 /** Longer than it takes until a workflow counts as overdue. */
 const AFTER_START = '40s';
 
@@ -54,5 +70,6 @@ export async function sweepAfterStart(client: Client): Promise<void> {
     workflowId: 'sweep-after-start',
     workflowIdConflictPolicy: 'USE_EXISTING',
     startDelay: AFTER_START,
+    workflowRunTimeout: SWEEP_TIMEOUT,
   });
 }

@@ -5,6 +5,7 @@ import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
 import type { Client } from '@temporalio/client';
+import type { BuildRouting } from './build-routing.ts';
 import type { WorkerMetrics } from './metrics.ts';
 
 export interface StatusServer {
@@ -19,20 +20,24 @@ interface Observed {
   sdkMetrics: () => Promise<string>;
   /** Whether every worker of the process polls. */
   isPolling: () => boolean;
+  routing: Pick<BuildRouting, 'isReady'>;
   logger: Logger;
 }
 
 /**
- * Serves `/healthz` (the process runs), `/readyz` (it polls, and PostgreSQL and Temporal respond) and `/metrics` of a
- * worker.
+ * Serves `/healthz` (the process runs), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
+ * respond) and `/metrics` of a worker.
  */
 export async function startStatusServer(
   { host, port }: { host: string; port: number },
-  { pools, temporal, metrics, sdkMetrics, isPolling, logger }: Observed,
+  { pools, temporal, metrics, sdkMetrics, isPolling, routing, logger }: Observed,
 ): Promise<StatusServer> {
   const checks = {
     polling: async () => {
       if (!isPolling()) throw new Error('the worker does not poll');
+    },
+    build: async () => {
+      if (!routing.isReady()) throw new Error('Temporal sends no tasks to the build of this worker');
     },
     postgresql: () => ping(systemDb(pools)),
     temporal: () => checkTemporal(temporal),

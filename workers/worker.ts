@@ -1,10 +1,4 @@
-import {
-  NativeConnection,
-  Runtime,
-  Worker,
-  type WorkflowBundleOption,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
@@ -28,10 +22,14 @@ import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter } from '#providers/payload-codec.ts';
-import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { createTaskQueues } from '#providers/task-queues.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
+import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
+import { watchBuildRouting } from './build-routing.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -40,6 +38,8 @@ import { sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { startStatusServer } from './status-server.ts';
+import { observeTaskQueues } from './task-queue-metrics.ts';
+import { connectWorkers } from './temporal-connection.ts';
 import { temporalLogger } from './temporal-log.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
@@ -51,7 +51,6 @@ export interface RunningWorker {
 
 /** How long a stopping worker waits for running activities. */
 const GRACE = '10s';
-export const DEPLOYMENT = 'linepace';
 /** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
@@ -90,7 +89,7 @@ export async function startWorker(
     httpsOnly: config.production,
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
   });
-  const metrics = createWorkerMetrics(pools, logger);
+  const metrics = createWorkerMetrics(pools, config.temporal, logger);
   const { onDelivery, onSweep, onCarrierCall } = metrics;
   const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
   const mailer =
@@ -108,6 +107,12 @@ export async function startWorker(
     fetchMedia: storedMedia(links, storage),
     onCall: onCarrierCall,
   });
+  observeTaskQueues(
+    createTaskQueues(temporal.connection, config.temporal.namespace),
+    [...Object.values(QUEUES), ...carriers.names.map(carrierQueue)],
+    metrics.registry,
+    logger,
+  );
   const queues = servedQueues(config.worker, carriers.names).map((queue) => ({
     ...queue,
     share: createShare(queue.slots),
@@ -117,7 +122,7 @@ export async function startWorker(
     slots: new Map(queues.map(({ taskQueue, share }) => [taskQueue, share])),
     logger,
   });
-  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
+  const connection = await connectWorkers(config.temporal, logger);
   await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
   const activities = createActivities({
     pools,
@@ -145,7 +150,7 @@ export async function startWorker(
   const failures = failuresWithoutData(logger);
   const { codecKeys } = config.temporal;
   const shared = {
-    connection,
+    connection: connection.native,
     namespace: config.temporal.namespace,
     dataConverter: dataConverter(codecKeys),
     activities,
@@ -167,11 +172,19 @@ export async function startWorker(
       }),
     ),
   );
+  connection.follow(workers);
   const runs = Promise.all(workers.map((worker) => worker.run()));
   if (queues.some(({ runsWorkflows }) => runsWorkflows)) {
     await upsertSchedules(temporal);
     await sweepAfterStart(temporal);
   }
+  const { namespace, buildId } = config.temporal;
+  const routing = watchBuildRouting(
+    createWorkerDeployment(temporal.connection, namespace),
+    buildId,
+    logger,
+    metrics.onBuildServed,
+  );
   logger.info(
     {
       queues: queues.map(({ taskQueue }) => taskQueue),
@@ -191,12 +204,14 @@ export async function startWorker(
             temporal: temporal.connection,
             metrics,
             sdkMetrics,
+            routing,
             isPolling: () => workers.every((worker) => worker.getState() === 'RUNNING'),
             logger,
           },
         );
 
   const ended = runs.then(async () => {
+    routing.close();
     await status?.close();
     await Promise.all([waker.close(), deliverer.close()]);
     await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);

@@ -8,7 +8,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
 
 // Local activities: all of them cost one action if there is nothing to do.
 const local = (summary: string) =>
@@ -22,44 +22,57 @@ const { countDays } = proxyLocalActivities<Activities>({
   // The next turn is the retry.
   retry: { maximumAttempts: 1 },
 });
-const { trim } = proxyActivities<Activities>({
-  taskQueue: HOUSEKEEPING_QUEUE,
-  summary: 'Delete expired data, and record the sizes of workspaces for the planner',
-  startToCloseTimeout: '10 minutes',
-  heartbeatTimeout: '30s',
-  // The next run is the retry.
-  retry: { maximumAttempts: 1 },
-});
+const { judgeIdleLines } = local('Judge the reputation of lines that have not sent for an hour');
+/** @param runMs It must end before the run, because no other run starts until then. */
+const trimming = (runMs: number) =>
+  proxyActivities<Activities>({
+    taskQueue: HOUSEKEEPING_QUEUE,
+    summary: 'Delete expired data, and record the sizes of workspaces for the planner',
+    scheduleToCloseTimeout: runMs * 0.9,
+    heartbeatTimeout: '30s',
+    // The next run is the retry.
+    retry: { maximumAttempts: 1 },
+    priority: { priorityKey: PRIORITY.housekeeping },
+  });
 const probing = (carrier: string) =>
   proxyActivities<Activities>({
     taskQueue: carrierQueue(carrier),
     summary: 'Probe the longest unprobed lines',
     scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
-    startToCloseTimeout: '10 minutes',
+    // A probe takes a minute at most. One that hangs must not hold the run, or the next probes, for long.
+    startToCloseTimeout: '2 minutes',
+    scheduleToCloseTimeout: '3 minutes',
     heartbeatTimeout: '30s',
     retry: { maximumAttempts: 2 },
   });
 
-/** The schedule starts a run this often. */
-const RUN_MS = 10 * 60_000;
+/** Of runs that an earlier version of the schedule started. */
+const DEFAULT_RUN_MS = 10 * 60_000;
 const TURN_MS = 2 * 60_000;
 /** While there are active lines, because three failed probes make a line `down`, and that must not take long. */
 const PROBING_TURN_MS = 60_000;
 
 /**
  * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
- * one resumes, counts metrics by the day, and deletes expired data. One run has several turns, because each start of a
- * schedule costs three actions. A task that hangs or fails does not prevent the others.
+ * one resumes, judges idle lines, counts metrics by the day, and deletes expired data. One run has several turns,
+ * because each start of a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
+ * others.
+ * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */
-export async function housekeeping(): Promise<{ woken: number; rehomed: number; probed: number }> {
+export async function housekeeping({ runMs = DEFAULT_RUN_MS }: { runMs?: number } = {}): Promise<{
+  woken: number;
+  rehomed: number;
+  probed: number;
+}> {
   const done = { woken: 0, rehomed: 0, probed: 0 };
   let probes: Promise<void> | null = null;
-  const trimming = unlessItFails(trim(), 0);
-  const end = Date.now() + RUN_MS;
+  const trimmed = unlessItFails(trimming(runMs).trim(), 0);
+  const end = Date.now() + runMs;
   for (let turn = 1; ; turn += 1) {
     done.woken += await unlessItFails(wakeOverdue(), 0);
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
     if (patched('metrics are counted by the day')) await unlessItFails(countDays(), 0);
+    if (patched('idle lines are judged')) await unlessItFails(judgeIdleLines(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
     const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;
@@ -67,7 +80,7 @@ export async function housekeeping(): Promise<{ woken: number; rehomed: number; 
     setCurrentDetails(`Turn ${turn}: woke ${done.woken} overdue workflows so far.`);
     await sleep(pause, { summary: 'Until the next turn' });
   }
-  await Promise.all([trimming, probes]);
+  await Promise.all([trimmed, probes]);
   return done;
 
   /** A carrier that hangs, or that no worker serves, does not prevent probes of the others. */

@@ -5,6 +5,7 @@ import { CARRIER_QUEUE_TIMEOUT, carrierQueue } from './messages/task-queues.ts';
 const probing = {
   summary: 'Probe the longest unprobed lines',
   startToCloseTimeout: '10 minutes',
+  scheduleToCloseTimeout: '20 minutes',
   heartbeatTimeout: '30s',
   retry: { maximumAttempts: 2 },
 } as const;

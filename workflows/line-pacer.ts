@@ -73,11 +73,15 @@ export async function linePacer(input: WakeInput): Promise<string> {
 /** A shorter wait is a gap between two sends of a busy line. */
 const LONG_PAUSE_MS = 2 * 60_000;
 
-function stateOf({ nextAt, isPaused, isBlocked, unservedRounds }: LineRound, { carrier }: LineHome): string {
+function stateOf(
+  { nextAt, isPaused, isBlocked, isResting, unservedRounds }: LineRound,
+  { carrier }: LineHome,
+): string {
   if (carrier === null) return 'unconnected';
   if (unservedRounds && patched('unserved lines wait')) return 'waiting';
   if (isPaused) return 'paused';
   if (isBlocked) return 'blocked';
+  if (isResting) return 'resting';
   if (nextAt === null) return 'idle';
   return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
 }

@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, patched, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
+import { PRIORITY } from './messages/task-queues.ts';
 import type { DecidingSignal, WorkLoop } from './work-loop.ts';
 import { isCommitted, type SignalName } from './messages/signals.ts';
 import type { Order } from './messages/updates.ts';
@@ -9,6 +10,7 @@ export const OPERATOR = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  priority: { priorityKey: PRIORITY.order },
 } as const;
 
 /** Activity options for signals that operators send. Nobody waits, but the order must not be lost. */

@@ -6,8 +6,10 @@ const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete expired data',
   startToCloseTimeout: '10 minutes',
+  // Whoever started it is told that no worker takes it.
+  scheduleToStartTimeout: '5 minutes',
   heartbeatTimeout: '30s',
-  // The schedule is the retry.
+  // Housekeeping is the retry.
   retry: { maximumAttempts: 1 },
 });
 

@@ -14,6 +14,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft': 'The AI copilot, a user or a program drafted a message for review',
   'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
+  'line.reputation_changed': 'The reputation of a line changed its state',
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 

@@ -103,6 +103,14 @@ export const TOOLS: readonly Tool[] = [
     fields: ({ lineId }) => ({ id: lineId }),
   }),
   tool({
+    name: 'line_reputation',
+    title: 'Reputation of a line',
+    description: 'Returns how the messages of a line are received, what that does to its pace, and why.',
+    operation: 'getLineReputation',
+    input: z.object({ lineId: Id }),
+    fields: ({ lineId }) => ({ id: lineId }),
+  }),
+  tool({
     name: 'list_campaigns',
     title: 'List campaigns',
     description: 'Lists campaigns, newest first.',
@@ -114,6 +122,15 @@ export const TOOLS: readonly Tool[] = [
     title: 'Progress of a campaign',
     description: 'Returns a campaign with its steps, and how many of its contacts are where.',
     operation: 'getCampaign',
+    input: z.object({ campaignId: Id }),
+    fields: ({ campaignId }) => ({ id: campaignId }),
+  }),
+  tool({
+    name: 'campaign_forecast',
+    title: 'Forecast of a campaign',
+    description:
+      'Returns when a campaign is done, or would be if it were started or resumed now, and what limits it.',
+    operation: 'forecastCampaign',
     input: z.object({ campaignId: Id }),
     fields: ({ campaignId }) => ({ id: campaignId }),
   }),

@@ -24,6 +24,7 @@ import { LeadWait } from '#domain/campaign-waits.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
+import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
 import { checkCampaign, requireLines } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
@@ -102,7 +103,7 @@ export const campaignRoutes = [
     idempotent: true,
     adds: 'campaigns',
     body: CampaignInput,
-    responses: { 201: OneCampaign },
+    responses: { 201: OneCampaign.extend({ warnings: Warnings }) },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED', 'LIMIT_REACHED'],
     audit: {
       action: 'campaign.created',
@@ -115,11 +116,13 @@ export const campaignRoutes = [
         throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       const made = await insertCampaign(db, body, caller.userId, now);
-      if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
+      const warnings = campaignWarnings(made.steps);
+      if (!body.start)
+        return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       await requireLines(db, made);
       await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, made));
       const campaign = await changeCampaignStatus(db, made, 'start', now);
-      return { status: 201, body: { success: true, campaign: presentCampaign(campaign) } };
+      return { status: 201, body: { success: true, campaign: presentCampaign(campaign), warnings } };
     },
   }),
 
@@ -182,7 +185,7 @@ export const campaignRoutes = [
     summary: 'Update a campaign; once it has started or a lead has entered, only its name and description',
     params: CampaignParams,
     body: CampaignPatch,
-    responses: { 200: OneCampaign },
+    responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
     async handler({ db, caller, params, body, now, links }) {
@@ -199,7 +202,8 @@ export const campaignRoutes = [
       await checkCampaign(db, body, caller.workspace, { links, now });
       const changed = await updateCampaign(db, row.id, body);
       if (!changed) throw campaignNotFound();
-      return { status: 200, body: { success: true, campaign: presentCampaign(changed) } };
+      const warnings = campaignWarnings(changed.steps);
+      return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
     },
   }),
 

@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput } from '#domain/message.ts';
+import { Warnings, warningsOf } from '#domain/warnings.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
+
+/** Warnings come from the body alone: intake makes no query for them. */
+const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
 export const dripRoutes = [
   workspaceRoute({
@@ -22,7 +26,7 @@ export const dripRoutes = [
     limit: INTAKE,
     body: DripInput,
     headers: z.object({ 'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional() }),
-    responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
+    responses: { 202: Acknowledgement, 200: Acknowledgement },
     errors: [
       'NO_ACTIVE_LINE',
       'FALLBACK_NOT_CONFIGURED',
@@ -46,12 +50,23 @@ export const dripRoutes = [
           idempotencyKey,
           requestHash: idempotencyKey === '' ? '' : await requestHash(body),
         });
+        const answer = { ...acknowledgement, warnings: bodyWarnings(body) };
         return replayed
-          ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }
-          : { status: 202, body: acknowledgement };
+          ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
+          : { status: 202, body: answer };
       } catch (error) {
         throw toApiError(error);
       }
     },
   }),
 ];
+
+const bodyWarnings = ({ message, messageType, attachmentUrls, smsFallbackMessage }: DripInput) =>
+  warningsOf({
+    channel: messageType ?? 'imessage',
+    text: message ?? '',
+    files: attachmentUrls?.length ?? 0,
+    fallbackText: smsFallbackMessage,
+    isFirst: null,
+    unanswered: null,
+  });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notifyLineDown } from '#db/commands/lines/line-down.ts';
+import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { withTenant } from '#db/transactions.ts';
 import { probeLine } from '#db/commands/lines/probe-line.ts';

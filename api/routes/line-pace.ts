@@ -5,6 +5,7 @@ import { findMessages } from '#db/queries/messages.ts';
 import { countQueued, firstOfLanes } from '#db/queries/queue.ts';
 import { showWaits } from '#db/queries/shown-messages.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
+import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
@@ -28,7 +29,8 @@ export const linePaceRoutes = [
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
       const { timezone } = caller.workspace;
       const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
-      const caps = capsOf(pacedLine(line, timezone), await lineHistory(db, line.id, since), now);
+      const paced = pacedLine(line, await workspacePace(db), now);
+      const caps = capsOf(paced, await lineHistory(db, line.id, since), now);
       const waiting = await countQueued(db, line.id, MOST_WAITING);
       const next = waiting === 0 ? null : await nextMessage(db, line.id, now);
       return { status: 200, body: { success: true, pace: { ...caps, waiting, next } } };

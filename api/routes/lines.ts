@@ -42,6 +42,7 @@ export const lineRoutes = [
         'minGapSeconds',
         'contactGapSeconds',
         'lineDownNotifications',
+        'reputationPolicy',
       ],
     },
     async handler({ db, caller, params, body, now }) {

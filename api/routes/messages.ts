@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
+import { contactStanding } from '#db/queries/contact-standing.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
 import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
@@ -8,6 +9,7 @@ import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
+import { Warnings, warningsOf } from '#domain/warnings.ts';
 import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
 import { startOf } from '#domain/moment.ts';
@@ -33,7 +35,7 @@ export const messageRoutes = [
     limit: perMinute(60),
     idempotent: true,
     body: MessageInput,
-    responses: { 201: Message },
+    responses: { 201: Message.extend({ warnings: Warnings }) },
     errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND', 'LIMIT_REACHED'],
     async handler({ db, caller, body, now, links, waitingMessages }) {
       waitingMessages.admit(caller.workspace.id);
@@ -46,7 +48,15 @@ export const messageRoutes = [
       } catch (error) {
         throw toApiError(error);
       }
-      return { status: 201, body: presentMessage(await acceptMessage(db, draft, now)) };
+      const message = await acceptMessage(db, draft, now);
+      const warnings = warningsOf({
+        channel: message.channel,
+        text: message.body,
+        files: message.attachmentUrls.length,
+        fallbackText: message.smsFallbackMessage ?? undefined,
+        ...(await contactStanding(db, message.lineId, message.address)),
+      });
+      return { status: 201, body: { ...presentMessage(message), warnings } };
     },
   }),
 

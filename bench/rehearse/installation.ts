@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { startTracesReceiver } from '#test/support/traces-receiver.ts';
-import { DEPLOYMENT } from '#workers/worker.ts';
+import { DEPLOYMENT } from '#providers/worker-deployment.ts';
 import { startReceiver } from '../chaos-judge.ts';
 import { until } from '../waiting.ts';
 import { createCertificates } from './certificates.ts';
@@ -110,7 +110,6 @@ export async function startInstallation(folder: string, programs: string) {
   });
   const first = release('one');
   await Promise.all(places.map((place) => place.start(first)));
-  await makeCurrent('one');
   const prometheus = await startPrometheus(join(folder, 'prometheus'), found, {
     'linepace-api': of('api').map(({ metricsPort }) => `127.0.0.1:${metricsPort}`),
     'linepace-worker': of('worker').map(({ metricsPort }) => `127.0.0.1:${metricsPort}`),

@@ -146,6 +146,7 @@ export async function startTemporalCluster(
     namespace: NAMESPACE,
     apiKey: null,
     codecKeys: null,
+    apiKeyPath: null,
     tls: {
       clientCertPath: tls.client,
       clientKeyPath: tls.clientKey,

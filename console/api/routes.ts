@@ -18,6 +18,7 @@ import type { dripRoutes } from '#api/routes/drip.ts';
 import type { emailPreferenceRoutes } from '#api/routes/email-preferences.ts';
 import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
 import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
+import type { campaignForecastRoutes, forecastRoutes } from '#api/routes/forecast.ts';
 import type { importRoutes } from '#api/routes/imports.ts';
 import type { inboxRoutes } from '#api/routes/inbox.ts';
 import type { workspaceKeyRoutes } from '#api/routes/keys.ts';
@@ -26,11 +27,13 @@ import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
 import type { lineHealthRoutes } from '#api/routes/line-health.ts';
 import type { linePaceRoutes } from '#api/routes/line-pace.ts';
+import type { lineReputationRoutes } from '#api/routes/line-reputation.ts';
 import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
+import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
@@ -58,6 +61,7 @@ type Declared = (
   | typeof auditLogRoutes
   | typeof availabilityRoutes
   | typeof callRoutes
+  | typeof campaignForecastRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
   | typeof conversationRoutes
@@ -65,6 +69,7 @@ type Declared = (
   | typeof emailPreferenceRoutes
   | typeof fallbackConfigRoutes
   | typeof fallbackSmsRoutes
+  | typeof forecastRoutes
   | typeof importRoutes
   | typeof inboxRoutes
   | typeof knowledgeBaseRoutes
@@ -72,11 +77,13 @@ type Declared = (
   | typeof lineCarrierRoutes
   | typeof lineHealthRoutes
   | typeof linePaceRoutes
+  | typeof lineReputationRoutes
   | typeof lineRequestRoutes
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
   | typeof optOutRoutes
+  | typeof poolRoutes
   | typeof replyRoutes
   | typeof limitRoutes
   | typeof teamMemberRoutes

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { ReputationState } from '#domain/reputation.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
 /** Ages in seconds; 0 if nothing waits. */
@@ -39,6 +40,15 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
       (select count(*), ${age('created_at')} age
         from (select created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
+}
+
+const ReputationCount = z.object({ state: ReputationState, count: z.int() });
+
+/** The number of active lines by the state of their reputation. */
+export async function countReputations(db: SystemDb): Promise<readonly z.infer<typeof ReputationCount>[]> {
+  return db.any(sql.type(ReputationCount)`
+    select reputation_state state, count(*) count from lines
+    where is_active and provisioning_status = 'active' group by 1`);
 }
 
 /** The number of lines by state. */

@@ -22,6 +22,7 @@ export const CampaignRow = z.object({
   steps: z.array(CampaignStep),
   listId: z.string().nullable(),
   eligibleLineIds: z.array(z.string()).nullable(),
+  poolId: z.string().nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
   timezone: z.string().nullable(),
   windowStart: z.string().nullable(),
@@ -126,6 +127,8 @@ export async function updateCampaign(
   set('name', patch.name);
   set('description', patch.description);
   set('list_id', patch.listId);
+  // Of a pool and a list of lines, the one that is set last counts.
+  set('pool_id', patch.eligibleLineIds ? null : patch.poolId);
   set('stickiness_policy', patch.stickinessPolicy);
   set('timezone', patch.timezone);
   set('window_start', patch.sendWindowStart);
@@ -133,7 +136,7 @@ export async function updateCampaign(
   set('stop_on_reply', patch.stopOnReply);
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
-  setArray('eligible_line_ids', 'text', patch.eligibleLineIds);
+  setArray('eligible_line_ids', 'text', patch.poolId ? null : patch.eligibleLineIds);
   if (patch.steps !== undefined) assignments.push(sql.fragment`steps = ${sql.jsonb(patch.steps)}`);
   return db.maybeOne(sql.type(CampaignRow)`
     update campaigns set ${sql.join(assignments, sql.fragment`, `)}
@@ -194,6 +197,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     steps: row.steps,
     listId: row.listId,
     eligibleLineIds: row.eligibleLineIds,
+    poolId: row.poolId,
     stickinessPolicy: row.stickinessPolicy,
     timezone: row.timezone,
     sendWindowStart: row.windowStart,

@@ -216,7 +216,8 @@ export async function presentThread(
   });
 }
 
-const LastInboundRow = z.object({ id: z.string(), address: z.string(), lineId: z.string() });
+const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+const LastInboundRow = ContactLineRow.extend({ id: z.string() });
 
 /** The last inbound message from any of these addresses; null if there is none. */
 export async function lastInbound(
@@ -227,4 +228,23 @@ export async function lastInbound(
     select id, address, line_id from inbound_messages
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and not auto_reply
     order by received_at desc, id desc limit 1`);
+}
+
+/** The lines that contacts wrote to within 24 hours, by address: the last one of each. */
+export async function linesWrittenTo(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db.any(sql.type(ContactLineRow)`
+    select a.address, last.line_id
+    from unnest(${sql.array([...addresses], 'text')}) as a (address)
+    cross join ${conversationWith(db, sql.fragment`a.address`)}
+    cross join lateral (
+      select i.line_id from inbound_messages i
+      where i.workspace_id = ${db.workspaceId} and i.address = a.address and not i.auto_reply
+      order by i.received_at desc, i.id desc limit 1
+    ) last
+    where c.last_inbound_at > now() - interval '24 hours'`);
+  return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }

@@ -1,5 +1,5 @@
 import { NoRows } from '#db/rows.ts';
-import { sql } from 'slonik';
+import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
@@ -39,7 +39,12 @@ export async function loadIntakeContext(
 ): Promise<IntakeContext> {
   const lines = await db.any(sql.type(LineRef)`
     select id, channel, ${IS_USABLE} usable from lines where workspace_id = ${db.workspaceId}`);
-  return { ...(await loadReferences(db, inputs, workspace, uploads)), lines };
+  const pools = await neededPools(db, [db.workspaceId], inputs);
+  return {
+    ...(await loadReferences(db, inputs, workspace, uploads)),
+    lines,
+    pools: pools.get(db.workspaceId) ?? new Map(),
+  };
 }
 
 const IS_USABLE = sql.fragment`is_active and provisioning_status = 'active'`;
@@ -62,11 +67,20 @@ export async function loadIntakeContexts(
       fromLineId === undefined ? eligibleLineIds : [fromLineId],
     ),
   );
+  const pools = await neededPools(
+    db,
+    [...workspaces.keys()],
+    requests.map(({ input }) => input),
+  );
   const contexts = new Map<string, IntakeContext>();
   for (const [workspaceId, workspace] of workspaces) {
     const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
     const references = await loadReferences(inWorkspace(db, workspace), inputs, workspace, uploads);
-    contexts.set(workspaceId, { ...references, lines: lines.get(workspaceId) ?? [] });
+    contexts.set(workspaceId, {
+      ...references,
+      lines: lines.get(workspaceId) ?? [],
+      pools: pools.get(workspaceId) ?? new Map(),
+    });
   }
   return contexts;
 }
@@ -86,12 +100,37 @@ async function neededLines(
   return Map.groupBy(lines, ({ workspaceId }) => workspaceId);
 }
 
+const PoolRef = z.object({ workspaceId: z.string(), id: z.string(), channels: z.array(Channel) });
+
+/** The pools that requests name, by workspace and id, with the channels of their usable lines. */
+async function neededPools(
+  db: CommonQueryMethods,
+  workspaceIds: string[],
+  inputs: readonly MessageInput[],
+): Promise<Map<string, Map<string, readonly Channel[]>>> {
+  const named = [...new Set(inputs.flatMap(({ poolId }) => poolId ?? []))];
+  if (named.length === 0) return new Map();
+  const pools = await db.any(sql.type(PoolRef)`
+    select p.workspace_id, p.id, array(
+      select distinct l.channel from pool_lines pl join lines l on l.workspace_id = pl.workspace_id and l.id = pl.line_id
+      where pl.workspace_id = p.workspace_id and pl.pool_id = p.id and ${IS_USABLE}
+    ) channels
+    from pools p
+    where p.workspace_id = any(${sql.array(workspaceIds, 'text')}) and p.id = any(${sql.array(named, 'text')})`);
+  return new Map(
+    [...Map.groupBy(pools, ({ workspaceId }) => workspaceId)].map(([workspaceId, those]) => [
+      workspaceId,
+      new Map(those.map(({ id, channels }) => [id, channels])),
+    ]),
+  );
+}
+
 async function loadReferences(
   db: TenantDb,
   inputs: readonly MessageInput[],
   { timezone, country }: Workspace,
   uploads?: Uploads,
-): Promise<Omit<IntakeContext, 'lines'>> {
+): Promise<Omit<IntakeContext, 'lines' | 'pools'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0

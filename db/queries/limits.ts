@@ -23,6 +23,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   apiKeys: (id) => sql.fragment`workspace_keys where workspace_id = ${id} and ${LIVE}`,
   lists: (id) => sql.fragment`lead_lists where workspace_id = ${id} and not is_quick_sends`,
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
+  pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>
     // Drips become messages within seconds, unless workers are busy or down.

@@ -12,7 +12,9 @@ import {
   ProvisioningStatus,
   RequestSource,
 } from '#domain/line.ts';
+import { LineStop } from '#domain/line-stop.ts';
 import type { PacedLine } from '#domain/pacing.ts';
+import { effectsOf, type ReputationEffects, ReputationPolicy, ReputationState } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
@@ -48,7 +50,20 @@ export const LineRow = z.object({
   healthCheckedAt: z.date().nullable(),
   heldUntil: z.date().nullable(),
   pausedAt: z.date().nullable(),
+  reputationState: ReputationState,
+  reputationScore: z.int(),
+  reputationSince: z.date().nullable(),
+  reputationCheckedAt: z.date().nullable(),
+  /** Until when it opens or opened no conversations, because its reputation was critical. */
+  reputationRestsUntil: z.date().nullable(),
+  /** null: the workspace's. */
+  reputationPolicy: ReputationPolicy.nullable(),
+  reputationOverrideUntil: z.date().nullable(),
+  reputationOverrideReason: z.string().nullable(),
   sendNow: z.array(z.string()),
+  /** See domain/line-stop.ts. */
+  stoppedAt: z.date().nullable(),
+  stopReason: LineStop.nullable(),
   /** See `recordHold`. */
   recordedHold: z.string().nullable(),
   createdAt: z.date(),
@@ -60,9 +75,31 @@ export type LineRow = z.infer<typeof LineRow>;
 const USABLE = sql.fragment`l.is_active and l.provisioning_status = 'active'`;
 export const isUsable = (line: LineRow): boolean => line.isActive && line.provisioningStatus === 'active';
 
+/** What a line's reputation does to its pacing. @param policy that of the workspace. */
+export const lineEffects = (line: LineRow, policy: ReputationPolicy, now: Date): ReputationEffects =>
+  effectsOf(
+    {
+      state: line.reputationState,
+      policy: line.reputationPolicy ?? policy,
+      overriddenUntil: line.reputationOverrideUntil,
+    },
+    now,
+  );
+
 /** A line as the pacing rules see it. */
-export function pacedLine(line: LineRow, timezone: string): PacedLine {
+export function pacedLine(
+  line: LineRow,
+  { timezone, reputationPolicy }: { timezone: string; reputationPolicy: ReputationPolicy },
+  now: Date,
+): PacedLine {
+  const effects = lineEffects(line, reputationPolicy, now);
+  const { reputationRestsUntil: restsUntil } = line;
+  const isOver = restsUntil !== null && restsUntil <= now;
   return {
+    ...(effects.newConversationsStopped
+      ? { restsUntil }
+      : { newFactor: effects.newConversationsFactor, ...(isOver && { restsUntil }) }),
+    gapFactor: effects.gapFactor,
     id: line.id,
     channel: line.channel,
     active: isUsable(line),
@@ -153,16 +190,17 @@ export async function findLineWithUsage(
   return row && presentLine(row, localDate(timezone, now));
 }
 
-const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({
+const ChoosableLine = LineRow.pick({ id: true, channel: true, phone: true, stoppedAt: true }).extend({
   down: z.boolean(),
   unconnected: z.boolean(),
 });
-type ChoosableLine = z.infer<typeof ChoosableLine>;
+export type ChoosableLine = z.infer<typeof ChoosableLine>;
 
 /** The lines that messages may be assigned to, oldest first, which is the order of the round-robin. */
 export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
   const lines = await db.any(sql.type(ChoosableLine)`
-    select l.id, l.channel, l.health_status = 'down' down, l.carrier = ${NO_CARRIER} unconnected from lines l
+    select l.id, l.channel, l.phone, l.stopped_at, l.health_status = 'down' down, l.carrier = ${NO_CARRIER} unconnected
+    from lines l
     where l.workspace_id = ${db.workspaceId} and ${USABLE} order by l.id`);
   return [...lines];
 }
@@ -222,6 +260,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
     ['min_gap_seconds', patch.minGapSeconds],
     ['contact_gap_seconds', patch.contactGapSeconds],
     ['line_down_notifications', patch.lineDownNotifications],
+    ['reputation_policy', patch.reputationPolicy],
   ];
   const assignments = columns.flatMap(([column, value]) =>
     value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value}`],
@@ -260,6 +299,8 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
     contactGapSeconds: row.contactGapSeconds,
     lineDownNotifications: row.lineDownNotifications,
     isPaused: row.pausedAt !== null,
+    reputationPolicy: row.reputationPolicy,
+    reputation: { state: row.reputationState, score: row.reputationScore },
     usage: { date, newMessages: row.new, totalMessages: row.total },
     ...(row.healthCheckedAt && {
       healthCheck: { status: row.healthStatus, lastCheckedAt: row.healthCheckedAt.toISOString() },

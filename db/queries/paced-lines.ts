@@ -48,7 +48,8 @@ export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Prom
 }
 
 async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Promise<PacedLine[]> {
-  const { timezone, pastDue } = await workspacePace(db);
+  const workspace = await workspacePace(db);
+  const { pastDue } = workspace;
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),
@@ -56,7 +57,11 @@ async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Pro
   );
   return rows.map((row) => {
     const history = calls.get(row.id);
-    return { ...pacedLine(row, timezone), pastDue, ...(history && { circuit: circuitAt(history, now) }) };
+    return {
+      ...pacedLine(row, workspace, now),
+      pastDue,
+      ...(history && { circuit: circuitAt(history, now) }),
+    };
   });
 }
 

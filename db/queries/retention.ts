@@ -28,7 +28,7 @@ interface Aged {
   table: string;
   column: string;
   /** A configured kind, or a fixed period that callers rely on. */
-  age: RetentionKind | '24 hours' | '60 minutes';
+  age: RetentionKind | '24 hours' | '60 minutes' | '120 days';
   /** Limits it to rows that nothing needs any more. */
   unless?: ReturnType<typeof sql.fragment>;
   /** Its rows never change, so they need no locks. */
@@ -40,6 +40,7 @@ const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_fingerprints', column: 'created_at', age: '60 minutes' },
+  { table: 'line_signals', column: 'day', age: '120 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: 'unreadable-inbound' },
   { table: 'payment_events', column: 'received_at', age: 'payment-events' },
   { table: 'mails', column: 'created_at', age: 'mails' },
@@ -91,7 +92,7 @@ async function trimBatch(
   retention: Retention,
 ): Promise<number> {
   const name = sql.identifier([table]);
-  const kept = age === '24 hours' || age === '60 minutes' ? age : `${retention[age]} days`;
+  const kept = age in retention ? `${retention[age as RetentionKind]} days` : age;
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from ${name} where ctid = any(array(
       select ctid from ${name}

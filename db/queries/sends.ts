@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { signalDay } from '#domain/line-signals.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
@@ -36,29 +37,40 @@ export async function lockConversations(db: TenantDb, addresses: readonly string
   return new Set(busy);
 }
 
-/** Records that the line wrote to these addresses, for new conversations, contact gaps and stickiness. */
+const UnansweredRow = z.object({ address: z.string(), unanswered: z.int() });
+
+/**
+ * Records that the line wrote to these addresses, for new conversations, contact gaps, stickiness and reputation.
+ * @param opened those with which it opens a conversation.
+ * @returns how many messages in a row each has not answered, with these.
+ */
 export async function recordOutbound(
   db: TenantDb,
   lineId: string,
   addresses: readonly string[],
+  opened: ReadonlySet<string>,
   now: Date,
-): Promise<void> {
-  const sorted = [...new Set(addresses)].toSorted();
+): Promise<readonly z.infer<typeof UnansweredRow>[]> {
+  const counts = Map.groupBy(addresses, (address) => address);
+  const sorted = [...counts.keys()].toSorted();
   await db.query(sql.type(NoRows)`
-    insert into line_contacts (workspace_id, line_id, address, since)
-    select ${db.workspaceId}, ${lineId}, a, ${sql.timestamp(now)} from ${sql.unnest(
-      sorted.map((a) => [a]),
-      ['text'],
-    )} as t (a)
+    insert into line_contacts (workspace_id, line_id, address, since, opened_on)
+    select ${db.workspaceId}, ${lineId}, a, ${sql.timestamp(now)}, case when opened then ${signalDay(now)}::date end
+    from ${sql.unnest(
+      sorted.map((a) => [a, opened.has(a)]),
+      ['text', 'bool'],
+    )} as t (a, opened)
     on conflict do nothing`);
-  await db.query(sql.type(NoRows)`
-    insert into conversations (workspace_id, address, line_id, last_outbound_at)
-    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)} from ${sql.unnest(
-      sorted.map((a) => [a]),
-      ['text'],
-    )} as t (a)
+  return db.any(sql.type(UnansweredRow)`
+    insert into conversations (workspace_id, address, line_id, last_outbound_at, unanswered)
+    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, n from ${sql.unnest(
+      sorted.map((a) => [a, counts.get(a)?.length ?? 0]),
+      ['text', 'int4'],
+    )} as t (a, n)
     on conflict (workspace_id, address) do update
-      set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id)`);
+      set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id),
+        unanswered = conversations.unanswered + excluded.unanswered
+    returning address, unanswered`);
 }
 
 /** Records that a contact was reached by a fallback SMS. Locks the conversation. */
@@ -74,11 +86,14 @@ export async function recordFallback(
       set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at), line_id = coalesce(c.line_id, excluded.line_id)`);
 }
 
-/** Reverts `recordOutbound` for an attempt that was not sent. */
+/**
+ * Reverts `recordOutbound` for an attempt that was not sent.
+ * @returns how many messages in a row the contact has not answered without it; null: they have answered since.
+ */
 export async function revertOutbound(
   db: TenantDb,
   attempt: Pick<AttemptRow, 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
-): Promise<void> {
+): Promise<number | null> {
   const { lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
   if (isNew) {
     await db.query(sql.type(NoRows)`
@@ -88,6 +103,11 @@ export async function revertOutbound(
   await db.query(sql.type(NoRows)`
     update conversations set last_outbound_at = ${contactLastSentAt && sql.timestamp(contactLastSentAt)}
     where workspace_id = ${db.workspaceId} and address = ${address} and last_outbound_at = ${sql.timestamp(startedAt)}`);
+  const reverted = await db.maybeOne(sql.type(UnansweredRow)`
+    update conversations set unanswered = unanswered - 1
+    where workspace_id = ${db.workspaceId} and address = ${address} and unanswered > 0
+    returning address, unanswered`);
+  return reverted?.unanswered ?? null;
 }
 
 export interface StatusChange {

@@ -16,9 +16,17 @@ import { sendWindow } from './message-window.ts';
 import { isOptedOut } from './opt-outs.ts';
 import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
-import { isPastDue, workspaceTimezone } from './workspaces.ts';
+import { workspacePace } from './workspaces.ts';
 
-const Move = z.object({ at: z.date(), movedFrom: z.date(), movedTo: z.date(), reason: z.string() });
+const Move = z.object({
+  at: z.date(),
+  movedFrom: z.date(),
+  movedTo: z.date(),
+  reason: z.string(),
+  rule: z.string().nullable(),
+  fromLineId: z.string().nullable(),
+  toLineId: z.string().nullable(),
+});
 
 const Ordered = z.object({
   at: z.date(),
@@ -60,11 +68,12 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   if (!stored) return null;
   const [shown] = await showWaits(db, [stored], now);
   const { row, moved } = shown ?? { row: stored, moved: null };
-  const timezone = await workspaceTimezone(db);
+  const workspace = await workspacePace(db);
+  const { timezone, pastDue } = workspace;
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
-    select at, moved_from, moved_to, reason from message_moves
+    select at, moved_from, moved_to, reason, rule, from_line_id, to_line_id from message_moves
     where workspace_id = ${db.workspaceId} and message_id = ${id} order by at`);
   // A delay by a cap or window is recorded when the message is sent; until then it is derived from the line.
   const held = moved && {
@@ -76,7 +85,6 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const events = await eventsOf(db, row, attempts);
   const deliveries = await deliveriesOf(db, events);
   const line = row.lineId === null ? null : await findLine(db, row.lineId);
-  const pastDue = await isPastDue(db);
   const orders = await db.any(sql.type(Ordered)`
     select at, action, actor_name "by", reason from audit_log
     where workspace_id = ${db.workspaceId} and id >= first_id(${sql.timestamp(stored.createdAt)})
@@ -109,7 +117,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       optedOut: await isOptedOut(db, row.address),
       campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
       previousStep: await previousStep(db, row),
-      line: line && (await waitingLine(db, pacedLine(line, timezone), line, now)),
+      line: line && (await waitingLine(db, pacedLine(line, workspace, now), line, now)),
       openAttempt: open ?? null,
       lastFailure:
         attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ?? (await lastFailure(db, row)),

@@ -1,5 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { ReputationPolicy } from '#domain/reputation.ts';
+import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const TimezoneRow = z.object({ timezone: z.string() });
@@ -9,12 +11,16 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-const SendingRow = z.object({ timezone: z.string(), pastDue: z.boolean() });
+const SendingRow = z.object({
+  timezone: z.string(),
+  pastDue: z.boolean(),
+  reputationPolicy: ReputationPolicy,
+});
 
 /** What the pacing rules need to know about the workspace. */
 export async function workspacePace(db: TenantDb): Promise<z.infer<typeof SendingRow>> {
   return db.one(sql.type(SendingRow)`
-    select timezone, subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
+    select timezone, subscription_status = 'past_due' past_due, reputation_policy from workspaces where id = ${db.workspaceId}`);
 }
 
 const PastDueRow = z.object({ pastDue: z.boolean() });
@@ -23,6 +29,19 @@ const PastDueRow = z.object({ pastDue: z.boolean() });
 export async function isPastDue(db: TenantDb): Promise<boolean> {
   return db.oneFirst(sql.type(PastDueRow)`
     select subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
+}
+
+const PolicyRow = z.object({ reputationPolicy: ReputationPolicy });
+
+/** What lines without a policy of their own do about their reputation. */
+export async function workspaceReputationPolicy(db: TenantDb): Promise<ReputationPolicy> {
+  return db.oneFirst(sql.type(PolicyRow)`
+    select reputation_policy from workspaces where id = ${db.workspaceId}`);
+}
+
+export async function setReputationPolicy(db: TenantDb, policy: ReputationPolicy): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update workspaces set reputation_policy = ${policy} where id = ${db.workspaceId}`);
 }
 
 const WorkspaceNameRow = z.object({ name: z.string(), timezone: z.string() });

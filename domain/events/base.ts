@@ -21,12 +21,21 @@ export const CampaignRef = z.object({
   campaignName: z.string().optional(),
 });
 
-/** The fields of every event; `leadId` and the campaign fields only if known. */
-export const eventBase = <Name extends string>(event: Name) =>
+/**
+ * The fields of every event. An event about something other than a message or a reply adds the id of its subject
+ * (`lineId`, the address of a contact) and has no `messageId`. One about a contact must contain their address or lead id:
+ * erasing a contact finds their events by it.
+ */
+export const eventHead = <Name extends string>(event: Name) =>
   z.object({
     event: z.literal(event),
     timestamp: z.iso.datetime().meta({ description: 'When the event happened, UTC.' }),
     workspaceId: WorkspaceId,
+  });
+
+/** The fields of every event about a message or a reply; `leadId` and the campaign fields only if known. */
+export const eventBase = <Name extends string>(event: Name) =>
+  eventHead(event).extend({
     messageId: Id.meta({
       description: 'Deduplicate by (`messageId`, `event`).',
     }),

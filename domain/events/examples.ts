@@ -26,6 +26,7 @@ const message: Message = {
   status: 'sent',
   holdReason: null,
   fromLineId: LINE,
+  poolId: null,
   recipientPhone: PHONE,
   recipientEmail: null,
   recipientName: 'Ada Lovelace',
@@ -179,6 +180,25 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     event: 'message.ai_draft_rejected',
     ...draftBase,
     data: { replyId: REPLY, approvalChannel: 'api' },
+  },
+  'line.reputation_changed': {
+    event: 'line.reputation_changed',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    lineId: LINE,
+    from: 'healthy',
+    to: 'watch',
+    score: 71,
+    terms: [
+      {
+        name: 'opt_outs',
+        value: 0.06,
+        weight: 50,
+        points: -18.2,
+        text: '9 of the 150 people whom the line approached opted out (6 %, in 14 days).',
+        evidence: { count: 9, of: 150, days: 14 },
+      },
+    ],
   },
   'webhook.ping': pingPayload(WORKSPACE, '6742f1c09b1e8a00d4c3b2a7', new Date(SENT_AT)),
 };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DeliveredEvent } from '../event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
+import { LineReputationChanged } from './line-reputation.ts';
 import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
 import { WebhookPing } from './ping.ts';
 import { MessageReaction } from './reaction.ts';
@@ -19,6 +20,7 @@ export const EVENT_PAYLOADS = {
   'message.ai_draft': AiDraft,
   'message.ai_draft_approved': AiDraftApproved,
   'message.ai_draft_rejected': AiDraftRejected,
+  'line.reputation_changed': LineReputationChanged,
   'webhook.ping': WebhookPing,
 } as const satisfies Record<DeliveredEvent, z.ZodObject>;
 

@@ -59,3 +59,6 @@ export const day = (iso: string): string => new Date(iso).toUTCString().slice(0,
 /** The footer of emails that can be turned off. */
 export const turnOff = (reason: string, link: string): Html =>
   small(html`<br />${reason} <a href="${link}" ${styled('link')}>Turn these emails off</a>`);
+
+export const paragraphsHtml = (paragraphs: readonly string[]): Html =>
+  new Html(paragraphs.map((paragraph) => html`<p>${paragraph}</p>`.text).join('\n      '));

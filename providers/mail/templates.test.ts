@@ -40,6 +40,13 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     action: { label: 'Pay now', link: 'https://api.example/pay/abc' },
     turnOffLink: 'https://api.example/notifications/abc',
   },
+  lineReputation: {
+    workspaceName: WORKSPACE,
+    lineName: '"Dana" <i>',
+    state: 'critical',
+    score: 12,
+    reasons: ['4 of the 60 people whom the line approached opted out (6.7 %, in 14 days).'],
+  },
   lineDown: { workspaceName: WORKSPACE, lineName: '"Dana" <i>', since: '2026-03-02T12:00:00.000Z' },
 };
 

@@ -3,6 +3,7 @@ import type { Render } from './template.ts';
 import { agencyInvitation } from './templates/agency-invitation.ts';
 import { invitation } from './templates/invitation.ts';
 import { lineDown } from './templates/line-down.ts';
+import { lineReputation } from './templates/line-reputation.ts';
 import { notice } from './templates/notice.ts';
 import { replyAlert } from './templates/reply-alert.ts';
 
@@ -11,6 +12,7 @@ export const TEMPLATES: Record<MailTemplate, Render> = {
   agencyInvitation,
   invitation,
   lineDown,
+  lineReputation,
   notice,
   replyAlert,
 };

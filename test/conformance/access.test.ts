@@ -236,13 +236,16 @@ test('only admins may change webhooks, carriers, the SMS fallback and the team',
     'createWebhook',
     'deleteInvitation',
     'deleteWebhook',
+    'endLineReputationOverride',
     'getLineCarrier',
     'inviteToTeam',
+    'overrideLineReputation',
     'removeTeamMember',
     'rotateWebhookSecret',
     'updateFallbackConfig',
     'updateTeamMember',
     'updateWebhook',
+    'updateWorkspace',
   ]);
 });
 

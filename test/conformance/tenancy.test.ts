@@ -94,12 +94,16 @@ const BODIES: Record<string, object> = {
   actOnLineRequest: { action: 'cancel' },
   addCampaignLead: { leadId: newId() },
   previewCampaign: { leadId: newId() },
+  createPool: { name: 'Pool', lines: [{}] },
+  updatePool: { name: 'Pool' },
+  forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
   createDraft: { message: 'Hello' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
 const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({
   ...BODIES[id],
+  ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
 });
 

@@ -65,6 +65,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const byAdmin = apiClient(app.url, admin);
   const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
+  const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
   await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
   const invitation = (await api('GET', '/api/team/invitations')).body.invitations[0]._id;
@@ -112,6 +113,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/lists/{id}/imports/': planted.importId,
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
+      '/api/pools/': pool,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,
@@ -134,7 +136,9 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       campaignId: planted.campaignId,
       lineId,
       fromLineId: lineId,
+      poolId: pool,
       eligibleLineIds: lineId,
+      lineIds: lineId,
       messageId: planted.messages.delivered,
       replyId: planted.replyId,
       attachmentUrls: planted.uploadUrl,

@@ -37,6 +37,8 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   contactGapSeconds: 60,
   lineDownNotifications: true,
   isPaused: false,
+  reputationPolicy: null,
+  reputation: { state: 'healthy', score: 94 },
   usage: { date: '2026-05-12', newMessages: 12 * number, totalMessages: 48 * number },
   healthCheck: { status: 'healthy', lastCheckedAt: minutesAgo(2) },
   createdAt: minutesAgo(90_000),
@@ -160,7 +162,7 @@ const SENT = [180, 210, 40, 0, 150, 190, 230, 250, 260, 60, 10, 240, 270, 194];
 const none = { success: true as const, nextCursor: null };
 
 /** The response of each endpoint that a page in a picture reads. */
-export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
+export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseOf<E> } = {
   'GET /api/workspace': {
     success: true,
     workspace: {
@@ -169,6 +171,7 @@ export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
       timezone: 'America/New_York',
       country: 'US',
       subscriptionStatus: 'active',
+      reputationPolicy: 'protect',
     },
     caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
     agency: null,
@@ -198,6 +201,18 @@ export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
     ],
   },
   'GET /api/campaigns': { ...none, campaigns: [] },
+  'GET /api/pools': { ...none, pools: [] },
+  'POST /api/forecast': {
+    success: true,
+    completesAt: '2026-05-23T18:00:00.000Z',
+    firstStepDoneAt: '2026-05-21T18:00:00.000Z',
+    byDay: [],
+    limitedBy: [{ reason: 'daily_new_cap', share: 1 }],
+    linesFor: [
+      { days: 12, lines: 3 },
+      { days: 9, lines: 5 },
+    ],
+  },
   'GET /api/analytics/timeseries': {
     success: true,
     interval: 'day',

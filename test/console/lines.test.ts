@@ -56,6 +56,19 @@ describe('the lines', () => {
     await eventually(async () => (await line()).lineDownNotifications === !before);
   });
 
+  it('explain how a line is judged, and change what follows from it', async () => {
+    const { page } = tab;
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Reputation' }).click();
+    await drawer.getByText('100 of 100 points').waitFor();
+    await drawer.getByText('too few to judge it').waitFor();
+    await drawer.getByText(/The line sent 1 message, and 0 people opted out/).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('combobox', { name: 'Policy' }).selectOption('observe');
+    await eventually(async () => (await line()).reputationPolicy === 'observe');
+    await drawer.getByText('changes nothing about its pace').waitFor();
+  });
+
   it('offer a form made from the schema of the carrier', async () => {
     const { page } = tab;
     const drawer = page.getByRole('dialog');

@@ -42,6 +42,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.getByLabel('Name').fill('Spring viewings');
     await page.getByLabel('List').selectOption({ label: 'Spring viewings' });
     await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName }}, the flat is free.');
+    await page.getByRole('status', { name: 'Forecast' }).waitFor();
   },
 };
 
@@ -51,7 +52,7 @@ beforeAll(async () => {
   const { page } = tab;
   await page.clock.setFixedTime(NOW);
   const patterns = Object.entries(RESPONSES).map(([endpoint, body]) => {
-    const address = endpoint.replace('GET ', '').replaceAll(/\{\w+\}/g, '[^/]+');
+    const address = endpoint.replace(/^\w+ /, '').replaceAll(/\{\w+\}/g, '[^/]+');
     return { pattern: new RegExp(`^${address}$`), body };
   });
   await page.route(

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -7,7 +7,9 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
-import { type AppProcess, startProcess } from '#test/support/process.ts';
+import { type AppProcess, environment, startProcess } from '#test/support/process.ts';
+import { runSweep } from '#test/support/workflows.ts';
+import { ops } from '#workers/ops.ts';
 
 let app: OwnApp;
 let worker: AppProcess;
@@ -29,7 +31,7 @@ test('a worker reports whether it is running and whether it is ready', async () 
   const ready = await fetch(`${workerUrl}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([
     200,
-    { status: 'ready', checks: { polling: 'ok', postgresql: 'ok', temporal: 'ok' } },
+    { status: 'ready', checks: { polling: 'ok', build: 'ok', postgresql: 'ok', temporal: 'ok' } },
   ]);
   expect((await fetch(`${workerUrl}/other`)).status).toBe(404);
 });
@@ -44,7 +46,16 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
   await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
   await call('POST', '/api/drip', { message: 'Hello again', recipientPhone: to });
   await eventually(async () => (await sentTo(app, to)).length === 1 && endpoint.received.length === 1);
-  const samples = parseSamples(await scrape(app.url)).concat(parseSamples(await scrape(workerUrl)));
+  await runSweep(app);
+  expect(await scrape(workerUrl)).not.toMatch(BACKUP_AGE);
+  expect(await ops(['record-backup'], environment(app.config))).toMatchObject({ status: 0 });
+  // Counts are at most five seconds old.
+  const texts = await eventually(async () => {
+    const own = await scrape(workerUrl);
+    if (!BACKUP_AGE.test(own)) return false;
+    return [own, await scrape(app.url), await scrape(inject('temporalMetrics'))];
+  });
+  const samples = texts.flatMap(parseSamples);
   const queries = await allQueries();
   expect(queries.length).toBeGreaterThan(30);
   const missing = queries
@@ -56,13 +67,31 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
         ),
     );
   expect(missing).toEqual([]);
+  expect(sampleOf(texts[0], 'linepace_last_sweep_age_seconds')).toBeLessThan(60);
+  expect(
+    sampleOf(texts[0], 'linepace_task_queue_pollers{queue="housekeeping",type="activity"}'),
+  ).toBeGreaterThan(0);
   await endpoint.close();
 });
 
 const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
 
-/** Counted only after a failure, so that a healthy product does not show them. */
-const AFTER_FAILURES = ['temporal_workflow_task_execution_failed_total'];
+const BACKUP_AGE = /^linepace_last_backup_age_seconds \d/m;
+
+const sampleOf = (text = '', series: string): number =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length + 1),
+  );
+
+/** Counted only after a failure, or with the credentials of `managed-temporal.test.ts`. */
+const NOT_HERE = [
+  'temporal_workflow_task_execution_failed_total',
+  'persistence_error_with_type',
+  'linepace_temporal_credential_expires_timestamp_seconds',
+];
 /** Added by Prometheus. */
 const OF_TARGETS = ['job', 'instance'];
 
@@ -88,14 +117,18 @@ async function allQueries(): Promise<string[]> {
 /** The metrics of a query, each with the labels that it or a grouping names. */
 function selectorsOf(query: string): Selector[] {
   const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(', '));
-  return [...query.matchAll(/\b((?:linepace|temporal|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)]
+  return [
+    ...query.matchAll(
+      /\b((?:linepace|temporal|nodejs|process|persistence)_\w+|service_requests)(?:\{([^}]*)\})?/g,
+    ),
+  ]
     .map(([, metric = '', matchers = '']) => ({
       metric,
       labels: [...grouped, ...[...matchers.matchAll(/(\w+)[=!]/g)].map(([, label = '']) => label)].filter(
         (label) => !OF_TARGETS.includes(label),
       ),
     }))
-    .filter(({ metric }) => !AFTER_FAILURES.includes(metric));
+    .filter(({ metric }) => !NOT_HERE.includes(metric));
 }
 
 const parseSamples = (text: string): Selector[] =>

@@ -1,73 +1,153 @@
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { freePort } from '#providers/free-port.ts';
+import { createWorkerDeployment } from '#providers/worker-deployment.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { DEPLOYMENT, startWorker } from '#workers/worker.ts';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { environment } from '#test/support/process.ts';
+import { ops } from '#workers/ops.ts';
+import { startWorker } from '#workers/worker.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: OwnApp;
-let workspace: TestWorkspace;
-let lineId: string;
+let workspace: Awaited<ReturnType<typeof createWorkspaceWithLine>>;
+let workers: Build[] = [];
 
 beforeEach(async () => {
-  app = await startTestApp({ environment: { WORKER_BUILD_ID: 'one' } });
-  workspace = await createWorkspace(app);
-  lineId = await createLine(app, workspace.id);
+  app = await startTestApp({ worker: false });
+  workspace = await createWorkspaceWithLine(app);
 });
-afterEach(() => app.stop());
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  await app.stop();
+});
 
-/** Like `temporal worker deployment set-current-version`. Retries until the server knows the version's task queues. */
-const setCurrent = (buildId: string) =>
-  eventually(async () => {
-    const { namespace } = app.config.temporal;
-    await app.temporal.workflowService.setWorkerDeploymentCurrentVersion({
-      namespace,
-      deploymentName: DEPLOYMENT,
-      buildId,
-      version: `${DEPLOYMENT}.${buildId}`,
-      identity: 'test',
-    });
-    return true;
-  }, 60_000);
+interface Build extends ReturnType<typeof statusAt> {
+  stop(): Promise<void>;
+}
+
+/** Starts a worker. */
+async function startBuild(buildId: string | null): Promise<Build> {
+  const metricsPort = await freePort();
+  const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId } };
+  const worker = await startWorker(config, { codePath: inject('workflowBundle') });
+  const build = { ...statusAt(metricsPort), stop: () => worker.stop() };
+  workers.push(build);
+  return build;
+}
+
+async function stopBuild(build: Build): Promise<void> {
+  workers = workers.filter((other) => other !== build);
+  await build.stop();
+}
+
+function statusAt(port: number) {
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    readiness: async () => (await fetch(`${url}/readyz`)).json() as Promise<object>,
+    async isCurrent(): Promise<string | undefined> {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return /^linepace_build_is_current (.*)$/m.exec(text)?.[1];
+    },
+  };
+}
+
+const release = (build: string, ...options: string[]) =>
+  ops(['release', build, ...options], environment(app.config));
 
 async function send(): Promise<void> {
   const to = phone();
-  const call = apiClient(app.url, workspace.key);
-  const { status } = await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+  const { status } = await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
   expect(status).toBe(201);
   await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
 }
 
 /** The builds that completed the pacer's workflow tasks, in order. */
 async function buildsOfPacer(): Promise<string[]> {
-  const { events } = await app.temporal.workflow.getHandle(linePacerId(lineId)).fetchHistory();
+  const { events } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).fetchHistory();
   return (events ?? []).flatMap(
     ({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? [],
   );
 }
 
-test('a running workflow continues on a new worker build once that is current, and its line keeps sending', async () => {
-  await setCurrent('one');
+test('the first build makes itself current, so that its workers work without further steps', async () => {
+  await startBuild('one');
   await send();
   expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
-  const { runId } = await app.temporal.workflow.getHandle(linePacerId(lineId)).describe();
+}, 120_000);
 
-  const temporal = { ...app.config.temporal, buildId: 'two' };
-  const next = await startWorker({ ...app.config, temporal }, { codePath: inject('workflowBundle') });
-  try {
-    await setCurrent('two');
-    // The server tells its task queues of the current version one after the other.
-    await eventually(async () => {
-      await send();
-      return (await buildsOfPacer()).at(-1) === 'two';
-    }, 60_000);
-    expect((await app.temporal.workflow.getHandle(linePacerId(lineId)).describe()).runId).toBe(runId);
+test('a fleet without build ids that is rolled to a first build keeps sending', async () => {
+  const former = await startBuild(null);
+  await send();
+  const first = await startBuild('one');
+  await eventually(async () => (await first.isCurrent()) === '1');
+  expect(await first.readiness()).toMatchObject({ status: 'ready' });
+  await stopBuild(former);
+  await send();
+  await eventually(async () => (await buildsOfPacer()).at(-1) === 'one', 60_000);
+}, 180_000);
 
-    // The workers of the previous build are no longer needed.
-    await app.stopWorker();
+test('a running workflow continues on a new build once that is released, and its line keeps sending', async () => {
+  const first = await startBuild('one');
+  await send();
+  const { runId } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe();
+
+  const next = await startBuild('two');
+  expect(await next.readiness()).toMatchObject({
+    status: 'not ready',
+    checks: { build: 'failed', polling: 'ok' },
+  });
+  await eventually(async () => (await next.isCurrent()) === '0');
+  await send();
+
+  const released = await eventually(async () => {
+    const { status, stdout } = await release('two', '--ramp', '50', '--wait', '1');
+    return status === 0 && (JSON.parse(stdout) as object);
+  }, 60_000);
+  expect(released).toMatchObject({ current: 'two', former: 'one', drainage: { one: expect.any(String) } });
+  await eventually(async () => (await next.isCurrent()) === '1');
+  await eventually(async () => (await first.isCurrent()) === '0');
+  // The former build stays ready for a while, so that a rolling update can replace its processes one by one.
+  for (const worker of [first, next]) expect(await worker.readiness()).toMatchObject({ status: 'ready' });
+
+  // The server tells its task queues of the current version one after the other.
+  await eventually(async () => {
     await send();
-  } finally {
-    await next.stop();
-  }
+    return (await buildsOfPacer()).at(-1) === 'two';
+  }, 60_000);
+  expect((await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).runId).toBe(runId);
+
+  // The workers of the previous build are no longer needed.
+  await stopBuild(first);
+  await send();
+  expect(await release('two')).toMatchObject({ status: 0 });
 }, 240_000);
+
+test('a release is refused for a build without workers, or if somebody else decides meanwhile', async () => {
+  await startBuild('one');
+  const deployment = createWorkerDeployment(app.temporal.connection, app.config.temporal.namespace);
+  await eventually(async () => (await deployment.routing())?.current === 'one');
+  const unknown = await release('nine', '--wait', '0');
+  expect(unknown.status).toBe(1);
+  expect(JSON.parse(unknown.stderr)).toMatchObject({
+    code: 'NOT_FOUND',
+    error: expect.stringContaining('WORKER_BUILD_ID=nine'),
+  });
+  for (const option of [
+    ['--ramp', 'many'],
+    ['--wait', '-1'],
+  ])
+    expect(await release('nine', ...option)).toMatchObject({ status: 2 });
+
+  await startBuild('two');
+  // Until the server knows the task queues of the build.
+  await eventually(
+    () => deployment.setRamping('two', 1, { identity: 'test', basedOn: null }).then(() => true),
+    60_000,
+  );
+  const releasing = release('two', '--ramp', '5', '--wait', '15');
+  await eventually(async () => (await deployment.routing())?.ramping?.percent === 5);
+  await deployment.setCurrent('two', { identity: 'test', basedOn: null });
+  const { status, stderr } = await releasing;
+  expect([status, JSON.parse(stderr)]).toMatchObject([1, { code: 'INVALID_STATE' }]);
+}, 120_000);

@@ -27,6 +27,8 @@ declare module 'vitest' {
     poolerPort: number | null;
     /** host:port of the run's Temporal server. */
     temporalAddress: string;
+    /** The address of its metrics, without `/metrics`. */
+    temporalMetrics: string;
     /** The path of the workflow bundle, which is built once per run. */
     workflowBundle: string;
     /** For the files of the run's apps. It is removed after the run, even one that was killed. */
@@ -58,9 +60,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     removeRun(folder);
   };
 
+  const metricsPort = await freePort();
   const starts = await Promise.allSettled([
     startDatabase(folder, onSpawn('postgres')),
-    startWorkflowServer(folder, onSpawn('temporal'), (line) => project.vitest.logger.log(line)),
+    startWorkflowServer(folder, onSpawn('temporal'), (line) => project.vitest.logger.log(line), metricsPort),
     writeWorkflowBundle(folder),
   ]);
   const [postgres, temporal, bundle] = starts;
@@ -82,6 +85,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('databaseUrl', postgres.value.url);
   project.provide('databaseLogins', logins);
   project.provide('poolerPort', pooler?.port ?? null);
+  project.provide('temporalMetrics', `http://127.0.0.1:${metricsPort}`);
   project.provide('temporalAddress', temporal.value.address);
   project.provide('workflowBundle', bundle.value);
   project.provide('runFolder', folder);
@@ -120,10 +124,12 @@ const startWorkflowServer = async (
   folder: string,
   onSpawn: OnSpawn,
   log: (line: string) => void,
+  metricsPort: number,
 ): Promise<RunningTemporal> =>
   startTemporal({
     program: await findTemporalCli(log),
     port: await freePort(),
+    metricsPort,
     uiPort: null,
     dbFile: null,
     logFile: join(folder, 'temporal.log'),

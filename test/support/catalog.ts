@@ -17,6 +17,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   mail_suppressions: 'hold for invitations of all tenants',
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
+  recorded_runs: 'belong to the whole installation',
   users: 'a person may belong to many workspaces',
 };
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -6,19 +7,27 @@ import {
   createSecureServer,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
+  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 
 export const certificate = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
+
+export const fingerprintOf = (file: string): string => new X509Certificate(readFileSync(file)).fingerprint256;
 
 export interface TemporalProxy {
   /** host:port */
   address: string;
   /** Calls that were refused because they lacked the API key. */
   unauthorized: string[];
+  /** The API keys and the fingerprints of client certificates that it has seen. */
+  seen: Set<string>;
+  /** Accepts these keys only, and the client certificates in these files only. Ends the present connections. */
+  accept(apiKeys: readonly string[], certificates: readonly string[]): void;
   stop(): Promise<void>;
 }
 
@@ -40,8 +49,17 @@ export async function startTemporalProxy(server: string, apiKey: string): Promis
     requestCert: true,
     rejectUnauthorized: true,
   });
-  const sessions = new Set<{ destroy(): void }>();
+  const sessions = new Set<ServerHttp2Session>();
+  const seen = new Set<string>();
+  let keys: readonly string[] = [apiKey];
+  let fingerprints: readonly string[] | null = null;
   proxy.on('session', (session) => {
+    const { fingerprint256 } = (session.socket as TLSSocket).getPeerCertificate();
+    if (fingerprints && !fingerprints.includes(fingerprint256)) {
+      session.destroy();
+      return;
+    }
+    seen.add(fingerprint256);
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
@@ -49,7 +67,9 @@ export async function startTemporalProxy(server: string, apiKey: string): Promis
   proxy.on('tlsClientError', () => {});
   proxy.on('stream', (stream, headers) => {
     const path = headers[':path'] ?? '';
-    if (headers.authorization !== `Bearer ${apiKey}`) {
+    const key = headers.authorization?.replace('Bearer ', '') ?? '';
+    seen.add(key);
+    if (!keys.includes(key)) {
       unauthorized.push(path);
       refuse(stream, UNAUTHENTICATED);
     } else if (path.startsWith(OPERATOR_SERVICE)) refuse(stream, PERMISSION_DENIED);
@@ -79,6 +99,12 @@ export async function startTemporalProxy(server: string, apiKey: string): Promis
   return {
     address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     unauthorized,
+    seen,
+    accept(apiKeys, certificates) {
+      keys = apiKeys;
+      fingerprints = certificates.map(fingerprintOf);
+      for (const session of sessions) session.destroy();
+    },
     async stop() {
       for (const session of sessions) session.destroy();
       upstream.destroy();

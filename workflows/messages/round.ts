@@ -53,4 +53,6 @@ export interface LineRound extends Round {
   isBlocked?: boolean;
   /** How many rounds in a row no worker took: the task queue has none, or all of them are busy. */
   unservedRounds?: number;
+  /** Nothing may leave before the line's reputation has recovered. */
+  isResting?: boolean;
 }

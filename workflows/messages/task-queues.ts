@@ -35,3 +35,12 @@ export const QUEUES = {
 
 /** The schedule-to-start timeout of a carrier's tasks. After it, the line's carrier is looked up again. */
 export const CARRIER_QUEUE_TIMEOUT = '30s';
+
+/** Priorities of tasks in a task queue, 1 to 5: a task is taken before all that have a larger number. */
+export const PRIORITY = {
+  /** Somebody waits for the verdict. */
+  order: 1,
+  default: 3,
+  /** Long work that nobody waits for. */
+  housekeeping: 5,
+} as const;

@@ -1,5 +1,5 @@
 import { startAttributes } from './search-attributes.ts';
-import { MAIN_QUEUE } from './task-queues.ts';
+import { MAIN_QUEUE, PRIORITY } from './task-queues.ts';
 
 /** The input of a long-lived workflow. Ids, and the name of a carrier. */
 export interface WakeInput {
@@ -94,6 +94,14 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** The kinds whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
+/** The kinds whose work runs on the queue for housekeeping. */
+const HOUSEKEEPING_WORKFLOWS = new Set([
+  'availability-job',
+  'lead-import',
+  'list-deletion',
+  'contact-erasure',
+]);
+
 /** The state of a workflow until its first round. */
 const startsAs = (kind: string): string =>
   ({
@@ -119,8 +127,11 @@ export function wakeStart(workflowId: string, workspaceId: string, carrier: stri
     type,
     args: [input] as [WakeInput],
     taskQueue: MAIN_QUEUE,
-    // Activities inherit it. On servers with fairness, no workspace waits for the backlog of another.
-    priority: { fairnessKey: workspaceId },
+    // Activities inherit both. No workspace waits for the backlog of another.
+    priority: {
+      fairnessKey: workspaceId,
+      priorityKey: HOUSEKEEPING_WORKFLOWS.has(kind) ? PRIORITY.housekeeping : PRIORITY.default,
+    },
     staticSummary: summary,
     attributes: startAttributes({
       state: startsAs(kind),

@@ -25,12 +25,11 @@ export const upgrade: Fault = {
       await place.start(next);
       say(`${place.name} replaced`);
     }
-    // The new workers run beside the old ones, until the new build is current.
+    // The new workers run beside the old ones, and become ready when the new build is current.
     const beside = await Promise.all(
       installation.of('worker').map(({ name }) => createPlace(`${name}-two`, 'worker', installation.folder)),
     );
-    await Promise.all(beside.map((place) => place.start(next)));
-    await installation.makeCurrent('two');
+    await Promise.all([...beside.map((place) => place.start(next)), installation.makeCurrent('two')]);
     say('build two is current');
     for (const place of installation.of('worker')) exits.push(await place.stop());
     installation.current = next;

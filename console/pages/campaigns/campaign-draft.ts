@@ -8,6 +8,8 @@ export interface CampaignDraft {
   listId: string;
   /** None: all lines of the channel. */
   lineIds: readonly string[];
+  /** The pool that sends, instead of lines. */
+  poolId: string;
   stickinessPolicy: Campaign['stickinessPolicy'];
   start: string;
   end: string;
@@ -24,6 +26,7 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   description: '',
   listId: '',
   lineIds: [],
+  poolId: '',
   stickinessPolicy: 'sticky',
   start: '',
   end: '',
@@ -39,6 +42,7 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   description: campaign.description,
   listId: campaign.listId ?? '',
   lineIds: campaign.eligibleLineIds ?? [],
+  poolId: campaign.poolId ?? '',
   stickinessPolicy: campaign.stickinessPolicy,
   start: campaign.sendWindowStart ?? '',
   end: campaign.sendWindowEnd ?? '',
@@ -51,11 +55,22 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
 
 const given = (text: string): string | null => (text === '' ? null : text);
 
-export const bodyOf = ({ listId, lineIds, start, end, days, timezone, steps, ...same }: CampaignDraft) =>
+export const bodyOf = ({
+  listId,
+  lineIds,
+  poolId,
+  start,
+  end,
+  days,
+  timezone,
+  steps,
+  ...same
+}: CampaignDraft) =>
   ({
     ...same,
     listId: given(listId),
-    eligibleLineIds: lineIds.length === 0 ? null : [...lineIds],
+    poolId: given(poolId),
+    eligibleLineIds: poolId !== '' || lineIds.length === 0 ? null : [...lineIds],
     sendWindowStart: given(start),
     sendWindowEnd: given(end),
     allowedDaysOfWeek: days.length === 0 || days.length === 7 ? null : days.toSorted((a, b) => a - b),

@@ -7,6 +7,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { toast } from '#console/components/toast.tsx';
 import { type CampaignDraft, bodyOf, draftOf, NEW_CAMPAIGN } from './campaign-draft.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
+import { DraftForecast } from './forecast.tsx';
 import { SendingFields } from './sending-fields.tsx';
 import { NEW_STEP, type StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
@@ -18,6 +19,7 @@ const FIELDS = [
   'description',
   'listId',
   'eligibleLineIds',
+  'poolId',
   'stickinessPolicy',
   'sendWindowStart',
   'sendWindowEnd',
@@ -135,6 +137,7 @@ export function CampaignForm({
           </div>
         </fieldset>
         <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
+        <DraftForecast draft={draft} />
         <fieldset className="flex flex-col gap-2">
           <legend className="mb-2 font-medium">Each lead</legend>
           <Check

@@ -113,19 +113,26 @@ function Settings({ campaign }: { campaign: Campaign }) {
   const zone = useTimeZone();
   const lists = useRead('GET /api/lists', {});
   const list = lists.data?.lists.find(({ _id }) => _id === campaign.listId);
+  const pools = useRead('GET /api/pools', { query: { limit: 200 } }, { enabled: campaign.poolId !== null });
+  const pool = pools.data?.pools.find(({ _id }) => _id === campaign.poolId);
   const { eligibleLineIds, stickinessPolicy, startedAt, completedAt } = campaign;
   const facts: readonly (readonly [string, string])[] = [
     ['List', campaign.listId === null ? 'None: leads are added one by one' : (list?.name ?? '–')],
     ['Sends', `${windowText(campaign)} (${campaign.timezone ?? zone})`],
     [
       'Lines',
-      eligibleLineIds === null
-        ? 'All lines of the channel'
-        : eligibleLineIds.length === 1
-          ? '1 line'
-          : `${eligibleLineIds.length} lines`,
+      campaign.poolId !== null
+        ? `The pool ${pool?.name ?? '…'}`
+        : eligibleLineIds === null
+          ? 'All lines of the channel'
+          : eligibleLineIds.length === 1
+            ? '1 line'
+            : `${eligibleLineIds.length} lines`,
     ],
-    ['Line for a contact', stickinessPolicy === 'sticky' ? 'The same for all messages' : 'In turn'],
+    [
+      'Line for a contact',
+      (pool ? pool.sticky : stickinessPolicy === 'sticky') ? 'The same for all messages' : 'In turn',
+    ],
     ['On a reply', campaign.stopOnReply ? 'Stops for the lead' : 'Goes on'],
     ['Started', startedAt === null ? 'Not yet' : fullTimeOf(startedAt, zone)],
     ...(completedAt === null ? [] : [['Completed', fullTimeOf(completedAt, zone)] as const]),

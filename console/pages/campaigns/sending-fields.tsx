@@ -28,13 +28,28 @@ export function SendingFields({
   errorOf: (field: string) => string | undefined;
 }) {
   const zone = useTimeZone();
-  const { lineIds, days } = draft;
+  const { lineIds, poolId, days } = draft;
+  const pools = useRead('GET /api/pools', { query: { limit: 200 } }).data?.pools ?? [];
   return (
     <fieldset className="flex flex-col gap-4">
       <legend className="mb-2 font-medium">Sending</legend>
-      <Lines lineIds={lineIds} onToggle={(id) => onChange({ lineIds: toggled(lineIds, id) })} />
+      {pools.length > 0 && (
+        <SelectField
+          label="Pool"
+          value={poolId}
+          options={[
+            { value: '', label: 'None: choose lines' },
+            ...pools.map((pool) => ({ value: pool._id, label: pool.name })),
+          ]}
+          onChange={(event) => onChange({ poolId: event.target.value })}
+          error={errorOf('poolId')}
+        />
+      )}
+      {poolId === '' && (
+        <Lines lineIds={lineIds} onToggle={(id) => onChange({ lineIds: toggled(lineIds, id) })} />
+      )}
       {errorOf('eligibleLineIds') && <p className="text-bad">{errorOf('eligibleLineIds')}</p>}
-      {lineIds.length !== 1 && (
+      {poolId === '' && lineIds.length !== 1 && (
         <SelectField
           label="Line for a contact"
           value={draft.stickinessPolicy}

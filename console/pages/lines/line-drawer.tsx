@@ -6,6 +6,7 @@ import { CarrierForm } from './carrier-form.tsx';
 import { DownEmails } from './down-emails.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { Overview } from './overview.tsx';
+import { ReputationTab } from './reputation.tsx';
 
 /** Everything about one line. */
 export function LineDrawer({ line, close }: { line: Line | undefined; close: () => void }) {
@@ -26,6 +27,11 @@ export function LineDrawer({ line, close }: { line: Line | undefined; close: () 
           onChange={setTab}
           tabs={[
             { value: 'overview', label: 'Overview', content: <Overview key={line._id} line={line} /> },
+            {
+              value: 'reputation',
+              label: 'Reputation',
+              content: <ReputationTab key={line._id} line={line} />,
+            },
             {
               value: 'limits',
               label: 'Limits',

@@ -32,6 +32,7 @@ export const ACTIONS: Record<Action, string> = {
   'line.connected': 'Connected a line',
   'line.deleted': 'Deleted a line',
   'line.paused': 'Paused a line',
+  'line.reputation_overridden': 'Overrode the reputation of a line',
   'line.resumed': 'Resumed a line',
   'line.transferred': 'Transferred a line',
   'line.updated': 'Changed a line',
@@ -45,6 +46,9 @@ export const ACTIONS: Record<Action, string> = {
   'message.sent_now': 'Sent a message now',
   'message.skipped': 'Skipped a message',
   'payment_method.page_opened': 'Opened the payment page',
+  'pool.created': 'Created a pool',
+  'pool.deleted': 'Deleted a pool',
+  'pool.updated': 'Changed a pool',
   'request.refused': 'Was refused a request',
   'subscription.changed': 'Changed the subscription',
   'webhook.created': 'Created a webhook',
@@ -52,6 +56,7 @@ export const ACTIONS: Record<Action, string> = {
   'webhook.secret_rotated': 'Rotated a webhook secret',
   'webhook.updated': 'Changed a webhook',
   'workspace.created': 'Created the workspace',
+  'workspace.updated': 'Changed the workspace',
 };
 
 const CHANNELS: Record<Entry['channel'], string> = {
@@ -74,6 +79,7 @@ const TARGETS: Record<Entry['target']['type'], string> = {
   line_request: 'Line request',
   member: 'Member',
   message: 'Message',
+  pool: 'Pool',
   webhook: 'Webhook',
   workspace: 'Workspace',
 };

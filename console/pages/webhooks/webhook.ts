@@ -14,6 +14,7 @@ export const EVENTS: Record<EventName, string> = {
   'message.ai_draft': 'A draft of a reply was written',
   'message.ai_draft_approved': 'A draft was approved',
   'message.ai_draft_rejected': 'A draft was rejected',
+  'line.reputation_changed': 'The reputation of a line has changed',
 };
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 

@@ -63,6 +63,7 @@ export async function planEntry(
     planned.map((step) => ({
       ...step,
       pinnedLineId: null,
+      poolId: campaign.poolId,
       eligibleLineIds: campaign.eligibleLineIds,
       stickinessPolicy: campaign.stickinessPolicy,
     })),
@@ -210,13 +211,13 @@ async function insertStepMessages(
       where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     )
     insert into messages (
-      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, stickiness_policy, address,
+      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
       window_timezone, window_start, window_end, window_days, answers_until, sms_fallback_enabled, sms_fallback_message,
       source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
     select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
-      m.line_id, k.eligible_line_ids, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
+      m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
       s.body, s.subject, s.attachment_urls, m.at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,

@@ -5,6 +5,7 @@ import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
+import { findPool } from '#db/queries/line-pools.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
@@ -34,9 +35,11 @@ export const canTake = (action: CampaignAction, status: CampaignStatus): boolean
 /** The type of the first step that no active line can send; null if all can be sent. */
 export async function unsendableType(
   db: TenantDb,
-  { steps, eligibleLineIds }: CampaignRow,
+  { steps, eligibleLineIds, poolId }: CampaignRow,
 ): Promise<CampaignStep['messageType'] | null> {
-  const lines = (await usableLines(db)).filter(({ id }) => eligibleLineIds?.includes(id) ?? true);
+  const pool = poolId === null ? null : await findPool(db, poolId);
+  const allowed = pool ? pool.lines.map(({ lineId }) => lineId) : eligibleLineIds;
+  const lines = (await usableLines(db)).filter(({ id }) => allowed?.includes(id) ?? true);
   const canSend = ({ messageType }: CampaignStep): boolean =>
     lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
   return steps.find((step) => !canSend(step))?.messageType ?? null;

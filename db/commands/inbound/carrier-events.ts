@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
+import { failureSignals } from '#domain/signal-replay.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { happenedIn, type Happening } from '#db/message-traces.ts';
@@ -152,11 +153,12 @@ export async function applyMessageEvent(
   if (endsContact(event)) {
     await lockContact(db, address, [messageId]);
     await carrierOptOut(db, { address, id: messageId }, now);
+    if (event.kind === 'receipt' && event.optedOut === true) db.signals.add(lineId, now, { optouts: 1 });
   }
   // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;
   if (event.kind === 'read') await markRead(db, messageId, event.at, now);
-  else await applyReceipt(db, messageId, event, now);
+  else await applyReceipt(db, lineId, messageId, event, now);
 }
 
 /** Whether nothing more may be sent to the address. */
@@ -257,6 +259,7 @@ export async function applyEarlyEvents(db: TenantDb, early: readonly LineEvent[]
 
 async function applyReceipt(
   db: TenantDb,
+  lineId: string,
   messageId: string,
   { status, reason, optedOut, at }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
@@ -269,6 +272,7 @@ async function applyReceipt(
   const message = await findMessage(db, messageId);
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
+  if (!optedOut) db.signals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut) return fail(db, message, cause, now);
   if (!message.sendFallbackSmsOnFailed) return fail(db, message, cause, now);
   await fallBack(db, message, cause, true, now);

@@ -20,7 +20,9 @@ import { applyCall, applyRecording } from './calls.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { countReply } from '#db/queries/line-signals.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { markKnown } from '#db/queries/queue.ts';
 import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
@@ -98,9 +100,14 @@ async function receiveReply(
 /** The effects of a reply that is not automatic. */
 async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
   const { address, keyword } = reply;
+  const { lineId, body: text } = reply;
   await draftForReply(db, reply, now);
   await lockContact(db, address);
-  if (keyword !== 'stop') {
+  db.signals.add(lineId, now, { received: 1 });
+  if (keyword === 'stop') {
+    if (!(await isOptedOut(db, address))) db.signals.add(lineId, now, { optouts: 1 });
+  } else {
+    await countReply(db, { lineId, address, text, at: now });
     await prioritizeAnswers(db, address, at, now);
     await stopContact(db, address, 'reply', now);
   }

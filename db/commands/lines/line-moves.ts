@@ -6,6 +6,7 @@ import { newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
+import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
 import { LineRow } from '#db/queries/lines.ts';
 import type { Pools } from '#db/pools.ts';
 import { endHold } from '#db/queries/line-holds.ts';
@@ -90,11 +91,12 @@ export async function moveLine(
   // The new workspace may have some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
     with known as (
-      delete from line_contacts where workspace_id = ${a} and line_id = ${lineId} returning address, since
+      delete from line_contacts where workspace_id = ${a} and line_id = ${lineId} returning address, since, opened_on
     )
-    insert into line_contacts as c (workspace_id, line_id, address, since)
-    select ${b}, ${lineId}, address, since from known
+    insert into line_contacts as c (workspace_id, line_id, address, since, opened_on)
+    select ${b}, ${lineId}, address, since, opened_on from known
     on conflict (workspace_id, line_id, address) do update set since = least(c.since, excluded.since)`);
+  await moveSignals(db, lineId, a, b);
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(NoRows)`
@@ -147,6 +149,7 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   );
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
+  await deleteSignals(db, lineId);
   await abandonLine(db, lineId);
   // They find the line gone, and end.
   for (const workflowId of await knownWakes(db, workflowsOf(lineId)))

@@ -3,26 +3,30 @@ import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
+import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import type { LineStop } from '#domain/line-stop.ts';
 import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
 
-const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
+export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),
+  lineId: z.string().nullable(),
+  poolId: z.string().nullable(),
   eligibleLineIds: z.array(z.string()).nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
 });
-type Unsent = z.infer<typeof Unsent>;
+export type Unsent = z.infer<typeof Unsent>;
 
-/** A place in a line's queue, to the microsecond: messages leave in this order. */
+/** A place among the unsent messages of a line, to the microsecond: messages leave in this order. */
 const Place = z.object({ at: z.string(), arrival: z.int() });
 export type Place = z.infer<typeof Place>;
 
 /** Messages or contacts changed in one transaction, which takes about half a second. A workflow does the rest. */
-const CHUNK = 2000;
+export const CHUNK = 2000;
 
 const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 
@@ -56,7 +60,8 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
 
 /**
  * Assigns the unsent messages of a line that is not sending to other lines, as if they were accepted now. Keeps their
- * scheduled times. Messages pinned to the line stay. A workflow continues after the first chunk.
+ * scheduled times. Messages pinned to the line stay, and those of its pools, which have rules of their own (`failOverChunk`).
+ * A workflow continues after the first chunk.
  * @param lineId null: the messages that no line could send so far.
  */
 export async function rehomeMessages(db: TenantDb, lineId: string | null): Promise<void> {
@@ -73,18 +78,21 @@ export async function rehomeChunk(
   lineId: string | null,
   after: Place | null,
 ): Promise<Place | null> {
-  const given = sql.fragment`${unsentOf(db, lineId)} and not line_pinned`;
+  const given = sql.fragment`${unsentOf(db, lineId)} and not line_pinned and not exists (
+    select from pool_lines p where p.workspace_id = messages.workspace_id and p.pool_id = messages.pool_id
+      and p.line_id = messages.line_id)`;
   const chunk = await nextToLeave(db, given, after);
   const waiting = await lockToMove(db, given, chunk, []);
-  await giveAway(db, waiting);
+  await giveAway(db, waiting, { reason: 'line_stopped' });
   return (chunk.length === CHUNK && chunk.at(-1)) || null;
 }
 
 /**
- * Removes a line that leaves its workspace from its contacts, and assigns its unsent messages to other lines, even pinned
- * ones. A workflow continues after the first chunk.
+ * Removes a line that leaves its workspace from its pools and contacts, and assigns its unsent messages to other lines, even
+ * pinned ones. A workflow continues after the first chunk.
  */
 export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
+  await leavePools(db, lineId);
   if (!(await abandonChunk(db, lineId))) continueLater(db, lineId);
 }
 
@@ -137,6 +145,7 @@ async function moveLeftBehind(
   await giveAway(
     db,
     messages.map((message) => (canGo(message) ? message : { ...message, eligibleLineIds: null })),
+    { reason: 'line_left' },
   );
 }
 
@@ -144,7 +153,7 @@ const continueLater = (db: TenantDb, lineId: string | null): void =>
   wake(db, lineHandoverId(lineId, db.workspaceId), currentTime(), 'messagesDue');
 
 /** The unsent messages of a line, and messages whose fallback SMS is due. */
-const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
+export const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
   workspace_id = ${db.workspaceId} and ${lineId === null ? sql.fragment`line_id is null` : sql.fragment`line_id = ${lineId}`}
   and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
 
@@ -169,10 +178,10 @@ async function nextToLeave(
  * messages.
  * @returns the messages of the chunk that still qualify, in queue order.
  */
-async function lockToMove(
+export async function lockToMove(
   db: TenantDb,
   messages: FragmentSqlToken,
-  chunk: readonly InQueue[],
+  chunk: readonly Pick<InQueue, 'id' | 'address'>[],
   contacts: readonly string[],
 ): Promise<Unsent[]> {
   const lines = await usableLines(db);
@@ -186,26 +195,46 @@ async function lockToMove(
     order by address for no key update`);
   const ids = chunk.map(({ id }) => id);
   const rows = await db.any(sql.type(Unsent)`
-    select id, channel, address, scheduled_at, arrival, eligible_line_ids, stickiness_policy from messages
+    select id, channel, address, scheduled_at, arrival, line_id, pool_id, eligible_line_ids, stickiness_policy from messages
     where ${messages} and id = any(${sql.array(ids, 'text')}) order by id for no key update`);
   return rows.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival);
 }
 
-async function giveAway(db: TenantDb, messages: readonly Unsent[]): Promise<void> {
-  if (messages.length === 0) return;
+/** Why messages change their line, for their timelines. */
+export interface Handover {
+  reason: LineStop | 'line_stopped' | 'line_left';
+  /** The rule of a pool. */
+  rule?: string;
+}
+
+/** Assigns messages to other lines. @returns how many changed their line. */
+export async function giveAway(
+  db: TenantDb,
+  messages: readonly Unsent[],
+  { reason, rule }: Handover,
+): Promise<number> {
+  if (messages.length === 0) return 0;
   const chosen = await chooseLines<Choosable & Unsent>(
     db,
     messages.map((message) => ({ ...message, pinnedLineId: null })),
   );
-  await db.query(sql.type(NoRows)`
-    update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
-    from ${sql.unnest(
-      chosen.map(({ id, lineId }) => [id, lineId]),
-      ['text', 'text'],
-    )} as v (id, line_id)
-    where m.workspace_id = ${db.workspaceId} and m.id = v.id
-      and (m.line_id is distinct from v.line_id or m.line_pinned)`);
+  const lineOf = new Map(messages.map(({ id, lineId }) => [id, lineId]));
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    with moved as (
+      update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
+      from ${sql.unnest(
+        chosen.map(({ id, lineId }) => [id, lineOf.get(id) ?? null, lineId]),
+        ['text', 'text', 'text'],
+      )} as v (id, from_line_id, line_id)
+      where m.workspace_id = ${db.workspaceId} and m.id = v.id
+        and (m.line_id is distinct from v.line_id or m.line_pinned)
+      returning m.id, m.scheduled_at, v.from_line_id, v.line_id
+    )
+    insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
+    select ${db.workspaceId}, id, scheduled_at, scheduled_at, ${reason}, ${rule ?? null}, from_line_id, line_id
+    from moved where from_line_id <> line_id`);
   // Some of them are sent even by lines that hold their messages: SMS in place of messages.
   for (const { lineId: toLine, scheduledAt } of chosen)
     if (toLine !== null) wake(db, linePacerId(toLine), scheduledAt, 'messagesDue');
+  return rowCount;
 }

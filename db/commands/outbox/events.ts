@@ -12,6 +12,9 @@ export type NewEvent = {
   [Name in EventName]: { event: Name; payload: EventPayload<Name> };
 }[EventName];
 
+/** null: the event is not about a message. */
+const messageOf = ({ messageId }: { event: string; messageId?: string }): string | null => messageId ?? null;
+
 /**
  * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
  * change.
@@ -21,7 +24,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
   const rows = events.map(({ event, payload }) => [
     newId(now),
     event,
-    payload.messageId,
+    messageOf(payload),
     JSON.stringify(payload),
   ]);
   const { rowCount } = await db.query(sql.type(NoRows)`

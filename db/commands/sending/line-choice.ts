@@ -2,23 +2,32 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
+import { currentTime } from '#domain/clock.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
-import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#db/queries/lines.ts';
+import { findPools, type PoolRow } from '#db/queries/line-pools.ts';
+import {
+  lockLinesShared,
+  existingLines,
+  advanceRotation,
+  type ChoosableLine,
+  usableLines,
+} from '#db/queries/lines.ts';
+import { choosePoolLines } from './pool-lines.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** The fields of a message that determine its line. */
 export type Choosable = Pick<
   MessageDraft,
-  'channel' | 'address' | 'pinnedLineId' | 'eligibleLineIds' | 'stickinessPolicy'
+  'channel' | 'address' | 'pinnedLineId' | 'poolId' | 'eligibleLineIds' | 'stickinessPolicy'
 >;
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, else the one that its contact knows, else the next of the workspace-wide
- * round-robin over the active lines of the best channel. A contact of a sticky draft knows the line of its conversation,
- * any other the line that it wrote to within a day. Null if no line can send it. The chosen lines are locked in
- * share mode. If the pinned line, or all eligible lines, have left the workspace, they are ignored.
+ * Assigns each draft a line: the pinned one, else one of its pool, else the next of the workspace-wide round-robin over the
+ * active lines of the best channel. A contact who wrote within 24 hours is answered by the line they wrote to, and a sticky
+ * draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are locked in share mode. If
+ * the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
@@ -59,6 +68,34 @@ function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet
 
 async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M[]): Promise<Chosen<M>[]> {
   const lines = await usableLines(db);
+  const pools = await findPools(
+    db,
+    drafts.flatMap(({ pinnedLineId, poolId }) => (pinnedLineId === null ? (poolId ?? []) : [])),
+  );
+  const poolOf = ({ pinnedLineId, poolId }: M): PoolRow | undefined =>
+    pinnedLineId === null && poolId !== null ? pools.find(({ id }) => id === poolId) : undefined;
+  const assigned = new Map<M, string | null>();
+  for (const [pool, those] of Map.groupBy(drafts, poolOf)) {
+    const lineIds = pool
+      ? await choosePoolLines(db, pool, membersOf(pool, lines), those, currentTime())
+      : await linesOfWorkspace(db, lines, those);
+    for (const [index, draft] of those.entries()) assigned.set(draft, lineIds[index] ?? null);
+  }
+  return drafts.map((draft) => ({ ...draft, lineId: assigned.get(draft) ?? null }));
+}
+
+const membersOf = (pool: PoolRow, lines: readonly ChoosableLine[]) =>
+  pool.lines.flatMap(({ lineId, weight }) => {
+    const line = lines.find(({ id }) => id === lineId);
+    return line ? [{ ...line, weight }] : [];
+  });
+
+/** The lines of drafts without a pool. */
+async function linesOfWorkspace(
+  db: TenantDb,
+  lines: readonly ChoosableLine[],
+  drafts: readonly Choosable[],
+): Promise<(string | null)[]> {
   const known = await knownLines(db, drafts);
   const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): string[] => {
     for (const channel of CARRYING_CHANNELS[wanted]) {
@@ -89,31 +126,38 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
   let turn = open === 0 ? 0 : await advanceRotation(db, open);
   const chosen = new Map<string, string>();
   return settled.map(({ draft, lineId, candidates }) => {
-    if (lineId !== null || candidates.length === 0) return { ...draft, lineId };
+    if (lineId !== null || candidates.length === 0) return lineId;
     // A second message to the same contact in this batch uses the line of the first.
     const earlier =
       draft.stickinessPolicy === 'sticky' ? chosen.get(`${draft.channel} ${draft.address}`) : undefined;
     const next = earlier ?? candidates[turn++ % candidates.length] ?? null;
     if (next !== null) chosen.set(`${draft.channel} ${draft.address}`, next);
-    return { ...draft, lineId: next };
+    return next;
   });
 }
 
 /**
  * Assigns the chosen line to the contact when its first message is queued, so that later messages use it. If that line
- * cannot send any more, the new one replaces it.
+ * cannot send any more, or is not the one of the contact in the pool of the message, the new one replaces it.
  */
 async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
-  const lines = new Map(messages.toReversed().map(({ address, lineId }) => [address, lineId]));
-  const rows = [...lines].flatMap(([address, lineId]) => (lineId === null ? [] : [[address, lineId]]));
+  const first = new Map(messages.toReversed().map((message) => [message.address, message]));
+  const rows = [...first.values()].flatMap(({ address, lineId, poolId }) =>
+    lineId === null ? [] : [[address, lineId, poolId !== null] as const],
+  );
   // Sorted, so that two transactions with the same contacts do not deadlock.
-  rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  rows.sort(([a], [b]) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
+  const pooled = rows.flatMap(([address, , isPooled]) => (isPooled ? [address] : []));
   await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address, line_id)
-    select ${db.workspaceId}, c.address, c.line_id from ${sql.unnest(rows, ['text', 'text'])} as c (address, line_id)
+    select ${db.workspaceId}, c.address, c.line_id
+    from ${sql.unnest(
+      rows.map(([address, lineId]) => [address, lineId]),
+      ['text', 'text'],
+    )} as c (address, line_id)
     on conflict (workspace_id, address) do update set line_id = excluded.line_id
-      where conversations.line_id is null or not exists (
+      where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')}) or not exists (
         select 1 from lines l where l.workspace_id = conversations.workspace_id and l.id = conversations.line_id
           and l.is_active and l.provisioning_status = 'active' and l.health_status <> 'down'
       )`);

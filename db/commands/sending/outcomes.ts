@@ -1,3 +1,6 @@
+import { isLinked } from '#domain/first-touch.ts';
+import { SILENT_FROM } from '#domain/line-signals.ts';
+import { failureSignals } from '#domain/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
@@ -44,9 +47,9 @@ export async function settlePrimary(
   now: Date,
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
-  if (outcome.kind !== 'unknown') await revertOutbound(db, attempt);
-
   const message = await findMessage(db, attempt.messageId);
+  if (outcome.kind !== 'unknown') await uncountSend(db, attempt, message);
+  if (outcome.kind === 'refused') countRefusal(db, attempt, outcome, now);
   if (!message) return;
   if (isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
   else if (message.campaignId !== null) await lockSequences(db, [message.id]);
@@ -65,6 +68,28 @@ export async function settlePrimary(
     case 'not_sent':
       return retryLater(db, message, outcome, now);
   }
+}
+
+/** Subtracts a send that did not happen from what was counted when it was claimed. */
+async function uncountSend(db: TenantDb, attempt: AttemptRow, message: MessageRow | null): Promise<void> {
+  const unanswered = await revertOutbound(db, attempt);
+  const { isNew, lineId, startedAt } = attempt;
+  db.signals.add(lineId, startedAt, {
+    sent: -1,
+    ...(isNew && { opened: -1, ...(message && isLinked(message) && { linked: -1 }) }),
+    ...(unanswered === 0 && { approached: -1 }),
+    ...(unanswered === SILENT_FROM - 1 && { silent: -1 }),
+  });
+}
+
+function countRefusal(
+  db: TenantDb,
+  { lineId, channel }: AttemptRow,
+  { reason, optedOut }: Extract<Settled, { kind: 'refused' }>,
+  now: Date,
+): void {
+  if (optedOut) db.signals.add(lineId, now, { optouts: 1 });
+  else db.signals.add(lineId, now, failureSignals(channel, reason, 'failed'));
 }
 
 /** @returns false if the attempt was settled before. */

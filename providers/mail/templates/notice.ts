@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { MailData } from '#domain/mail.ts';
 import { Html, html } from '../html.ts';
-import { button, layout, turnOff } from '../layout.ts';
+import { button, layout, paragraphsHtml, turnOff } from '../layout.ts';
 import { template } from '../template.ts';
 
 const REASON = (workspaceName: string): string => `You receive this email as an admin of ${workspaceName}.`;
@@ -9,9 +9,6 @@ const REASON = (workspaceName: string): string => `You receive this email as an 
 type Section = z.output<typeof MailData.notice>['sections'][number];
 
 const sectionText = ({ heading, paragraphs }: Section): string => [heading, ...paragraphs].join('\n');
-
-const paragraphsHtml = (paragraphs: readonly string[]): Html =>
-  new Html(paragraphs.map((paragraph) => html`<p>${paragraph}</p>`.text).join('\n      '));
 
 const sectionHtml = ({ heading, paragraphs }: Section): Html =>
   html`<h2 style="margin: 24px 0 8px; font-size: 17px; line-height: 1.3">${heading}</h2>

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { setOverride } from '#db/commands/lines/line-reputation.ts';
+import { findSignals } from '#db/queries/line-signals.ts';
+import { findLine, lineEffects } from '#db/queries/lines.ts';
+import { workspaceReputationPolicy } from '#db/queries/workspaces.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { Id } from '#domain/ids.ts';
+import { daysBefore } from '#domain/line-signals.ts';
+import {
+  HISTORY_DAYS,
+  historyOf,
+  judge,
+  JUDGED_DAYS,
+  OverrideInput,
+  Reputation,
+} from '#domain/reputation.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { ApiError } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const params = z.object({ id: Id });
+const HOUR_MS = 3_600_000;
+
+const notFound = () => new ApiError('NOT_FOUND', 'Line not found');
+
+export const lineReputationRoutes = [
+  workspaceRoute({
+    id: 'getLineReputation',
+    method: 'GET',
+    path: '/api/lines/{id}/reputation',
+    tag: 'Lines',
+    summary: 'Get how the messages of a line are received, what that does to its pacing, and why',
+    params,
+    responses: { 200: Reputation },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, now }) {
+      return { status: 200, body: await reputationOf(db, params.id, now) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'overrideLineReputation',
+    method: 'POST',
+    path: '/api/lines/{id}/reputation/override',
+    tag: 'Lines',
+    summary: "Lift the effects of a line's reputation for some hours",
+    params,
+    body: OverrideInput,
+    role: 'admin',
+    responses: { 200: z.object({ success: z.literal(true), reputation: Reputation }) },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'line.reputation_overridden', target: 'line', changes: ['hours', 'reason'] },
+    async handler({ db, params, body: { hours, reason }, now }) {
+      const override = { until: new Date(now.getTime() + hours * HOUR_MS), reason };
+      if (!(await setOverride(db, params.id, override))) throw notFound();
+      // The pacer sleeps until the line has recovered.
+      wake(db, linePacerId(params.id), now, 'lineChanged');
+      return { status: 200, body: { success: true, reputation: await reputationOf(db, params.id, now) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'endLineReputationOverride',
+    method: 'DELETE',
+    path: '/api/lines/{id}/reputation/override',
+    tag: 'Lines',
+    summary: "End the override of a line's reputation",
+    params,
+    role: 'admin',
+    responses: { 200: z.object({ success: z.literal(true), reputation: Reputation }) },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'line.reputation_overridden', target: 'line' },
+    async handler({ db, params, now }) {
+      if (!(await setOverride(db, params.id, null))) throw notFound();
+      wake(db, linePacerId(params.id), now, 'lineChanged');
+      return { status: 200, body: { success: true, reputation: await reputationOf(db, params.id, now) } };
+    },
+  }),
+];
+
+/** The state is that of the last judgement, by which the line is paced; the terms are those of now. */
+async function reputationOf(db: TenantDb, lineId: string, now: Date): Promise<Reputation> {
+  const line = await findLine(db, lineId);
+  if (!line) throw notFound();
+  const ofWorkspace = await workspaceReputationPolicy(db);
+  const since = daysBefore(now, JUDGED_DAYS + HISTORY_DAYS);
+  const signals = (await findSignals(db, [lineId], since)).get(lineId) ?? [];
+  const { reputationOverrideUntil: until, reputationOverrideReason: reason } = line;
+  return {
+    lineId,
+    state: line.reputationState,
+    score: line.reputationScore,
+    since: line.reputationSince?.toISOString() ?? null,
+    policy: line.reputationPolicy ?? ofWorkspace,
+    override: until !== null && until > now ? { until: until.toISOString(), reason: reason ?? '' } : null,
+    effects: lineEffects(line, ofWorkspace, now),
+    terms: judge(line.channel, signals, now).terms,
+    history: historyOf(line.channel, signals, now),
+  };
+}

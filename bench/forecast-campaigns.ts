@@ -1,0 +1,149 @@
+import { stepDate } from '#domain/campaign-schedule.ts';
+import type { CampaignStep } from '#domain/campaign.ts';
+import { type ForecastResult, runForecast } from '#domain/forecast/forecast.ts';
+import { sendTimes } from '#domain/forecast/send-times.ts';
+import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
+import type { PacedLine } from '#domain/pacing.ts';
+import { turnsOf } from '#domain/pool-choice.ts';
+import { clampToWindow, type SendWindow } from '#domain/send-window.ts';
+import { type Job, LineDriver, Workspace } from './line-driver.ts';
+
+/** A campaign that is forecast, and simulated message by message with the rules of domain/pacing.ts. */
+export interface Scenario {
+  name: string;
+  start: Date;
+  timezone: string;
+  lines: readonly PacedLine[];
+  /** Of the lines, as in a pool; absent: 1 each. */
+  weights?: readonly number[];
+  leads: number;
+  /** In minutes. */
+  delays: readonly number[];
+  window?: SendWindow;
+  sticky: boolean;
+  /** Messages to strangers that wait at each line. */
+  waiting: number;
+}
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+export interface Outcome {
+  /** Days from the start to the last send. */
+  days: number;
+  firstStepDays: number;
+  byDay: readonly { date: string; messages: number }[];
+}
+
+export const scenarioLine = (
+  index: number,
+  timezone: string,
+  fields: Partial<PacedLine> = {},
+): PacedLine => ({
+  id: `line-${index}`,
+  channel: 'imessage',
+  active: true,
+  down: false,
+  timezone,
+  ...DEFAULT_LIMITS.imessage,
+  warmupStartedAt: null,
+  usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
+  ...fields,
+});
+
+/** Runs a forecast to its end. @returns also the longest time without a yield, in milliseconds. */
+export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: number } {
+  const { start, timezone, lines, weights, leads, delays, window, sticky, waiting } = scenario;
+  const times = sendTimes(window, timezone);
+  const { channel } = lines[0] ?? { channel: 'imessage' };
+  const run = runForecast({
+    now: start,
+    timezone,
+    leads,
+    sticky,
+    times,
+    steps: delays.map((minutes) => ({ channel, carriers: [channel], delayMs: minutes * MINUTE_MS })),
+    lines: lines.map((line, index) => ({
+      line,
+      weight: weights?.[index] ?? 1,
+      history: { sentToday: 0, newToday: 0, newThisHour: 0, lastSentAt: null },
+      waiting: [
+        {
+          isNew: true,
+          isCounted: false,
+          times: sendTimes(undefined, timezone),
+          due: [{ at: start, count: waiting }],
+        },
+      ],
+    })),
+  });
+  let longestStep = 0;
+  for (;;) {
+    const begun = performance.now();
+    const step = run.next();
+    longestStep = Math.max(longestStep, performance.now() - begun);
+    if (step.done) return { ...step.value, longestStep };
+  }
+}
+
+/** Sends every message of a campaign on a virtual clock. */
+export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepAt: Date } {
+  const { start, lines, weights, leads, delays, window, sticky, waiting } = scenario;
+  const steps = delays.map((minutes) => ({ delay: { minutes } }) as CampaignStep);
+  const workspace = new Workspace();
+  const turns = turnsOf(lines.map((_, index) => weights?.[index] ?? 1));
+  const lineOf = (lead: number, step: number): number => {
+    const turn = sticky ? lead : lead * steps.length + step;
+    return turns[turn % turns.length] ?? 0;
+  };
+  const jobOf = (lead: number, step: number, at: Date): Job => ({
+    id: `${lead} ${step}`,
+    address: `contact ${lead}`,
+    scheduledAt: at,
+    wroteAt: null,
+    ...(window && { window }),
+  });
+  const wakes = lines.map(() => Infinity);
+  let [lastAt, firstStepAt] = [start, start];
+  const drivers: LineDriver[] = lines.map((line) => {
+    const old = Array.from({ length: waiting }, (_, number): Job => ({
+      id: `old ${line.id} ${number}`,
+      address: `old ${line.id} ${number}`,
+      scheduledAt: start,
+      wroteAt: null,
+    }));
+    return new LineDriver(line, old, workspace, {
+      onRound({ sent }) {
+        for (const { job, at } of sent) {
+          const [lead = NaN, step = NaN] = job.id.split(' ').map(Number);
+          if (Number.isNaN(lead)) continue;
+          lastAt = at;
+          if (step === 0) firstStepAt = at;
+          if (step + 1 === steps.length) continue;
+          const to = lineOf(lead, step + 1);
+          const due = stepDate(steps, step, step + 1, window, at);
+          drivers[to]?.add([jobOf(lead, step + 1, due)]);
+          wakes[to] = Math.min(wakes[to] ?? Infinity, due.getTime());
+        }
+      },
+    });
+  });
+  const due = clampToWindow(window, new Date(start.getTime() + (delays[0] ?? 0) * MINUTE_MS));
+  const first = lines.map((): Job[] => []);
+  for (let lead = 0; lead < leads; lead += 1) first[lineOf(lead, 0)]?.push(jobOf(lead, 0, due));
+  for (const [index, jobs] of first.entries()) {
+    drivers[index]?.add(jobs);
+    wakes[index] = drivers[index]?.firstDue()?.getTime() ?? Infinity;
+  }
+  for (let now = start.getTime(); ;) {
+    const next = Math.min(...wakes);
+    if (next === Infinity) return { lastAt, firstStepAt };
+    now = Math.max(now, next);
+    const index = wakes.indexOf(next);
+    wakes[index] = Infinity;
+    const again = drivers[index]?.round(new Date(now))?.getTime() ?? Infinity;
+    wakes[index] = Math.min(wakes[index] ?? Infinity, again);
+  }
+}
+
+export const daysFrom = (start: Date, at: Date): number => (at.getTime() - start.getTime()) / DAY_MS;

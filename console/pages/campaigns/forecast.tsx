@@ -1,0 +1,43 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useDeferredValue } from 'react';
+import { request } from '#console/api/client.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { bodyOf, type CampaignDraft } from './campaign-draft.ts';
+import { forecastSentence } from './forecast-sentence.ts';
+
+const STALE_MS = 60_000;
+
+/** When the campaign that is being written would be done. Shows nothing while the API has no answer. */
+export function DraftForecast({ draft }: { draft: CampaignDraft }) {
+  const zone = useTimeZone();
+  const list = useRead('GET /api/lists', {}).data?.lists.find(({ _id }) => _id === draft.listId);
+  const { steps, eligibleLineIds, poolId, stickinessPolicy, ...sending } = bodyOf(draft);
+  const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, timezone } = sending;
+  const body = useDeferredValue({
+    newConversations: list?.leadCount ?? 0,
+    steps: steps.map(({ delay, messageType }) => ({ delay, messageType })),
+    ...(poolId === null ? { stickinessPolicy } : { poolId }),
+    ...(eligibleLineIds && { lineIds: eligibleLineIds }),
+    ...(sendWindowStart !== null && { sendWindowStart }),
+    ...(sendWindowEnd !== null && { sendWindowEnd }),
+    ...(allowedDaysOfWeek && { allowedDaysOfWeek }),
+    ...(timezone !== null && { timezone }),
+  });
+  const forecast = useQuery({
+    // Equal drafts have equal keys, whatever their texts are.
+    queryKey: ['POST /api/forecast', body],
+    queryFn: ({ signal }) => request('POST /api/forecast', { body }, { signal }),
+    enabled: body.newConversations > 0,
+    placeholderData: keepPreviousData,
+    staleTime: STALE_MS,
+    retry: false,
+  });
+  const sentence = forecast.data && forecastSentence(forecast.data, zone);
+  if (!sentence || body.newConversations === 0) return null;
+  return (
+    <p role="status" aria-label="Forecast" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
+      {sentence}
+    </p>
+  );
+}

@@ -1,0 +1,90 @@
+import { Layers, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
+import { NearLimit } from '#console/components/near-limit.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { FAILOVERS, type Pool, STRATEGIES } from './pool-draft.ts';
+import { PoolForm } from './pool-form.tsx';
+
+/** The pools of lines among which campaigns choose. */
+export function Pools() {
+  const pools = useRead('GET /api/pools', { query: { limit: 200 } });
+  const [editing, edit] = useState<Pool | 'new' | null>(null);
+  const create = (
+    <Button
+      small
+      kind="primary"
+      icon={<Plus className="size-4" aria-hidden="true" />}
+      onClick={() => edit('new')}
+    >
+      Create a pool
+    </Button>
+  );
+  return (
+    <Card title="Line pools" actions={create}>
+      <NearLimit limit="pools" />
+      {pools.error ? (
+        <ErrorState error={pools.error} retry={() => void pools.refetch()} />
+      ) : !pools.data ? (
+        <SkeletonRows rows={3} />
+      ) : pools.data.pools.length === 0 ? (
+        <EmptyState icon={<Layers className="size-5" aria-hidden="true" />} title="No pools yet">
+          A pool says which lines send a campaign, in which shares, and which messages other lines take over
+          when one cannot send.
+        </EmptyState>
+      ) : (
+        <ul aria-label="Line pools" className="divide-y divide-line">
+          {pools.data.pools.map((pool) => (
+            <Row key={pool._id} pool={pool} edit={() => edit(pool)} />
+          ))}
+        </ul>
+      )}
+      {editing !== null && <PoolForm pool={editing === 'new' ? null : editing} close={() => edit(null)} />}
+    </Card>
+  );
+}
+
+const labelOf = (options: readonly { value: string; label: string }[], value: string): string =>
+  options.find((option) => option.value === value)?.label ?? value;
+
+function Row({ pool, edit }: { pool: Pool; edit: () => void }) {
+  const { name, lines, strategy, failover, failoverAfterMinutes } = pool;
+  const remove = useWrite('DELETE /api/pools/{id}', { refresh: ['GET /api/pools'] });
+  const notes = [
+    `${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`,
+    labelOf(STRATEGIES, strategy),
+    failover === 'never'
+      ? 'messages wait for their line'
+      : `${labelOf(FAILOVERS, failover).toLowerCase()} move after ${failoverAfterMinutes} minutes`,
+  ];
+  return (
+    <li className="flex flex-wrap items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{name}</p>
+        <p className="text-xs text-muted">{notes.join(' · ')}</p>
+      </div>
+      <Button small aria-label={`Edit ${name}`} onClick={edit}>
+        Edit
+      </Button>
+      <ConfirmButton
+        label="Delete"
+        title={`Delete ${name}?`}
+        confirm="Delete the pool"
+        busy={remove.isPending}
+        onConfirm={() =>
+          remove.mutate(
+            { params: { id: pool._id } },
+            { onSuccess: () => toast('The pool was deleted'), onError: toastError },
+          )
+        }
+      >
+        Messages that wait keep their lines. A pool that a draft, active or paused campaign uses cannot be
+        deleted.
+      </ConfirmButton>
+    </li>
+  );
+}

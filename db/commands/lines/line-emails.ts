@@ -1,0 +1,62 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { LineRow } from '#db/queries/lines.ts';
+import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
+import type { TenantDb } from '#db/transactions.ts';
+
+const EmailRow = z.object({ email: z.string() });
+
+const NameRow = z.object({ name: z.string() });
+
+/**
+ * Emails the owner and the admins that a line went down, unless the line's notifications are off.
+ * @returns whether any email was queued.
+ */
+export async function notifyLineDown(
+  db: TenantDb,
+  line: LineRow,
+  seal: Pick<MailSeal, 'seal'>,
+  now: Date,
+): Promise<boolean> {
+  const { workspaceName, lineName, recipients } = await lineEmail(db, line);
+  for (const to of recipients) {
+    const data = { workspaceName, lineName, since: now.toISOString() };
+    // One email for each time it goes down.
+    const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
+    await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now);
+  }
+  return recipients.length > 0;
+}
+
+/** Emails the same people that people do not welcome the line's messages. */
+export async function notifyReputation(
+  db: TenantDb,
+  line: LineRow,
+  judged: { state: 'at_risk' | 'critical'; score: number; reasons: string[] },
+  seal: Pick<MailSeal, 'seal'>,
+  now: Date,
+): Promise<void> {
+  const { workspaceName, lineName, recipients } = await lineEmail(db, line);
+  for (const to of recipients) {
+    const data = { workspaceName, lineName, ...judged };
+    const dedupeKey = `line-reputation:${line.id}:${now.toISOString()}:${to}`;
+    await queueMail(db, { to, template: 'lineReputation', data, dedupeKey }, seal, now);
+  }
+}
+
+/** The recipients of emails about a line, none if its notifications are off, and the names that they know it by. */
+async function lineEmail(
+  db: TenantDb,
+  line: LineRow,
+): Promise<{ workspaceName: string; lineName: string; recipients: readonly string[] }> {
+  const lineName = [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']
+    .filter(Boolean)
+    .join(', ');
+  if (!line.lineDownNotifications) return { workspaceName: '', lineName, recipients: [] };
+  const { name: workspaceName } = await db.one(sql.type(NameRow)`
+    select name from workspaces where id = ${db.workspaceId}`);
+  const recipients = await db.anyFirst(sql.type(EmailRow)`
+    select u.email from workspace_users u join workspace_members m on m.workspace_id = ${db.workspaceId} and m.user_id = u.id
+    where (m.role = 'org:admin' or m.is_owner) and position('@' in u.email) > 0 order by m.joined_at, u.id`);
+  return { workspaceName, lineName, recipients };
+}

@@ -1,0 +1,22 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { TenantDb } from '#db/transactions.ts';
+
+const StandingRow = z.object({ isFirst: z.boolean(), unanswered: z.int() });
+
+/**
+ * How a contact stands to a line: whether the line has never exchanged a message with them, and how many messages in a row,
+ * of any line, they have not answered. @param lineId null: the line is not chosen yet.
+ */
+export async function contactStanding(
+  db: TenantDb,
+  lineId: string | null,
+  address: string,
+): Promise<z.infer<typeof StandingRow>> {
+  return db.one(sql.type(StandingRow)`
+    select
+      not exists (select from line_contacts
+        where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}) is_first,
+      coalesce((select unanswered from conversations
+        where workspace_id = ${db.workspaceId} and address = ${address}), 0) unanswered`);
+}

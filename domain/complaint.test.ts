@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { complainsInReason, complainsInText } from './complaint.ts';
+
+describe('a complaint', () => {
+  it.each([
+    'SPAM!',
+    'Is this a scam?',
+    'I will report you',
+    'Blocking this number',
+    'Das ist Belästigung',
+    'C’est une arnaque',
+    'Te voy a denunciar',
+    'È una truffa',
+    'Isso é assédio',
+  ])('is heard in %s', (text) => expect(complainsInText(text)).toBe(true));
+
+  it.each([
+    'Gladly, on Thursday',
+    'I saw the report of yours',
+    'My calendar is blocked on Monday',
+    'Meet me two blocks away',
+    'Please stop',
+  ])('is not heard in %s', (text) => expect(complainsInText(text)).toBe(false));
+
+  it('is a reason of a carrier that tells of spam or a block, and no other', () => {
+    for (const reason of ['30007: Message filtered', '550 5.7.1 rejected as spam', '550-5.7.28 unusual rate'])
+      expect(complainsInReason(reason), reason).toBe(true);
+    for (const reason of ['30003: Unreachable', '550 5.1.1 No such user', 'not_registered', 'undeliverable'])
+      expect(complainsInReason(reason), reason).toBe(false);
+  });
+});

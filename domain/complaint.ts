@@ -1,0 +1,29 @@
+/**
+ * Words of a reply that call messages spam, or announce a report or a block. Counted for the line's reputation only; nobody
+ * is opted out by them.
+ */
+const COMPLAINTS = [
+  /\b(spam|spammer|spamming|scam|scammer|phishing)\b/u,
+  /\b(report(ed|ing)?|block(ed|ing)?)\s+(you|this|your|u|as)\b/u,
+  /\bharass(ment|ing)?\b/u,
+  /\b(belästig\w*|anzeige erstatten|ich melde (sie|dich|das)|blockiert)\b/u,
+  /\b(arnaque|harcèlement|je vous (signale|bloque))\b/u,
+  /\b(estafa|acoso|te (voy a )?(reportar|denunciar|bloquear))\b/u,
+  /\b(truffa|molestie|golpe|assédio|denunciar)\b/u,
+];
+
+/** A question such as "is this spam?" counts as well: it is how the message was received. */
+export function complainsInText(text: string): boolean {
+  const said = text.normalize('NFC').toLowerCase().slice(0, 1000);
+  return COMPLAINTS.some((pattern) => pattern.test(said));
+}
+
+/**
+ * Codes by which carriers say that they took a message for spam, or that the recipient does not take messages of the sender:
+ * 30004 and 30007 of Twilio (https://www.twilio.com/docs/api/errors), 5.7.28 of Gmail. Others say so in words.
+ */
+const CODES = /\b(30004|30007|5\.7\.28)\b/;
+const WORDS = /spam|blocked|blacklist|blocklist|reputation|abuse|junk|filtered|unsolicited/i;
+
+/** Whether the reason of a carrier for a refused or failed message is a complaint. */
+export const complainsInReason = (reason: string): boolean => CODES.test(reason) || WORDS.test(reason);

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { CampaignStep } from '../campaign.ts';
+import { Channel } from '../channel.ts';
+import { Id } from '../ids.ts';
+import { MessageInput } from '../message.ts';
+
+const { timezone, sendWindowStart, sendWindowEnd, allowedDaysOfWeek, stickinessPolicy } = MessageInput.shape;
+
+/** The body of `POST /api/forecast`. */
+export const ForecastInput = z
+  .object({
+    newConversations: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .meta({ description: 'To how many contacts the sequence is sent, none of whom knows a line.' }),
+    steps: z
+      .array(z.object({ delay: CampaignStep.shape.delay, messageType: Channel.default('imessage') }))
+      .min(1)
+      .max(50),
+    lineIds: z.array(Id).min(1).max(500).optional().meta({ description: 'Default: all active lines.' }),
+    poolId: Id.optional().meta({ description: 'Not together with `lineIds`.' }),
+    stickinessPolicy: stickinessPolicy.meta({
+      description: 'Default: `sticky`; that of the pool if one is named.',
+    }),
+    timezone,
+    sendWindowStart,
+    sendWindowEnd,
+    allowedDaysOfWeek,
+  })
+  .meta({ id: 'ForecastInput' });
+export type ForecastInput = z.output<typeof ForecastInput>;
+
+/** When a campaign is done, as far as the pacing rules and what waits today tell. */
+export const Forecast = z
+  .object({
+    success: z.literal(true),
+    completesAt: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'null: nothing is left to send, or it takes more than three years.' }),
+    firstStepDoneAt: z.iso.datetime().nullable().meta({
+      description: 'When the last contact who has not entered yet has been sent the first step.',
+    }),
+    byDay: z.array(z.object({ date: z.iso.date(), messages: z.int(), newConversations: z.int() })),
+    limitedBy: z
+      .array(z.object({ reason: z.string(), share: z.number() }))
+      .meta({ description: 'What limited the lines, as in `holdReason`, by the share of their days.' }),
+    linesFor: z.array(z.object({ days: z.int(), lines: z.int() })).meta({
+      description: 'In how many days, today included, as many lines would be done. New ones warm up.',
+    }),
+  })
+  .meta({ id: 'Forecast' });
+export type Forecast = z.infer<typeof Forecast>;

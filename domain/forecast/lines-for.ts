@@ -1,0 +1,57 @@
+import { DEFAULT_LIMITS } from '../line-limits.ts';
+import { runInTurns } from '../turns.ts';
+import {
+  daysUntil,
+  type ForecastLine,
+  type ForecastPlan,
+  type ForecastResult,
+  runForecast,
+} from './forecast.ts';
+
+/** How many lines it takes to be done in how many days, today included. */
+export interface LinesFor {
+  days: number;
+  lines: number;
+}
+
+/** Runs a forecast, and those of the same work with one more line, with two, and with twice as many. */
+export async function forecastWithMoreLines(
+  plan: ForecastPlan,
+): Promise<ForecastResult & { linesFor: LinesFor[] }> {
+  const result = await runInTurns(runForecast(plan));
+  const count = plan.lines.filter(({ weight }) => weight > 0).length;
+  const linesFor = daysOf(plan, result, count);
+  // Only leads who enter now are dealt to new lines.
+  if (plan.leads > 0)
+    for (const more of new Set([1, 2, count])) {
+      const lines = [...plan.lines, ...Array.from({ length: more }, (_, index) => newLine(plan, index))];
+      linesFor.push(...daysOf(plan, await runInTurns(runForecast({ ...plan, lines })), count + more));
+    }
+  return { ...result, linesFor: linesFor.toSorted((a, b) => a.lines - b.lines) };
+}
+
+const daysOf = (
+  { timezone, now }: ForecastPlan,
+  { completesAt }: ForecastResult,
+  lines: number,
+): LinesFor[] => (completesAt ? [{ days: daysUntil(timezone, now, completesAt), lines }] : []);
+
+/** A line like the first one of the plan, in its warm-up. */
+function newLine({ lines, timezone, now }: ForecastPlan, index: number): ForecastLine {
+  const channel = lines.find(({ weight }) => weight > 0)?.line.channel ?? 'imessage';
+  return {
+    line: {
+      id: `new line ${index}`,
+      channel,
+      active: true,
+      down: false,
+      timezone,
+      ...DEFAULT_LIMITS[channel],
+      warmupStartedAt: now,
+      usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
+    },
+    weight: 1,
+    history: { sentToday: 0, newToday: 0, newThisHour: 0, lastSentAt: null },
+    waiting: [],
+  };
+}

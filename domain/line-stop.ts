@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+/**
+ * Why a line sends nothing, or starts no conversations, until something changes, and which of its messages that holds. The
+ * function `line_stop` in the database tells the reason of a line (`lines.stop_reason`), and since when (`stopped_at`).
+ */
+export const LINE_STOPS = {
+  line_inactive: { holds: 'all' },
+  line_paused: { holds: 'all' },
+  line_down: { holds: 'all' },
+  line_resting: { holds: 'new_conversations' },
+} as const satisfies Record<string, { holds: 'all' | 'new_conversations' }>;
+export const LineStop = z.enum(Object.keys(LINE_STOPS) as (keyof typeof LINE_STOPS)[]);
+export type LineStop = z.infer<typeof LineStop>;

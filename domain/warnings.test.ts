@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { smsSegments } from './sms-segments.ts';
+import { campaignWarnings, type WarnedMessage, warningsOf } from './warnings.ts';
+
+const codes = (message: Partial<WarnedMessage>): string[] =>
+  warningsOf({ channel: 'imessage', text: 'Hi', files: 0, isFirst: true, unanswered: 0, ...message }).map(
+    ({ code }) => code,
+  );
+
+describe('a warning', () => {
+  it('is of a link or a file in a first message, and of one that may be the first', () => {
+    expect(codes({ text: 'See https://example.com' })).toEqual(['first_message_link']);
+    expect(codes({ text: 'See bit.ly/x2', isFirst: null })).toEqual(['first_message_link']);
+    expect(codes({ text: 'Mail me: ada@example.com', files: 1 })).toEqual(['first_message_file']);
+    expect(codes({ text: 'See https://example.com', files: 1, isFirst: false })).toEqual([]);
+    expect(codes({ text: 'Fine, e.g. at 5.30. Ok?' })).toEqual([]);
+  });
+
+  it('is of a contact who has not answered two messages', () => {
+    expect(codes({ isFirst: false, unanswered: 1 })).toEqual([]);
+    expect(codes({ isFirst: false, unanswered: 2 })).toEqual(['many_unanswered']);
+    expect(codes({ isFirst: null, unanswered: null })).toEqual([]);
+  });
+
+  it('is of more than two segments of an SMS or of its substitute', () => {
+    expect(codes({ channel: 'sms', text: 'a'.repeat(306) })).toEqual([]);
+    expect(codes({ channel: 'sms', text: 'a'.repeat(307) })).toEqual(['sms_segments']);
+    expect(codes({ text: 'a'.repeat(1000) })).toEqual([]);
+    expect(codes({ fallbackText: 'a'.repeat(307) })).toEqual(['sms_segments']);
+  });
+
+  it('of a campaign names the step', () => {
+    const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
+    expect(campaignWarnings([step, step])).toEqual([]);
+    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step]);
+    expect(warnings.map(({ code }) => code)).toEqual(['first_message_link', 'many_unanswered']);
+    expect(warnings[1]?.text).toMatch(/^Step 4: The contact has not answered the last 3 messages/);
+  });
+});
+
+describe('the segments of an SMS', () => {
+  it.each([
+    ['', 0, 'GSM-7'],
+    ['a'.repeat(160), 1, 'GSM-7'],
+    ['a'.repeat(161), 2, 'GSM-7'],
+    ['€'.repeat(80), 1, 'GSM-7'],
+    // 76 characters of two places each fill a segment of 153.
+    ['€'.repeat(81), 2, 'GSM-7'],
+    ['€'.repeat(153), 3, 'GSM-7'],
+    ['ж'.repeat(70), 1, 'UCS-2'],
+    ['ж'.repeat(71), 2, 'UCS-2'],
+    ['🙂'.repeat(35), 1, 'UCS-2'],
+    ['🙂'.repeat(67), 3, 'UCS-2'],
+  ])('%#: are counted as carriers do', (text, segments, encoding) => {
+    expect(smsSegments(text)).toEqual({ segments, encoding });
+  });
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Channel } from './channel.ts';
+import { hasLink } from './first-touch.ts';
+import { smsSegments } from './sms-segments.ts';
+
+/** What the sender should know about an accepted message. Never a refusal. */
+export const Warning = z
+  .object({
+    code: z.enum(['first_message_link', 'first_message_file', 'many_unanswered', 'sms_segments']),
+    text: z.string().meta({ description: 'For a person; may change.' }),
+  })
+  .meta({ id: 'Warning' });
+export type Warning = z.infer<typeof Warning>;
+
+export const Warnings = z.array(Warning).meta({
+  description:
+    'What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.',
+});
+
+/** A message as it was handed in. */
+export interface WarnedMessage {
+  channel: Channel;
+  text: string;
+  files: number;
+  /** The text of an SMS in its place; absent: none. */
+  fallbackText?: string | undefined;
+  /** Whether it is the first message to the contact; null: not known without a query. */
+  isFirst: boolean | null;
+  /** Messages in a row that the contact has not answered, without this one; null: not known. */
+  unanswered: number | null;
+}
+
+const MOST_SEGMENTS = 2;
+const MANY_UNANSWERED = 2;
+
+/** One check for each code, which says what is wrong; null: nothing. */
+const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null> = {
+  first_message_link: ({ isFirst, text }) =>
+    isFirst !== false && hasLink(text)
+      ? `${first(isFirst)} contains a link. Strangers take it for spam, and carriers filter it: ask first, and send the link with the answer.`
+      : null,
+  first_message_file: ({ isFirst, files }) =>
+    isFirst !== false && files > 0
+      ? `${first(isFirst)} contains a file, which strangers do not open and often report.`
+      : null,
+  many_unanswered: ({ unanswered }) =>
+    unanswered !== null && unanswered >= MANY_UNANSWERED
+      ? `The contact has not answered the last ${unanswered} messages. With each further one, more people opt out or report the line.`
+      : null,
+  sms_segments: ({ channel, text, fallbackText }) => {
+    const sms = channel === 'sms' ? text : (fallbackText ?? '');
+    const { segments, encoding } = smsSegments(sms);
+    if (segments <= MOST_SEGMENTS) return null;
+    return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
+  },
+};
+
+const first = (isFirst: boolean | null): string =>
+  isFirst ? 'The first message to the contact' : 'The message, if it is the first one to the contact,';
+
+export const warningsOf = (message: WarnedMessage): Warning[] =>
+  (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
+    const text = CHECKS[code](message);
+    return text === null ? [] : [{ code, text }];
+  });
+
+/** The steps of a campaign as messages: whoever does not answer gets one after the other. */
+export function campaignWarnings(
+  steps: readonly {
+    message: string;
+    messageType: Channel;
+    attachmentUrls: readonly string[];
+    smsFallbackMessage?: string | undefined;
+  }[],
+): Warning[] {
+  const found = steps.flatMap(
+    ({ message: text, messageType: channel, attachmentUrls, smsFallbackMessage }, index) =>
+      warningsOf({
+        channel,
+        text,
+        files: attachmentUrls.length,
+        fallbackText: smsFallbackMessage,
+        isFirst: index === 0,
+        unanswered: index,
+      }).map((warning) => ({ ...warning, text: `Step ${index + 1}: ${warning.text}` })),
+  );
+  // Of each kind, the first; many unanswered messages are those of the last step.
+  return (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
+    const ofCode = found.filter((warning) => warning.code === code);
+    const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];
+    return one ? [one] : [];
+  });
+}

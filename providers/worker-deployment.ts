@@ -1,0 +1,117 @@
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+import proto from '@temporalio/proto';
+
+/** The worker deployment of the product. Its versions are the builds of `WORKER_BUILD_ID`. */
+export const DEPLOYMENT = 'linepace';
+
+/** The builds of the deployment, and where Temporal sends tasks. */
+export interface Routing {
+  /** New tasks go to this build; null: to workers without a build id. */
+  current: string | null;
+  /** This share of the workflows goes to this build instead. */
+  ramping: { build: string; percent: number } | null;
+  /** Whether somebody has ever decided what is current. */
+  isDecided: boolean;
+  /** The builds that workers have polled for, and whether workflows still depend on them. */
+  builds: ReadonlyMap<string, 'draining' | 'drained' | null>;
+  /** Makes a change fail if somebody else changed the routing in between. */
+  token: Uint8Array;
+}
+
+/** Names the change in Temporal. */
+export interface RoutingChange {
+  identity: string;
+  /** The routing that the change is based on; null: whatever it is. */
+  basedOn: Routing | null;
+}
+
+export interface WorkerDeployment {
+  /** @returns null if no worker with a build id has polled yet. */
+  routing(): Promise<Routing | null>;
+  /** @throws a gRPC error `FAILED_PRECONDITION` if no worker of the build polls a queue that the current build serves. */
+  setCurrent(build: string, change: RoutingChange): Promise<void>;
+  /** Like `setCurrent`, for a share of the workflows. */
+  setRamping(build: string, percent: number, change: RoutingChange): Promise<void>;
+}
+
+const CALL_TIMEOUT_MS = 15_000;
+/** gRPC's status codes. */
+const NOT_FOUND = 5;
+const FAILED_PRECONDITION = 9;
+
+function hasStatus(error: unknown, status: number): boolean {
+  if (!isGrpcServiceError(error)) return false;
+  const code: number = error.code;
+  return code === status;
+}
+export const isNotFound = (error: unknown): boolean => hasStatus(error, NOT_FOUND);
+export const isFailedPrecondition = (error: unknown): boolean => hasStatus(error, FAILED_PRECONDITION);
+
+const { VERSION_DRAINAGE_STATUS_DRAINING: DRAINING, VERSION_DRAINAGE_STATUS_DRAINED: DRAINED } =
+  proto.temporal.api.enums.v1.VersionDrainageStatus;
+
+export function createWorkerDeployment(
+  connection: Client['connection'],
+  namespace: string,
+): WorkerDeployment {
+  const { workflowService } = connection;
+  const call = <T>(work: () => Promise<T>): Promise<T> =>
+    connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
+  /** `version` is the name of a version on servers before 1.29. */
+  const versionOf = (buildId: string) => ({
+    namespace,
+    deploymentName: DEPLOYMENT,
+    buildId,
+    version: `${DEPLOYMENT}.${buildId}`,
+  });
+  const based = ({ identity, basedOn }: RoutingChange) => ({
+    identity,
+    ...(basedOn && { conflictToken: basedOn.token }),
+  });
+
+  return {
+    async routing() {
+      try {
+        const { workerDeploymentInfo: info, conflictToken } = await call(() =>
+          workflowService.describeWorkerDeployment({ namespace, deploymentName: DEPLOYMENT }),
+        );
+        const { routingConfig: config, versionSummaries } = info ?? {};
+        const ramping = config?.rampingDeploymentVersion?.buildId;
+        return {
+          current: config?.currentDeploymentVersion?.buildId ?? null,
+          ramping: ramping ? { build: ramping, percent: config?.rampingVersionPercentage ?? 0 } : null,
+          isDecided: Boolean(config?.currentVersionChangedTime),
+          builds: new Map(
+            (versionSummaries ?? []).map(({ deploymentVersion, drainageInfo }) => [
+              deploymentVersion?.buildId ?? '',
+              drainageOf(drainageInfo?.status),
+            ]),
+          ),
+          token: conflictToken,
+        };
+      } catch (error) {
+        if (isNotFound(error)) return null;
+        throw error;
+      }
+    },
+    async setCurrent(build, change) {
+      await call(() =>
+        workflowService.setWorkerDeploymentCurrentVersion({ ...versionOf(build), ...based(change) }),
+      );
+    },
+    async setRamping(build, percentage, change) {
+      await call(() =>
+        workflowService.setWorkerDeploymentRampingVersion({
+          ...versionOf(build),
+          ...based(change),
+          percentage,
+        }),
+      );
+    },
+  };
+}
+
+function drainageOf(status: number | null | undefined): 'draining' | 'drained' | null {
+  if (status === DRAINING) return 'draining';
+  return status === DRAINED ? 'drained' : null;
+}

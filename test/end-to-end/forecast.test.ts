@@ -1,0 +1,129 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => void (app = await sharedApp()));
+beforeEach(async () => {
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+});
+const { newList, newCampaign } = campaignHelpers(() => ({ app, workspace, api }));
+
+const LIMITS = { daily_total_limit: 100, daily_new_limit: 10, hourly_new_limit: 10, min_gap_seconds: 0 };
+const newLine = () => createLine(app, workspace.id, 'imessage', LIMITS);
+const inAYear = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+
+async function forecast(path: string, body?: object) {
+  const response = await api('POST', path, body);
+  expect(response.status, JSON.stringify(response.body)).toBe(200);
+  return response.body;
+}
+const daysOf = ({ byDay }: { byDay: { newConversations: number }[] }) =>
+  byDay.map(({ newConversations }) => newConversations).filter((count) => count > 0);
+
+describe('a forecast', () => {
+  it('tells the days of a sequence, what limits it, and what more lines would do', async () => {
+    const [first] = [await newLine(), await newLine()];
+    const steps = [{ delay: {} }, { delay: { days: 2 } }];
+    const both = await forecast('/api/forecast', { newConversations: 100, steps });
+    expect(daysOf(both).reduce((sum, count) => sum + count, 0)).toBe(100);
+    expect(Math.max(...daysOf(both))).toBe(20);
+    expect(both.byDay.reduce((sum: number, { messages }: { messages: number }) => sum + messages, 0)).toBe(
+      200,
+    );
+    expect(both.limitedBy[0].reason).toBe('daily_new_cap');
+    expect(Date.parse(both.firstStepDoneAt)).toBeLessThan(Date.parse(both.completesAt));
+    expect(both.linesFor.map(({ lines }: { lines: number }) => lines)).toEqual([2, 3, 4]);
+    const days: number[] = both.linesFor.map(({ days }: { days: number }) => days);
+    expect(days).toEqual(days.toSorted((a, b) => b - a));
+    expect(days[1]).toBeLessThan(Number(days[0]));
+
+    const one = await forecast('/api/forecast', { newConversations: 100, steps, lineIds: [first] });
+    expect(Math.max(...daysOf(one))).toBe(10);
+    const pool = await api('POST', '/api/pools', { name: 'One', lines: [{ lineId: first }] });
+    expect(
+      await forecast('/api/forecast', { newConversations: 100, steps, poolId: pool.body.pool._id }),
+    ).toMatchObject({ completesAt: one.completesAt, byDay: one.byDay });
+  });
+
+  it('counts what already waits', async () => {
+    const lineId = await newLine();
+    const before = await forecast('/api/forecast', { newConversations: 10, steps: [{ delay: { days: 2 } }] });
+    for (let count = 0; count < 10; count += 1)
+      await api('POST', '/api/messages', {
+        message: 'Hello',
+        recipientPhone: phone(),
+        fromLineId: lineId,
+        scheduledDate: inAYear(2),
+      });
+    const after = await forecast('/api/forecast', { newConversations: 10, steps: [{ delay: { days: 2 } }] });
+    expect(Date.parse(after.completesAt)).toBeGreaterThan(Date.parse(before.completesAt));
+  });
+
+  it('of a campaign is for its leads, and for what is left of it once it runs', async () => {
+    await newLine();
+    const { listId } = await newList(Array.from({ length: 25 }, () => ({ phone: phone() })));
+    const id = await newCampaign({
+      listId,
+      steps: [{ message: 'One', delay: { days: 1 } }, { message: 'Two' }],
+    });
+    const draft = await forecast(`/api/campaigns/${id}/forecast`);
+    expect(daysOf(draft).reduce((sum, count) => sum + count, 0)).toBe(25);
+    expect(draft.byDay.reduce((sum: number, { messages }: { messages: number }) => sum + messages, 0)).toBe(
+      50,
+    );
+    await api('POST', `/api/campaigns/${id}/start`);
+    await expect
+      .poll(async () => (await api('GET', `/api/campaigns/${id}`)).body.progress.enteredAll, {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    const running = await forecast(`/api/campaigns/${id}/forecast`);
+    expect(running.byDay.reduce((sum: number, { messages }: { messages: number }) => sum + messages, 0)).toBe(
+      50,
+    );
+    expect(running.completesAt.slice(0, 10)).toBe(draft.completesAt.slice(0, 10));
+  });
+
+  it('is refused for lines of others, and for a channel that no line carries', async () => {
+    const other = await createLine(app, (await createWorkspace(app)).id);
+    await newLine();
+    const one = { newConversations: 1, steps: [{ delay: {} }] };
+    expect(await api('POST', '/api/forecast', { ...one, lineIds: [other] })).toMatchObject({ status: 404 });
+    expect(
+      await api('POST', '/api/forecast', { ...one, steps: [{ delay: {}, messageType: 'email' }] }),
+    ).toMatchObject({ status: 400, body: { code: 'NO_ACTIVE_LINE' } });
+    expect(await api('POST', '/api/forecast', { ...one, lineIds: [other], poolId: other })).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'lineIds' }] },
+    });
+  });
+
+  it('of 100,000 contacts takes less than two seconds', async () => {
+    for (let count = 0; count < 10; count += 1)
+      await createLine(app, workspace.id, 'imessage', {
+        daily_new_limit: 50,
+        daily_total_limit: 150,
+        min_gap_seconds: 20,
+      });
+    const started = performance.now();
+    const { completesAt } = await forecast('/api/forecast', {
+      newConversations: 100_000,
+      steps: [{ delay: {} }, { delay: { days: 2 } }],
+      sendWindowStart: '09:00',
+      sendWindowEnd: '18:00',
+    });
+    expect(completesAt).not.toBeNull();
+    const took = performance.now() - started;
+    console.log(`forecast of 100,000: ${took.toFixed(0)} ms`);
+    // A machine that is busy with other tests is slower.
+    expect(took).toBeLessThan(10_000);
+  });
+});

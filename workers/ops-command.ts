@@ -1,0 +1,53 @@
+import type { Client } from '@temporalio/client';
+import type { Pools } from '#db/pools.ts';
+
+/** What a command works with. */
+export interface Session {
+  client: Client;
+  pools: Pools;
+  namespace: string;
+  codecKeys: string | null;
+}
+
+/** What follows `--`. */
+export interface Options {
+  by?: string | undefined;
+  reason?: string | undefined;
+  message?: string | undefined;
+  action?: string | undefined;
+  ramp?: string | undefined;
+  wait?: string | undefined;
+  query?: string | undefined;
+  limit?: string | undefined;
+  history?: boolean | undefined;
+}
+
+export interface Command {
+  /** The name of its argument, which ends in `_ID` if it has to be an id; null: it takes none. */
+  argument: string | null;
+  options?: string;
+  summary: string;
+  /** false: it works while Temporal is away. */
+  needsTemporal?: boolean;
+  /** Of all its calls to Temporal; null: each call has its own. */
+  timeoutMs?: number | null;
+  run(session: Session, id: string, options: Options): Promise<unknown>;
+}
+
+/** The command was refused: printed instead of a verdict. */
+export class Refused extends Error {
+  readonly code: string;
+  readonly details: readonly unknown[];
+
+  constructor(code: string, message: string, details: readonly unknown[] = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The arguments of the command are wrong. */
+export class WrongUsage extends Error {}
+
+export const usageOf = (name: string, { argument, options }: Command): string =>
+  ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');
