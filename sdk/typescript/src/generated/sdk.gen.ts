@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses } from './types.gen.ts';
+import type { CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -91,6 +91,7 @@ export class Messages extends HeyApiClient {
         recipientName?: string;
         leadId?: string;
         fromLineId?: string;
+        poolId?: string;
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -126,6 +127,7 @@ export class Messages extends HeyApiClient {
                     { in: 'body', key: 'recipientName' },
                     { in: 'body', key: 'leadId' },
                     { in: 'body', key: 'fromLineId' },
+                    { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'subject' },
                     { in: 'body', key: 'attachmentUrls' },
                     { in: 'body', key: 'attachmentNames' },
@@ -230,6 +232,7 @@ export class Messages extends HeyApiClient {
         recipientName?: string;
         leadId?: string;
         fromLineId?: string;
+        poolId?: string;
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -260,6 +263,7 @@ export class Messages extends HeyApiClient {
                     { in: 'body', key: 'recipientName' },
                     { in: 'body', key: 'leadId' },
                     { in: 'body', key: 'fromLineId' },
+                    { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'subject' },
                     { in: 'body', key: 'attachmentUrls' },
                     { in: 'body', key: 'attachmentNames' },
@@ -822,6 +826,7 @@ export class Lines extends HeyApiClient {
         minGapSeconds?: number;
         contactGapSeconds?: number;
         lineDownNotifications?: boolean;
+        reputationPolicy?: 'protect' | 'observe' | 'off' | null;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiLinesByIdResponses, PatchApiLinesByIdErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'path', key: 'id' },
@@ -833,7 +838,8 @@ export class Lines extends HeyApiClient {
                     { in: 'body', key: 'hourlyNewConversationsLimit' },
                     { in: 'body', key: 'minGapSeconds' },
                     { in: 'body', key: 'contactGapSeconds' },
-                    { in: 'body', key: 'lineDownNotifications' }
+                    { in: 'body', key: 'lineDownNotifications' },
+                    { in: 'body', key: 'reputationPolicy' }
                 ] }]);
         return (options?.client ?? this.client).patch<PatchApiLinesByIdResponses, PatchApiLinesByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -879,6 +885,68 @@ export class Lines extends HeyApiClient {
             url: '/api/lines/{id}/pace',
             ...options,
             ...params
+        });
+    }
+    
+    /**
+     * Get how the messages of a line are received, what that does to its pacing, and why
+     *
+     * A key needs the scope `read`.
+     */
+    public getReputation<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiLinesByIdReputationResponses, GetApiLinesByIdReputationErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiLinesByIdReputationResponses, GetApiLinesByIdReputationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lines/{id}/reputation',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * End the override of a line's reputation
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`.
+     */
+    public endReputationOverride<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiLinesByIdReputationOverrideResponses, DeleteApiLinesByIdReputationOverrideErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiLinesByIdReputationOverrideResponses, DeleteApiLinesByIdReputationOverrideErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lines/{id}/reputation/override',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Lift the effects of a line's reputation for some hours
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`.
+     */
+    public overrideReputation<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        hours: number;
+        reason: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdReputationOverrideErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'hours' },
+                    { in: 'body', key: 'reason' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdReputationOverrideErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lines/{id}/reputation/override',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
     
@@ -1012,6 +1080,130 @@ export class LineRequests extends HeyApiClient {
         return (options?.client ?? this.client).post<PostApiLineRequestsByIdResponses, PostApiLineRequestsByIdErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/line-requests/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+}
+
+export class Pools extends HeyApiClient {
+    /**
+     * List pools of lines, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public list<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiPoolsResponses, GetApiPoolsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        return (options?.client ?? this.client).get<GetApiPoolsResponses, GetApiPoolsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/pools',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Create a pool of lines
+     *
+     * Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`.
+     */
+    public create<ThrowOnError extends boolean = true>(parameters: {
+        name: string;
+        lines: Array<PoolLine>;
+        strategy?: 'round_robin' | 'least_used' | 'local';
+        sticky?: boolean;
+        failover?: 'never' | 'new_conversations' | 'always';
+        failoverAfterMinutes?: number;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiPoolsResponses, PostApiPoolsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'lines' },
+                    { in: 'body', key: 'strategy' },
+                    { in: 'body', key: 'sticky' },
+                    { in: 'body', key: 'failover' },
+                    { in: 'body', key: 'failoverAfterMinutes' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiPoolsResponses, PostApiPoolsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/pools',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a pool that no draft, active or paused campaign uses
+     *
+     * While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`.
+     */
+    public delete<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiPoolsByIdResponses, DeleteApiPoolsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiPoolsByIdResponses, DeleteApiPoolsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/pools/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get a pool
+     *
+     * A key needs the scope `read`.
+     */
+    public get<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiPoolsByIdResponses, GetApiPoolsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiPoolsByIdResponses, GetApiPoolsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/pools/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Update a pool
+     *
+     * `lines` replaces all lines. Messages that wait at a line that leaves the pool stay there. A key needs the scope `manage`. Recorded in the audit log as `pool.updated`.
+     */
+    public update<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        name?: string;
+        lines?: Array<PoolLine>;
+        strategy?: 'round_robin' | 'least_used' | 'local';
+        sticky?: boolean;
+        failover?: 'never' | 'new_conversations' | 'always';
+        failoverAfterMinutes?: number;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiPoolsByIdResponses, PatchApiPoolsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'id' },
+                    { in: 'body', key: 'name' },
+                    { in: 'body', key: 'lines' },
+                    { in: 'body', key: 'strategy' },
+                    { in: 'body', key: 'sticky' },
+                    { in: 'body', key: 'failover' },
+                    { in: 'body', key: 'failoverAfterMinutes' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiPoolsByIdResponses, PatchApiPoolsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/pools/{id}',
             ...options,
             ...params,
             headers: {
@@ -1483,6 +1675,7 @@ export class Campaigns extends HeyApiClient {
         steps: Array<CampaignStep>;
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
+        poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
         timezone?: string | null;
         sendWindowStart?: string | null;
@@ -1498,6 +1691,7 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
                     { in: 'body', key: 'eligibleLineIds' },
+                    { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
                     { in: 'body', key: 'timezone' },
                     { in: 'body', key: 'sendWindowStart' },
@@ -1566,6 +1760,7 @@ export class Campaigns extends HeyApiClient {
         steps?: Array<CampaignStep>;
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
+        poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
         timezone?: string | null;
         sendWindowStart?: string | null;
@@ -1581,6 +1776,7 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'steps' },
                     { in: 'body', key: 'listId' },
                     { in: 'body', key: 'eligibleLineIds' },
+                    { in: 'body', key: 'poolId' },
                     { in: 'body', key: 'stickinessPolicy' },
                     { in: 'body', key: 'timezone' },
                     { in: 'body', key: 'sendWindowStart' },
@@ -1713,6 +1909,72 @@ export class Campaigns extends HeyApiClient {
         return (options?.client ?? this.client).post<PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdPreviewErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/campaigns/{id}/preview',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+}
+
+export class Forecast extends HeyApiClient {
+    /**
+     * Forecast when a campaign is done, or would be if it were started or resumed now
+     *
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     */
+    public forecastCampaign<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdForecastErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).post<PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdForecastErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/campaigns/{id}/forecast',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Forecast when a sequence to so many new contacts is done
+     *
+     * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
+     */
+    public forecast<ThrowOnError extends boolean = true>(parameters: {
+        newConversations: number;
+        steps: Array<{
+            delay?: {
+                days?: number;
+                hours?: number;
+                minutes?: number;
+            };
+            messageType?: 'imessage' | 'sms' | 'email';
+        }>;
+        lineIds?: Array<string>;
+        poolId?: string;
+        stickinessPolicy?: 'sticky' | 'round_robin';
+        timezone?: string;
+        sendWindowStart?: string;
+        sendWindowEnd?: string;
+        allowedDaysOfWeek?: Array<number>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiForecastResponses, PostApiForecastErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'newConversations' },
+                    { in: 'body', key: 'steps' },
+                    { in: 'body', key: 'lineIds' },
+                    { in: 'body', key: 'poolId' },
+                    { in: 'body', key: 'stickinessPolicy' },
+                    { in: 'body', key: 'timezone' },
+                    { in: 'body', key: 'sendWindowStart' },
+                    { in: 'body', key: 'sendWindowEnd' },
+                    { in: 'body', key: 'allowedDaysOfWeek' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiForecastResponses, PostApiForecastErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/forecast',
             ...options,
             ...params,
             headers: {
@@ -1924,6 +2186,28 @@ export class Workspace extends HeyApiClient {
             responseStyle: 'data',
             url: '/api/workspace',
             ...options
+        });
+    }
+    
+    /**
+     * Update the workspace: what its lines do about their reputation
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
+     */
+    public update<ThrowOnError extends boolean = true>(parameters?: {
+        reputationPolicy?: 'protect' | 'observe' | 'off';
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'reputationPolicy' }] }]);
+        return (options?.client ?? this.client).patch<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
     
@@ -2500,10 +2784,10 @@ export class AuditLog extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2560,10 +2844,10 @@ export class AuditLog extends HeyApiClient {
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2992,6 +3276,11 @@ export class Api extends HeyApiClient {
         return this._lineRequests ??= new LineRequests({ client: this.client });
     }
     
+    private _pools?: Pools;
+    get pools(): Pools {
+        return this._pools ??= new Pools({ client: this.client });
+    }
+    
     private _availability?: Availability;
     get availability(): Availability {
         return this._availability ??= new Availability({ client: this.client });
@@ -3005,6 +3294,11 @@ export class Api extends HeyApiClient {
     private _campaigns?: Campaigns;
     get campaigns(): Campaigns {
         return this._campaigns ??= new Campaigns({ client: this.client });
+    }
+    
+    private _forecast?: Forecast;
+    get forecast(): Forecast {
+        return this._forecast ??= new Forecast({ client: this.client });
     }
     
     private _webhooks?: Webhooks;

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -17,6 +17,10 @@ export type MessageInput = {
     recipientName?: string;
     leadId?: string;
     fromLineId?: string;
+    /**
+     * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+     */
+    poolId?: string;
     subject?: string;
     attachmentUrls?: Array<string>;
     attachmentNames?: Array<string>;
@@ -64,6 +68,10 @@ export type DripInput = {
     recipientName?: string;
     leadId?: string;
     fromLineId?: string;
+    /**
+     * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+     */
+    poolId?: string;
     subject?: string;
     attachmentUrls?: Array<string>;
     attachmentNames?: Array<string>;
@@ -157,6 +165,15 @@ export type LinePatch = {
     minGapSeconds?: number;
     contactGapSeconds?: number;
     lineDownNotifications?: boolean;
+    /**
+     * null: the workspace's.
+     */
+    reputationPolicy?: 'protect' | 'observe' | 'off' | null;
+};
+
+export type ReputationOverrideInput = {
+    hours: number;
+    reason: string;
 };
 
 export type LineConnectionInput = {
@@ -190,6 +207,53 @@ export type LineRequestInput = {
      * Default: the workspace's country.
      */
     country?: string;
+};
+
+export type PoolInput = {
+    name: string;
+    lines: Array<PoolLine>;
+    /**
+     * `round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.
+     */
+    strategy?: 'round_robin' | 'least_used' | 'local';
+    /**
+     * Whether a contact keeps the line that wrote to it first.
+     */
+    sticky?: boolean;
+    /**
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     */
+    failover?: 'never' | 'new_conversations' | 'always';
+    /**
+     * How long a line may be unable to send before its messages move.
+     */
+    failoverAfterMinutes?: number;
+};
+
+export type PoolLine = {
+    lineId: string;
+    weight?: number;
+};
+
+export type PoolPatch = {
+    name?: string;
+    lines?: Array<PoolLine>;
+    /**
+     * `round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.
+     */
+    strategy?: 'round_robin' | 'least_used' | 'local';
+    /**
+     * Whether a contact keeps the line that wrote to it first.
+     */
+    sticky?: boolean;
+    /**
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     */
+    failover?: 'never' | 'new_conversations' | 'always';
+    /**
+     * How long a line may be unable to send before its messages move.
+     */
+    failoverAfterMinutes?: number;
 };
 
 export type LeadsInput = {
@@ -257,6 +321,10 @@ export type CampaignInput = {
      */
     listId?: string | null;
     eligibleLineIds?: Array<string> | null;
+    /**
+     * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+     */
+    poolId?: string | null;
     stickinessPolicy?: 'sticky' | 'round_robin';
     timezone?: string | null;
     sendWindowStart?: string | null;
@@ -295,6 +363,10 @@ export type CampaignPatch = {
      */
     listId?: string | null;
     eligibleLineIds?: Array<string> | null;
+    /**
+     * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+     */
+    poolId?: string | null;
     stickinessPolicy?: 'sticky' | 'round_robin';
     timezone?: string | null;
     sendWindowStart?: string | null;
@@ -319,13 +391,44 @@ export type CampaignLeadInput = {
     defaultCountryCode?: string;
 };
 
+export type ForecastInput = {
+    /**
+     * To how many contacts the sequence is sent, none of whom knows a line.
+     */
+    newConversations: number;
+    steps: Array<{
+        delay?: {
+            days?: number;
+            hours?: number;
+            minutes?: number;
+        };
+        messageType?: 'imessage' | 'sms' | 'email';
+    }>;
+    /**
+     * Default: all active lines.
+     */
+    lineIds?: Array<string>;
+    /**
+     * Not together with `lineIds`.
+     */
+    poolId?: string;
+    /**
+     * Default: `sticky`; that of the pool if one is named.
+     */
+    stickinessPolicy?: 'sticky' | 'round_robin';
+    timezone?: string;
+    sendWindowStart?: string;
+    sendWindowEnd?: string;
+    allowedDaysOfWeek?: Array<number>;
+};
+
 export type WebhookInput = {
     url: string;
     events: Array<EventName>;
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -335,6 +438,10 @@ export type WebhookPatch = {
      * false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.
      */
     isActive?: boolean;
+};
+
+export type WorkspacePatch = {
+    reputationPolicy?: 'protect' | 'observe' | 'off';
 };
 
 export type FallbackConfigPatch = {
@@ -483,6 +590,7 @@ export type Message = {
      */
     holdReason: string | null;
     fromLineId: string | null;
+    poolId: string | null;
     recipientPhone: string | null;
     recipientEmail: string | null;
     recipientName: string | null;
@@ -611,6 +719,39 @@ export type DraftLead = {
  */
 export type DraftSource = 'copilot' | 'dashboard' | 'api';
 
+export type ReputationTerm = {
+    name: 'reply_rate' | 'balance' | 'unanswered' | 'undelivered' | 'failed' | 'opt_outs' | 'complaints' | 'bounces' | 'first_touch' | 'burst';
+    /**
+     * `count / of`; null: nothing was counted. For `burst`, the busiest day as a multiple of the usual one.
+     */
+    value: number | null;
+    /**
+     * The most points that it can take.
+     */
+    weight: number;
+    /**
+     * What it takes of 100 points: 0 to `-weight`.
+     */
+    points: number;
+    /**
+     * The numbers in a sentence for a person; may change.
+     */
+    text: string;
+    evidence: {
+        count: number;
+        of: number;
+        days: number;
+    };
+};
+
+export type Warning = {
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments';
+    /**
+     * For a person; may change.
+     */
+    text: string;
+};
+
 export type Error = {
     /**
      * A human-readable message, which may change.
@@ -677,13 +818,6 @@ export type TimelineEvent = {
     data: {
         [key: string]: Schema0;
     };
-};
-
-export type DripAcknowledgement = {
-    status: 'queued';
-    correlationId: string;
-    scheduledDate: string;
-    jitterMs: number;
 };
 
 export type Conversation = {
@@ -819,6 +953,14 @@ export type Line = {
      * An operator of the service holds it: it sends nothing, and its messages wait.
      */
     isPaused: boolean;
+    /**
+     * null: the workspace's.
+     */
+    reputationPolicy: 'protect' | 'observe' | 'off' | null;
+    reputation: {
+        state: 'new' | 'healthy' | 'watch' | 'at_risk' | 'critical';
+        score: number;
+    };
     usage: {
         date: string;
         newMessages: number;
@@ -868,6 +1010,51 @@ export type LinePace = {
         scheduledDate: string;
         waitingFor: WaitingFor | null;
     } | null;
+};
+
+export type Reputation = {
+    state: 'new' | 'healthy' | 'watch' | 'at_risk' | 'critical';
+    score: number;
+    lineId: string;
+    /**
+     * Since when the line is in this state.
+     */
+    since: string | null;
+    /**
+     * The line's own, else that of the workspace.
+     */
+    policy: 'protect' | 'observe' | 'off';
+    /**
+     * While set, there are no effects.
+     */
+    override: ReputationOverride | null;
+    effects: ReputationEffects;
+    terms: Array<ReputationTermOutput>;
+    /**
+     * By UTC day, oldest first. Later answers improve earlier days.
+     */
+    history: Array<{
+        date: string;
+        score: number;
+        state: 'new' | 'healthy' | 'watch' | 'at_risk' | 'critical';
+    }>;
+};
+
+export type ReputationOverride = {
+    until: string;
+    reason: string;
+};
+
+export type ReputationEffects = {
+    /**
+     * The caps of new conversations are multiplied by it.
+     */
+    newConversationsFactor: number;
+    /**
+     * The gap between two sends is multiplied by it.
+     */
+    gapFactor: number;
+    newConversationsStopped: boolean;
 };
 
 export type CarrierDescription = {
@@ -925,6 +1112,28 @@ export type LineRequest = {
         provisioningStatus: 'awaiting_payment' | 'provisioning' | 'active' | 'failed' | 'canceled';
         paymentStatus: 'not_required' | 'pending' | 'paid' | 'failed' | 'canceled' | 'invoiced';
     };
+};
+
+export type Pool = {
+    _id: string;
+    workspaceId: string;
+    name: string;
+    lines: Array<{
+        lineId: string;
+        weight: number;
+    }>;
+    /**
+     * `round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.
+     */
+    strategy: 'round_robin' | 'least_used' | 'local';
+    sticky: boolean;
+    /**
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     */
+    failover: 'never' | 'new_conversations' | 'always';
+    failoverAfterMinutes: number;
+    createdAt: string;
+    updatedAt: string;
 };
 
 export type AvailabilityStatus = 'available' | 'unavailable' | 'error';
@@ -1016,6 +1225,7 @@ export type ContactExport = {
          */
         holdReason: string | null;
         fromLineId: string | null;
+        poolId: string | null;
         recipientPhone: string | null;
         recipientEmail: string | null;
         recipientName: string | null;
@@ -1174,6 +1384,7 @@ export type Campaign = {
     steps: Array<CampaignStepOutput>;
     listId: string | null;
     eligibleLineIds: Array<string> | null;
+    poolId: string | null;
     stickinessPolicy: 'sticky' | 'round_robin';
     timezone: string | null;
     sendWindowStart: string | null;
@@ -1238,6 +1449,37 @@ export type PersonalizationProgress = {
     lastError: string | null;
 };
 
+export type Forecast = {
+    success: true;
+    /**
+     * null: nothing is left to send, or it takes more than three years.
+     */
+    completesAt: string | null;
+    /**
+     * When the last contact who has not entered yet has been sent the first step.
+     */
+    firstStepDoneAt: string | null;
+    byDay: Array<{
+        date: string;
+        messages: number;
+        newConversations: number;
+    }>;
+    /**
+     * What limited the lines, as in `holdReason`, by the share of their days.
+     */
+    limitedBy: Array<{
+        reason: string;
+        share: number;
+    }>;
+    /**
+     * In how many days, today included, as many lines would be done. New ones warm up.
+     */
+    linesFor: Array<{
+        days: number;
+        lines: number;
+    }>;
+};
+
 export type Webhook = {
     _id: string;
     workspaceId: string;
@@ -1274,7 +1516,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'webhook.ping';
 
 export type DeliveryReport = {
     /**
@@ -1301,6 +1543,10 @@ export type Workspace = {
     timezone: string;
     country: string;
     subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+    /**
+     * Of lines without a policy of their own.
+     */
+    reputationPolicy: 'protect' | 'observe' | 'off';
 };
 
 export type Caller = {
@@ -1314,7 +1560,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -1456,9 +1702,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -1546,6 +1792,7 @@ export type MessageOutput = {
      */
     holdReason: string | null;
     fromLineId: string | null;
+    poolId: string | null;
     recipientPhone: string | null;
     recipientEmail: string | null;
     recipientName: string | null;
@@ -1634,6 +1881,31 @@ export type ReplyOutput = {
 export type KnowledgeDocumentOutput = {
     title: string;
     text: string;
+};
+
+export type ReputationTermOutput = {
+    name: 'reply_rate' | 'balance' | 'unanswered' | 'undelivered' | 'failed' | 'opt_outs' | 'complaints' | 'bounces' | 'first_touch' | 'burst';
+    /**
+     * `count / of`; null: nothing was counted. For `burst`, the busiest day as a multiple of the usual one.
+     */
+    value: number | null;
+    /**
+     * The most points that it can take.
+     */
+    weight: number;
+    /**
+     * What it takes of 100 points: 0 to `-weight`.
+     */
+    points: number;
+    /**
+     * The numbers in a sentence for a person; may change.
+     */
+    text: string;
+    evidence: {
+        count: number;
+        of: number;
+        days: number;
+    };
 };
 
 export type LeadOutput = {
@@ -1728,6 +2000,10 @@ export type PostApiMessagesData = {
         recipientName?: string;
         leadId?: string;
         fromLineId?: string;
+        /**
+         * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+         */
+        poolId?: string;
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -1779,7 +2055,64 @@ export type PostApiMessagesResponses = {
     /**
      * Success
      */
-    201: MessageOutput;
+    201: {
+        _id: string;
+        workspaceId: string;
+        /**
+         * The template; once the message is sent, the rendered text.
+         */
+        message: string;
+        messageType: 'imessage' | 'sms' | 'email';
+        subject: string | null;
+        status: MessageStatus;
+        /**
+         * Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.
+         */
+        holdReason: string | null;
+        fromLineId: string | null;
+        poolId: string | null;
+        recipientPhone: string | null;
+        recipientEmail: string | null;
+        recipientName: string | null;
+        leadId: string | null;
+        createdByUserId: string | null;
+        attachmentUrls: Array<string>;
+        attachmentNames: Array<string>;
+        voiceNote: boolean;
+        fallbackSmsDispatched: boolean;
+        source: string;
+        correlationId: string | null;
+        traceId: string | null;
+        scheduledDate: string | null;
+        batchId: string | null;
+        stepIndex: number | null;
+        campaignId: string | null;
+        errorMessage: string | null;
+        sentAt: string | null;
+        deliveredAt: string | null;
+        readAt: string | null;
+        /**
+         * The contact's reactions to it.
+         */
+        reactions: Array<{
+            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+            from: string;
+            at: string;
+        }>;
+        createdAt: string;
+        updatedAt: string;
+        crmAContactId?: string;
+        crmAPortalId?: string;
+        crmBContactId?: string;
+        crmBLocationId?: string;
+        crmCCompanyId?: string;
+        crmCPersonId?: string;
+        crmCLeadId?: string;
+        /**
+         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         */
+        warnings: Array<Warning>;
+    };
 };
 
 export type PostApiMessagesResponse = PostApiMessagesResponses[keyof PostApiMessagesResponses];
@@ -1877,6 +2210,10 @@ export type PostApiDripData = {
         recipientName?: string;
         leadId?: string;
         fromLineId?: string;
+        /**
+         * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+         */
+        poolId?: string;
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -1920,11 +2257,29 @@ export type PostApiDripResponses = {
     /**
      * Success
      */
-    200: DripAcknowledgement;
+    200: {
+        status: 'queued';
+        correlationId: string;
+        scheduledDate: string;
+        jitterMs: number;
+        /**
+         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         */
+        warnings: Array<Warning>;
+    };
     /**
      * Success
      */
-    202: DripAcknowledgement;
+    202: {
+        status: 'queued';
+        correlationId: string;
+        scheduledDate: string;
+        jitterMs: number;
+        /**
+         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         */
+        warnings: Array<Warning>;
+    };
 };
 
 export type PostApiDripResponse = PostApiDripResponses[keyof PostApiDripResponses];
@@ -2705,6 +3060,10 @@ export type PatchApiLinesByIdData = {
         minGapSeconds?: number;
         contactGapSeconds?: number;
         lineDownNotifications?: boolean;
+        /**
+         * null: the workspace's.
+         */
+        reputationPolicy?: 'protect' | 'observe' | 'off' | null;
     };
     path: {
         id: string;
@@ -2801,6 +3160,96 @@ export type GetApiLinesByIdPaceResponses = {
 };
 
 export type GetApiLinesByIdPaceResponse = GetApiLinesByIdPaceResponses[keyof GetApiLinesByIdPaceResponses];
+
+export type GetApiLinesByIdReputationData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/reputation';
+};
+
+export type GetApiLinesByIdReputationErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLinesByIdReputationError = GetApiLinesByIdReputationErrors[keyof GetApiLinesByIdReputationErrors];
+
+export type GetApiLinesByIdReputationResponses = {
+    /**
+     * Success
+     */
+    200: Reputation;
+};
+
+export type GetApiLinesByIdReputationResponse = GetApiLinesByIdReputationResponses[keyof GetApiLinesByIdReputationResponses];
+
+export type DeleteApiLinesByIdReputationOverrideData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/reputation/override';
+};
+
+export type DeleteApiLinesByIdReputationOverrideErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiLinesByIdReputationOverrideError = DeleteApiLinesByIdReputationOverrideErrors[keyof DeleteApiLinesByIdReputationOverrideErrors];
+
+export type DeleteApiLinesByIdReputationOverrideResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        reputation: Reputation;
+    };
+};
+
+export type DeleteApiLinesByIdReputationOverrideResponse = DeleteApiLinesByIdReputationOverrideResponses[keyof DeleteApiLinesByIdReputationOverrideResponses];
+
+export type PostApiLinesByIdReputationOverrideData = {
+    body: {
+        hours: number;
+        reason: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/reputation/override';
+};
+
+export type PostApiLinesByIdReputationOverrideErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLinesByIdReputationOverrideError = PostApiLinesByIdReputationOverrideErrors[keyof PostApiLinesByIdReputationOverrideErrors];
+
+export type PostApiLinesByIdReputationOverrideResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        reputation: Reputation;
+    };
+};
+
+export type PostApiLinesByIdReputationOverrideResponse = PostApiLinesByIdReputationOverrideResponses[keyof PostApiLinesByIdReputationOverrideResponses];
 
 export type GetApiLinesCarriersData = {
     body?: never;
@@ -2999,6 +3448,199 @@ export type PostApiLineRequestsByIdResponses = {
 };
 
 export type PostApiLineRequestsByIdResponse = PostApiLineRequestsByIdResponses[keyof PostApiLineRequestsByIdResponses];
+
+export type GetApiPoolsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/pools';
+};
+
+export type GetApiPoolsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiPoolsError = GetApiPoolsErrors[keyof GetApiPoolsErrors];
+
+export type GetApiPoolsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        pools: Array<Pool>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiPoolsResponse = GetApiPoolsResponses[keyof GetApiPoolsResponses];
+
+export type PostApiPoolsData = {
+    body: {
+        name: string;
+        lines: Array<PoolLine>;
+        /**
+         * `round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.
+         */
+        strategy?: 'round_robin' | 'least_used' | 'local';
+        /**
+         * Whether a contact keeps the line that wrote to it first.
+         */
+        sticky?: boolean;
+        /**
+         * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+         */
+        failover?: 'never' | 'new_conversations' | 'always';
+        /**
+         * How long a line may be unable to send before its messages move.
+         */
+        failoverAfterMinutes?: number;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/pools';
+};
+
+export type PostApiPoolsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiPoolsError = PostApiPoolsErrors[keyof PostApiPoolsErrors];
+
+export type PostApiPoolsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        pool: Pool;
+    };
+};
+
+export type PostApiPoolsResponse = PostApiPoolsResponses[keyof PostApiPoolsResponses];
+
+export type DeleteApiPoolsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/pools/{id}';
+};
+
+export type DeleteApiPoolsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiPoolsByIdError = DeleteApiPoolsByIdErrors[keyof DeleteApiPoolsByIdErrors];
+
+export type DeleteApiPoolsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiPoolsByIdResponse = DeleteApiPoolsByIdResponses[keyof DeleteApiPoolsByIdResponses];
+
+export type GetApiPoolsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/pools/{id}';
+};
+
+export type GetApiPoolsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiPoolsByIdError = GetApiPoolsByIdErrors[keyof GetApiPoolsByIdErrors];
+
+export type GetApiPoolsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        pool: Pool;
+    };
+};
+
+export type GetApiPoolsByIdResponse = GetApiPoolsByIdResponses[keyof GetApiPoolsByIdResponses];
+
+export type PatchApiPoolsByIdData = {
+    body?: {
+        name?: string;
+        lines?: Array<PoolLine>;
+        /**
+         * `round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.
+         */
+        strategy?: 'round_robin' | 'least_used' | 'local';
+        /**
+         * Whether a contact keeps the line that wrote to it first.
+         */
+        sticky?: boolean;
+        /**
+         * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+         */
+        failover?: 'never' | 'new_conversations' | 'always';
+        /**
+         * How long a line may be unable to send before its messages move.
+         */
+        failoverAfterMinutes?: number;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/pools/{id}';
+};
+
+export type PatchApiPoolsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiPoolsByIdError = PatchApiPoolsByIdErrors[keyof PatchApiPoolsByIdErrors];
+
+export type PatchApiPoolsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        pool: Pool;
+    };
+};
+
+export type PatchApiPoolsByIdResponse = PatchApiPoolsByIdResponses[keyof PatchApiPoolsByIdResponses];
 
 export type GetApiLeadsCheckAvailabilityData = {
     body?: never;
@@ -3722,6 +4364,10 @@ export type PostApiCampaignsData = {
          */
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
+        /**
+         * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+         */
+        poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
         timezone?: string | null;
         sendWindowStart?: string | null;
@@ -3755,6 +4401,10 @@ export type PostApiCampaignsResponses = {
     201: {
         success: true;
         campaign: Campaign;
+        /**
+         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         */
+        warnings: Array<Warning>;
     };
 };
 
@@ -3838,6 +4488,10 @@ export type PatchApiCampaignsByIdData = {
          */
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
+        /**
+         * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+         */
+        poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
         timezone?: string | null;
         sendWindowStart?: string | null;
@@ -3872,6 +4526,10 @@ export type PatchApiCampaignsByIdResponses = {
     200: {
         success: true;
         campaign: Campaign;
+        /**
+         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         */
+        warnings: Array<Warning>;
     };
 };
 
@@ -4092,6 +4750,87 @@ export type PostApiCampaignsByIdPreviewResponses = {
 };
 
 export type PostApiCampaignsByIdPreviewResponse = PostApiCampaignsByIdPreviewResponses[keyof PostApiCampaignsByIdPreviewResponses];
+
+export type PostApiCampaignsByIdForecastData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/forecast';
+};
+
+export type PostApiCampaignsByIdForecastErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCampaignsByIdForecastError = PostApiCampaignsByIdForecastErrors[keyof PostApiCampaignsByIdForecastErrors];
+
+export type PostApiCampaignsByIdForecastResponses = {
+    /**
+     * Success
+     */
+    200: Forecast;
+};
+
+export type PostApiCampaignsByIdForecastResponse = PostApiCampaignsByIdForecastResponses[keyof PostApiCampaignsByIdForecastResponses];
+
+export type PostApiForecastData = {
+    body: {
+        /**
+         * To how many contacts the sequence is sent, none of whom knows a line.
+         */
+        newConversations: number;
+        steps: Array<{
+            delay?: {
+                days?: number;
+                hours?: number;
+                minutes?: number;
+            };
+            messageType?: 'imessage' | 'sms' | 'email';
+        }>;
+        /**
+         * Default: all active lines.
+         */
+        lineIds?: Array<string>;
+        /**
+         * Not together with `lineIds`.
+         */
+        poolId?: string;
+        /**
+         * Default: `sticky`; that of the pool if one is named.
+         */
+        stickinessPolicy?: 'sticky' | 'round_robin';
+        timezone?: string;
+        sendWindowStart?: string;
+        sendWindowEnd?: string;
+        allowedDaysOfWeek?: Array<number>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/forecast';
+};
+
+export type PostApiForecastErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiForecastError = PostApiForecastErrors[keyof PostApiForecastErrors];
+
+export type PostApiForecastResponses = {
+    /**
+     * Success
+     */
+    200: Forecast;
+};
+
+export type PostApiForecastResponse = PostApiForecastResponses[keyof PostApiForecastResponses];
 
 export type GetApiWebhooksData = {
     body?: never;
@@ -4436,6 +5175,36 @@ export type GetApiWorkspaceResponses = {
 };
 
 export type GetApiWorkspaceResponse = GetApiWorkspaceResponses[keyof GetApiWorkspaceResponses];
+
+export type PatchApiWorkspaceData = {
+    body?: {
+        reputationPolicy?: 'protect' | 'observe' | 'off';
+    };
+    path?: never;
+    query?: never;
+    url: '/api/workspace';
+};
+
+export type PatchApiWorkspaceErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiWorkspaceError = PatchApiWorkspaceErrors[keyof PatchApiWorkspaceErrors];
+
+export type PatchApiWorkspaceResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        workspace: Workspace;
+    };
+};
+
+export type PatchApiWorkspaceResponse = PatchApiWorkspaceResponses[keyof PatchApiWorkspaceResponses];
 
 export type GetApiWorkspaceLimitsData = {
     body?: never;
@@ -5314,13 +6083,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -5513,13 +6282,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -6707,6 +7476,27 @@ export type PostMessageAiDraftRejectedWebhookPayload = {
 export type PostMessageAiDraftRejectedWebhookRequest = {
     body: PostMessageAiDraftRejectedWebhookPayload;
     key: 'message.ai_draft_rejected';
+    path?: never;
+    query?: never;
+};
+
+export type PostLineReputationChangedWebhookPayload = {
+    event: 'line.reputation_changed';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    lineId: string;
+    from: 'new' | 'healthy' | 'watch' | 'at_risk' | 'critical';
+    to: 'new' | 'healthy' | 'watch' | 'at_risk' | 'critical';
+    score: number;
+    terms: Array<ReputationTerm>;
+};
+
+export type PostLineReputationChangedWebhookRequest = {
+    body: PostLineReputationChangedWebhookPayload;
+    key: 'line.reputation_changed';
     path?: never;
     query?: never;
 };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "24e290dfc49415287be21b4f5f71ae8638bd7917ebe0461f42eae0158483ff34"
+DIGEST = "1ccceb95a17d84dfa57fafa020cb09cd118a58945058986bff8cfe727c610f0d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -14,6 +14,7 @@ IDEMPOTENT = (
     "POST /api/opt-outs",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
+    "POST /api/pools",
     "POST /api/leads/check-availability",
     "POST /api/leads",
     "POST /api/lists",

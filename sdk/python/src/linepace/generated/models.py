@@ -15,6 +15,7 @@ class MessageInput(TypedDict):
     recipientName: NotRequired[str]
     leadId: NotRequired[str]
     fromLineId: NotRequired[str]
+    poolId: NotRequired[str]
     subject: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
@@ -51,6 +52,7 @@ class DripInput(TypedDict):
     recipientName: NotRequired[str]
     leadId: NotRequired[str]
     fromLineId: NotRequired[str]
+    poolId: NotRequired[str]
     subject: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
@@ -116,6 +118,12 @@ class LinePatch(TypedDict):
     minGapSeconds: NotRequired[int]
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
+    reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
+
+
+class ReputationOverrideInput(TypedDict):
+    hours: int
+    reason: str
 
 
 class LineConnectionInput(TypedDict):
@@ -132,6 +140,20 @@ class LineRequestInput(TypedDict):
     email: NotRequired[str]
     areaCode: NotRequired[str]
     country: NotRequired[str]
+
+
+class PoolLine(TypedDict):
+    lineId: str
+    weight: NotRequired[int]
+
+
+class PoolPatch(TypedDict):
+    name: NotRequired[str]
+    lines: NotRequired[list[PoolLine]]
+    strategy: NotRequired[Literal["round_robin", "least_used", "local"]]
+    sticky: NotRequired[bool]
+    failover: NotRequired[Literal["never", "new_conversations", "always"]]
+    failoverAfterMinutes: NotRequired[int]
 
 
 class LeadInput(TypedDict):
@@ -195,6 +217,7 @@ class CampaignPatch(TypedDict):
     steps: NotRequired[list[CampaignStep]]
     listId: NotRequired[str | None]
     eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
     timezone: NotRequired[str | None]
     sendWindowStart: NotRequired[str | None]
@@ -210,11 +233,38 @@ class CampaignLeadInput(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
+class ForecastInputStepDelay(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class ForecastInputStep(TypedDict):
+    delay: NotRequired[ForecastInputStepDelay]
+    messageType: NotRequired[Literal["imessage", "sms", "email"]]
+
+
+class ForecastInput(TypedDict):
+    newConversations: int
+    steps: list[ForecastInputStep]
+    lineIds: NotRequired[list[str]]
+    poolId: NotRequired[str]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str]
+    sendWindowStart: NotRequired[str]
+    sendWindowEnd: NotRequired[str]
+    allowedDaysOfWeek: NotRequired[list[int]]
+
+
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
+
+
+class WorkspacePatch(TypedDict):
+    reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
 
 
 class FallbackConfigPatch(TypedDict):
@@ -290,7 +340,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -321,6 +371,7 @@ class Message(TypedDict):
     status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
     holdReason: str | None
     fromLineId: str | None
+    poolId: str | None
     recipientPhone: str | None
     recipientEmail: str | None
     recipientName: str | None
@@ -418,6 +469,26 @@ class DraftLead(TypedDict):
     phone: str | None
 
 
+class ReputationTermEvidence(TypedDict):
+    count: int
+    of: int
+    days: int
+
+
+class ReputationTerm(TypedDict):
+    name: Literal["reply_rate", "balance", "unanswered", "undelivered", "failed", "opt_outs", "complaints", "bounces", "first_touch", "burst"]
+    value: float | None
+    weight: float
+    points: float
+    text: str
+    evidence: ReputationTermEvidence
+
+
+class Warning(TypedDict):
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments"]
+    text: str
+
+
 class ErrorIssue(TypedDict):
     path: str
     message: str
@@ -439,13 +510,6 @@ class WaitingFor(TypedDict):
     until: str | None
     text: str
     data: NotRequired[WaitingForData]
-
-
-class DripAcknowledgement(TypedDict):
-    status: Literal["queued"]
-    correlationId: str
-    scheduledDate: str
-    jitterMs: int
 
 
 class Conversation(TypedDict):
@@ -517,6 +581,11 @@ class OptOut(TypedDict):
     createdAt: str
 
 
+class LineReputation(TypedDict):
+    state: Literal["new", "healthy", "watch", "at_risk", "critical"]
+    score: int
+
+
 class LineUsage(TypedDict):
     date: str
     newMessages: int
@@ -550,6 +619,8 @@ class Line(TypedDict):
     contactGapSeconds: int
     lineDownNotifications: bool
     isPaused: bool
+    reputationPolicy: Literal["protect", "observe", "off"] | None
+    reputation: LineReputation
     usage: LineUsage
     healthCheck: NotRequired[LineHealthCheck]
     createdAt: str
@@ -592,6 +663,23 @@ class LinePace(TypedDict):
     next: LinePaceNext | None
 
 
+class ReputationHistoryItem(TypedDict):
+    date: str
+    score: int
+    state: Literal["new", "healthy", "watch", "at_risk", "critical"]
+
+
+class ReputationOverride(TypedDict):
+    until: str
+    reason: str
+
+
+class ReputationEffects(TypedDict):
+    newConversationsFactor: float
+    gapFactor: float
+    newConversationsStopped: bool
+
+
 class CarrierDescription(TypedDict):
     provider: str
     channels: list[Literal["imessage", "sms", "email"]]
@@ -624,6 +712,24 @@ class LineRequest(TypedDict):
     paymentRequired: bool
     paymentUrl: NotRequired[str]
     line: LineRequestLine
+
+
+class PoolLine1(TypedDict):
+    lineId: str
+    weight: int
+
+
+class Pool(TypedDict):
+    _id: str
+    workspaceId: str
+    name: str
+    lines: list[PoolLine1]
+    strategy: Literal["round_robin", "least_used", "local"]
+    sticky: bool
+    failover: Literal["never", "new_conversations", "always"]
+    failoverAfterMinutes: int
+    createdAt: str
+    updatedAt: str
 
 
 class ContactExportLeadList(TypedDict):
@@ -706,6 +812,7 @@ class ContactExportMessage(TypedDict):
     status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
     holdReason: str | None
     fromLineId: str | None
+    poolId: str | None
     recipientPhone: str | None
     recipientEmail: str | None
     recipientName: str | None
@@ -827,12 +934,37 @@ class PersonalizationProgress(TypedDict):
     lastError: str | None
 
 
+class ForecastByDayItem(TypedDict):
+    date: str
+    messages: int
+    newConversations: int
+
+
+class ForecastLimitedByItem(TypedDict):
+    reason: str
+    share: float
+
+
+class ForecastLinesForItem(TypedDict):
+    days: int
+    lines: int
+
+
+class Forecast(TypedDict):
+    success: Literal[True]
+    completesAt: str | None
+    firstStepDoneAt: str | None
+    byDay: list[ForecastByDayItem]
+    limitedBy: list[ForecastLimitedByItem]
+    linesFor: list[ForecastLinesForItem]
+
+
 class Webhook(TypedDict):
     _id: str
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -857,6 +989,7 @@ class Workspace(TypedDict):
     timezone: str
     country: str
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
+    reputationPolicy: Literal["protect", "observe", "off"]
 
 
 class Caller(TypedDict):
@@ -867,7 +1000,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str
@@ -987,7 +1120,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]
     id: str
 
 
@@ -1070,6 +1203,7 @@ class MessageOutput(TypedDict):
     status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
     holdReason: str | None
     fromLineId: str | None
+    poolId: str | None
     recipientPhone: str | None
     recipientEmail: str | None
     recipientName: str | None
@@ -1136,6 +1270,21 @@ class KnowledgeDocumentOutput(TypedDict):
     text: str
 
 
+class ReputationTermOutputEvidence(TypedDict):
+    count: int
+    of: int
+    days: int
+
+
+class ReputationTermOutput(TypedDict):
+    name: Literal["reply_rate", "balance", "unanswered", "undelivered", "failed", "opt_outs", "complaints", "bounces", "first_touch", "burst"]
+    value: float | None
+    weight: float
+    points: float
+    text: str
+    evidence: ReputationTermOutputEvidence
+
+
 class LeadOutput(TypedDict):
     _id: str
     workspaceId: str
@@ -1181,6 +1330,7 @@ class SendMessageRequest(TypedDict):
     recipientName: NotRequired[str]
     leadId: NotRequired[str]
     fromLineId: NotRequired[str]
+    poolId: NotRequired[str]
     subject: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
@@ -1209,6 +1359,59 @@ class SendMessageRequest(TypedDict):
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
 
 
+SendMessageResponseReaction = TypedDict(
+    "SendMessageResponseReaction",
+    {
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "from": str,
+        "at": str,
+    },
+)
+
+
+class SendMessageResponse(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    campaignId: str | None
+    errorMessage: str | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    reactions: list[SendMessageResponseReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+    warnings: list[Warning]
+
+
 class ListMessagesParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -1233,6 +1436,7 @@ class DripRequest(TypedDict):
     recipientName: NotRequired[str]
     leadId: NotRequired[str]
     fromLineId: NotRequired[str]
+    poolId: NotRequired[str]
     subject: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
@@ -1254,6 +1458,14 @@ class DripRequest(TypedDict):
     crmCCompanyId: NotRequired[str]
     crmCPersonId: NotRequired[str]
     crmCLeadId: NotRequired[str]
+
+
+class DripResponse(TypedDict):
+    status: Literal["queued"]
+    correlationId: str
+    scheduledDate: str
+    jitterMs: int
+    warnings: list[Warning]
 
 
 class ListRepliesParametersQuery(TypedDict):
@@ -1482,6 +1694,7 @@ class UpdateLineRequest(TypedDict):
     minGapSeconds: NotRequired[int]
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
+    reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
 
 
 class UpdateLineResponse(TypedDict):
@@ -1511,6 +1724,11 @@ class CheckLineAvailabilityResponse(TypedDict):
 class GetLinePaceResponse(TypedDict):
     success: Literal[True]
     pace: LinePace
+
+
+class OverrideLineReputationRequest(TypedDict):
+    hours: int
+    reason: str
 
 
 class ListCarriersResponse(TypedDict):
@@ -1546,6 +1764,54 @@ class CreateLineRequestRequest(TypedDict):
 
 class ActOnLineRequestRequest(TypedDict):
     action: Literal["payment_link", "cancel", "retry"]
+
+
+class ListPoolsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListPoolsResponse(TypedDict):
+    success: Literal[True]
+    pools: list[Pool]
+    nextCursor: str | None
+
+
+class CreatePoolRequest(TypedDict):
+    name: str
+    lines: list[PoolLine]
+    strategy: NotRequired[Literal["round_robin", "least_used", "local"]]
+    sticky: NotRequired[bool]
+    failover: NotRequired[Literal["never", "new_conversations", "always"]]
+    failoverAfterMinutes: NotRequired[int]
+
+
+class CreatePoolResponse(TypedDict):
+    success: Literal[True]
+    pool: Pool
+
+
+class GetPoolResponse(TypedDict):
+    success: Literal[True]
+    pool: Pool
+
+
+class UpdatePoolRequest(TypedDict):
+    name: NotRequired[str]
+    lines: NotRequired[list[PoolLine]]
+    strategy: NotRequired[Literal["round_robin", "least_used", "local"]]
+    sticky: NotRequired[bool]
+    failover: NotRequired[Literal["never", "new_conversations", "always"]]
+    failoverAfterMinutes: NotRequired[int]
+
+
+class UpdatePoolResponse(TypedDict):
+    success: Literal[True]
+    pool: Pool
+
+
+class DeletePoolResponse(TypedDict):
+    success: Literal[True]
 
 
 class CheckLeadAvailabilityParametersQuery(TypedDict):
@@ -1740,6 +2006,7 @@ class CreateCampaignRequest(TypedDict):
     steps: list[CampaignStep]
     listId: NotRequired[str | None]
     eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
     timezone: NotRequired[str | None]
     sendWindowStart: NotRequired[str | None]
@@ -1762,6 +2029,7 @@ class UpdateCampaignRequest(TypedDict):
     steps: NotRequired[list[CampaignStep]]
     listId: NotRequired[str | None]
     eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
     timezone: NotRequired[str | None]
     sendWindowStart: NotRequired[str | None]
@@ -1811,6 +2079,29 @@ class PreviewCampaignResponse(TypedDict):
     steps: list[PreviewCampaignResponseStep]
 
 
+class ForecastRequestStepDelay(TypedDict):
+    days: NotRequired[int]
+    hours: NotRequired[int]
+    minutes: NotRequired[int]
+
+
+class ForecastRequestStep(TypedDict):
+    delay: NotRequired[ForecastRequestStepDelay]
+    messageType: NotRequired[Literal["imessage", "sms", "email"]]
+
+
+class ForecastRequest(TypedDict):
+    newConversations: int
+    steps: list[ForecastRequestStep]
+    lineIds: NotRequired[list[str]]
+    poolId: NotRequired[str]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str]
+    sendWindowStart: NotRequired[str]
+    sendWindowEnd: NotRequired[str]
+    allowedDaysOfWeek: NotRequired[list[int]]
+
+
 class ListWebhooksParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -1824,7 +2115,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     name: NotRequired[str]
 
 
@@ -1833,7 +2124,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1856,7 +2147,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -1892,6 +2183,15 @@ class GetWorkspaceResponse(TypedDict):
     workspace: Workspace
     caller: Caller
     agency: GetWorkspaceResponseAgency | None
+
+
+class UpdateWorkspaceRequest(TypedDict):
+    reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+
+
+class UpdateWorkspaceResponse(TypedDict):
+    success: Literal[True]
+    workspace: Workspace
 
 
 class ListLimitsResponse(TypedDict):
@@ -2125,10 +2425,10 @@ class RevokeKeyResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2172,10 +2472,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2300,7 +2600,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -2311,7 +2611,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2632,6 +2932,21 @@ class OnMessageAiDraftRejectedRequest(TypedDict):
     data: OnMessageAiDraftRejectedRequestData
 
 
+OnLineReputationChangedRequest = TypedDict(
+    "OnLineReputationChangedRequest",
+    {
+        "event": Literal["line.reputation_changed"],
+        "timestamp": str,
+        "workspaceId": str,
+        "lineId": str,
+        "from": Literal["new", "healthy", "watch", "at_risk", "critical"],
+        "to": Literal["new", "healthy", "watch", "at_risk", "critical"],
+        "score": int,
+        "terms": list[ReputationTerm],
+    },
+)
+
+
 class OnWebhookPingRequestData(TypedDict):
     webhookId: str
 
@@ -2652,6 +2967,15 @@ class KnowledgeBase(TypedDict):
     debounceSeconds: NotRequired[int]
 
 
+class PoolInput(TypedDict):
+    name: str
+    lines: list[PoolLine]
+    strategy: NotRequired[Literal["round_robin", "least_used", "local"]]
+    sticky: NotRequired[bool]
+    failover: NotRequired[Literal["never", "new_conversations", "always"]]
+    failoverAfterMinutes: NotRequired[int]
+
+
 class LeadsInput(TypedDict):
     leads: list[LeadInput]
     listId: NotRequired[str]
@@ -2665,6 +2989,7 @@ class CampaignInput(TypedDict):
     steps: list[CampaignStep]
     listId: NotRequired[str | None]
     eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
     stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
     timezone: NotRequired[str | None]
     sendWindowStart: NotRequired[str | None]
@@ -2677,7 +3002,7 @@ class CampaignInput(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
     name: NotRequired[str]
 
 
@@ -2698,6 +3023,18 @@ class TimelineEvent(TypedDict):
     type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
     data: dict[str, FieldSchema0]
+
+
+class Reputation(TypedDict):
+    state: Literal["new", "healthy", "watch", "at_risk", "critical"]
+    score: int
+    lineId: str
+    since: str | None
+    policy: Literal["protect", "observe", "off"]
+    override: ReputationOverride | None
+    effects: ReputationEffects
+    terms: list[ReputationTermOutput]
+    history: list[ReputationHistoryItem]
 
 
 class ContactExportDrip(TypedDict):
@@ -2741,6 +3078,7 @@ class Campaign(TypedDict):
     steps: list[CampaignStepOutput]
     listId: str | None
     eligibleLineIds: list[str] | None
+    poolId: str | None
     stickinessPolicy: Literal["sticky", "round_robin"]
     timezone: str | None
     sendWindowStart: str | None
@@ -2758,7 +3096,7 @@ class Campaign(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -2773,15 +3111,26 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]
 
 
+class OverrideLineReputationResponse(TypedDict):
+    success: Literal[True]
+    reputation: Reputation
+
+
+class EndLineReputationOverrideResponse(TypedDict):
+    success: Literal[True]
+    reputation: Reputation
+
+
 class CreateCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
+    warnings: list[Warning]
 
 
 class ListCampaignsResponse(TypedDict):
@@ -2801,6 +3150,7 @@ class GetCampaignResponse(TypedDict):
 class UpdateCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
+    warnings: list[Warning]
 
 
 class StartCampaignResponse(TypedDict):

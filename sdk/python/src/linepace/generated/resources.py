@@ -14,7 +14,7 @@ class Messages:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def send(self, **body: Unpack[models.SendMessageRequest]) -> models.MessageOutput:
+    def send(self, **body: Unpack[models.SendMessageRequest]) -> models.SendMessageResponse:
         """Send or schedule one message.
 
         Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
@@ -44,7 +44,7 @@ class Messages:
         A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
 
-    def drip(self, **body: Unpack[models.DripRequest]) -> models.DripAcknowledgement:
+    def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.
 
         Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
@@ -61,7 +61,7 @@ class AsyncMessages:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def send(self, **body: Unpack[models.SendMessageRequest]) -> models.MessageOutput:
+    async def send(self, **body: Unpack[models.SendMessageRequest]) -> models.SendMessageResponse:
         """Send or schedule one message.
 
         Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
@@ -91,7 +91,7 @@ class AsyncMessages:
         A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/messages/{self._transport.escape(id)}/cancel")
 
-    async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripAcknowledgement:
+    async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.
 
         Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
@@ -410,6 +410,24 @@ class Lines:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
 
+    def get_reputation(self, id: str) -> models.Reputation:
+        """Get how the messages of a line are received, what that does to its pacing, and why.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/reputation")
+
+    def override_reputation(self, id: str, **body: Unpack[models.OverrideLineReputationRequest]) -> models.OverrideLineReputationResponse:
+        """Lift the effects of a line's reputation for some hours.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
+        return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/reputation/override", body=body)
+
+    def end_reputation_override(self, id: str) -> models.EndLineReputationOverrideResponse:
+        """End the override of a line's reputation.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
+        return self._transport.call("DELETE", f"/api/lines/{self._transport.escape(id)}/reputation/override")
+
     def list_carriers(self) -> models.ListCarriersResponse:
         """List the carriers that lines can be connected to, with their settings.
 
@@ -456,6 +474,24 @@ class AsyncLines:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
+
+    async def get_reputation(self, id: str) -> models.Reputation:
+        """Get how the messages of a line are received, what that does to its pacing, and why.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/reputation")
+
+    async def override_reputation(self, id: str, **body: Unpack[models.OverrideLineReputationRequest]) -> models.OverrideLineReputationResponse:
+        """Lift the effects of a line's reputation for some hours.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
+        return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/reputation/override", body=body)
+
+    async def end_reputation_override(self, id: str) -> models.EndLineReputationOverrideResponse:
+        """End the override of a line's reputation.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.reputation_overridden`."""
+        return await self._transport.call("DELETE", f"/api/lines/{self._transport.escape(id)}/reputation/override")
 
     async def list_carriers(self) -> models.ListCarriersResponse:
         """List the carriers that lines can be connected to, with their settings.
@@ -520,6 +556,76 @@ class AsyncLineRequests:
 
         A key needs the scope `manage`. Recorded in the audit log as `line_request.updated`."""
         return await self._transport.call("POST", f"/api/line-requests/{self._transport.escape(id)}", body=body)
+
+
+class Pools:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, **query: Unpack[models.ListPoolsParametersQuery]) -> models.ListPoolsResponse:
+        """List pools of lines, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/pools", query=query)
+
+    def create(self, **body: Unpack[models.CreatePoolRequest]) -> models.CreatePoolResponse:
+        """Create a pool of lines.
+
+        Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
+        return self._transport.call("POST", "/api/pools", body=body)
+
+    def get(self, id: str) -> models.GetPoolResponse:
+        """Get a pool.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/pools/{self._transport.escape(id)}")
+
+    def update(self, id: str, **body: Unpack[models.UpdatePoolRequest]) -> models.UpdatePoolResponse:
+        """Update a pool.
+
+        `lines` replaces all lines. Messages that wait at a line that leaves the pool stay there. A key needs the scope `manage`. Recorded in the audit log as `pool.updated`."""
+        return self._transport.call("PATCH", f"/api/pools/{self._transport.escape(id)}", body=body)
+
+    def delete(self, id: str) -> models.DeletePoolResponse:
+        """Delete a pool that no draft, active or paused campaign uses.
+
+        While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
+        return self._transport.call("DELETE", f"/api/pools/{self._transport.escape(id)}")
+
+
+class AsyncPools:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list(self, **query: Unpack[models.ListPoolsParametersQuery]) -> models.ListPoolsResponse:
+        """List pools of lines, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/pools", query=query)
+
+    async def create(self, **body: Unpack[models.CreatePoolRequest]) -> models.CreatePoolResponse:
+        """Create a pool of lines.
+
+        Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
+        return await self._transport.call("POST", "/api/pools", body=body)
+
+    async def get(self, id: str) -> models.GetPoolResponse:
+        """Get a pool.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/pools/{self._transport.escape(id)}")
+
+    async def update(self, id: str, **body: Unpack[models.UpdatePoolRequest]) -> models.UpdatePoolResponse:
+        """Update a pool.
+
+        `lines` replaces all lines. Messages that wait at a line that leaves the pool stay there. A key needs the scope `manage`. Recorded in the audit log as `pool.updated`."""
+        return await self._transport.call("PATCH", f"/api/pools/{self._transport.escape(id)}", body=body)
+
+    async def delete(self, id: str) -> models.DeletePoolResponse:
+        """Delete a pool that no draft, active or paused campaign uses.
+
+        While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
+        return await self._transport.call("DELETE", f"/api/pools/{self._transport.escape(id)}")
 
 
 class Availability:
@@ -912,6 +1018,40 @@ class AsyncCampaigns:
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
 
 
+class Forecast:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def forecast_campaign(self, id: str) -> models.Forecast:
+        """Forecast when a campaign is done, or would be if it were started or resumed now.
+
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
+
+    def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
+        """Forecast when a sequence to so many new contacts is done.
+
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        return self._transport.call("POST", "/api/forecast", body=body)
+
+
+class AsyncForecast:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def forecast_campaign(self, id: str) -> models.Forecast:
+        """Forecast when a campaign is done, or would be if it were started or resumed now.
+
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
+
+    async def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
+        """Forecast when a sequence to so many new contacts is done.
+
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        return await self._transport.call("POST", "/api/forecast", body=body)
+
+
 class Webhooks:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -1040,6 +1180,12 @@ class Workspace:
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace")
 
+    def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return self._transport.call("PATCH", "/api/workspace", body=body)
+
     def list_limits(self) -> models.ListLimitsResponse:
         """List how many of each the workspace may have, and how many it has.
 
@@ -1068,6 +1214,12 @@ class AsyncWorkspace:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace")
+
+    async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return await self._transport.call("PATCH", "/api/workspace", body=body)
 
     async def list_limits(self) -> models.ListLimitsResponse:
         """List how many of each the workspace may have, and how many it has.
@@ -1661,9 +1813,11 @@ class Api:
         self.attachments = Attachments(transport)
         self.lines = Lines(transport)
         self.line_requests = LineRequests(transport)
+        self.pools = Pools(transport)
         self.availability = Availability(transport)
         self.contacts = Contacts(transport)
         self.campaigns = Campaigns(transport)
+        self.forecast = Forecast(transport)
         self.webhooks = Webhooks(transport)
         self.workspace = Workspace(transport)
         self.analytics = Analytics(transport)
@@ -1684,9 +1838,11 @@ class AsyncApi:
         self.attachments = AsyncAttachments(transport)
         self.lines = AsyncLines(transport)
         self.line_requests = AsyncLineRequests(transport)
+        self.pools = AsyncPools(transport)
         self.availability = AsyncAvailability(transport)
         self.contacts = AsyncContacts(transport)
         self.campaigns = AsyncCampaigns(transport)
+        self.forecast = AsyncForecast(transport)
         self.webhooks = AsyncWebhooks(transport)
         self.workspace = AsyncWorkspace(transport)
         self.analytics = AsyncAnalytics(transport)
