@@ -12,6 +12,8 @@ const FOLDERS = [
   'api',
   'simulator',
   'console',
+  'sdk',
+  'cli',
   'standalone',
   'test',
   'bench',
@@ -171,6 +173,16 @@ const LAYERS: OxlintOverride[] = [
       'workers are a process of production: they import neither api nor anything of the one-machine start.',
     ),
   ),
+  {
+    files: ['cli/**'],
+    rules: {
+      // Without NO_TEXT_ENGINES: the file is the user's own.
+      'no-restricted-imports': [
+        'error',
+        { patterns: onlyFrom(['cli', 'sdk'], 'The command line knows the product by its SDK only.') },
+      ],
+    },
+  },
   layer(
     'simulator/**',
     NO_SQL,
@@ -199,7 +211,13 @@ export default defineConfig({
   options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'vitest'],
   categories: { correctness: 'error', suspicious: 'error' },
-  ignorePatterns: ['.data/**', 'test/histories/**', 'console/dist*/**', 'console/public/**'],
+  ignorePatterns: [
+    '.data/**',
+    'test/histories/**',
+    'console/dist*/**',
+    'console/public/**',
+    'sdk/typescript/src/generated/**',
+  ],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'import/no-self-import': 'error',

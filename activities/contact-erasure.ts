@@ -12,6 +12,7 @@ import {
   eraseRejectedRows,
   eraseTestSends,
   eraseReplies,
+  eraseWrittenDrafts,
   hasUnderWay,
   nextCalls,
   nextMessages,
@@ -137,6 +138,7 @@ export function createContactErasureActivities({
           (db, chunk) => eraseReplies(db, erasure, chunk),
           mayContinue,
         );
+        await tenant((db) => eraseWrittenDrafts(db, erasure));
         // What has changed names the contact until it is added to the metrics.
         while (mayContinue() && (await tenant((db) => addChangesOfErased(db, erasure.addresses))));
         await eraseChunks(

@@ -39,6 +39,7 @@ import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
+import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { poolRoutes } from './routes/pools.ts';
@@ -129,6 +130,11 @@ export const routes: readonly Route[] = [
   ...under(
     ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],
     agencyMemberRoutes,
+  ),
+
+  ...under(
+    '/mcp',
+    mcpRoutes(() => routes),
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),

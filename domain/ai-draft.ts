@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ApprovalChannel } from './events/ai-draft.ts';
+import { ApprovalChannel, DraftSource } from './events/ai-draft.ts';
 import { Id } from './ids.ts';
 import { TemplateText } from './message.ts';
 
-/** `drafted` is open; the next three are resolutions; a newer reply supersedes an open draft. */
+/** `drafted` is open; the next three are resolutions; a newer reply or draft supersedes an open draft. */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
 export type DraftStatus = z.infer<typeof DraftStatus>;
 
@@ -32,16 +32,43 @@ export const DraftTag = z.enum([
 ]);
 export const Sentiment = z.enum(['positive', 'neutral', 'negative']);
 
+/** A draft that somebody writes for a contact. */
+export const DraftInput = z
+  .object({
+    replyId: z.string().max(100).optional().meta({ description: 'The reply that it answers.' }),
+    leadId: z.string().max(100).optional(),
+    phone: z.string().max(40).optional(),
+    email: z.string().max(320).optional(),
+    message: TemplateText.trim().min(1),
+  })
+  .refine(
+    ({ replyId, leadId, phone, email }) =>
+      [replyId, leadId, phone, email].filter((name) => name !== undefined).length === 1,
+    { path: ['replyId'], message: 'name the contact by exactly one of replyId, leadId, phone and email' },
+  )
+  .meta({ id: 'DraftInput' });
+export type DraftInput = z.infer<typeof DraftInput>;
+
 /** A draft as the API lists it. */
 export const AutoReply = z
   .object({
-    replyId: Id,
+    replyId: Id.meta({
+      description: "The draft's id. A draft of the copilot has that of the reply it answers.",
+    }),
+    answeredReplyId: Id.nullable().meta({
+      description: 'The reply that the draft answers; null if the contact has not written.',
+    }),
+    source: DraftSource,
     status: DraftStatus,
     draftMessage: z.string(),
     conversationRecipient: z.string(),
-    inboundText: z.string(),
+    inboundText: z.string().meta({ description: 'The text of that reply; empty if there is none.' }),
     leadId: Id.nullable(),
-    confidence: z.number().min(0).max(1),
+    confidence: z
+      .number()
+      .min(0)
+      .max(1)
+      .meta({ description: "The copilot's; 0 if somebody else wrote the draft." }),
     tags: z.array(z.string()),
     sentiment: Sentiment.nullable(),
     mode: z.literal('copilot'),

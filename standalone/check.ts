@@ -12,6 +12,8 @@ interface Outcome {
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => types('tsconfig.json'),
   "console's types": () => types('console/tsconfig.json'),
+  "SDK's types": () => types('sdk/typescript/tsconfig.json'),
+  "CLI's types": () => types('cli/tsconfig.json'),
   lint: () => run('oxlint'),
   format: () => run('oxfmt', '--check', '.'),
   'dead code': () => run('knip', '--no-progress'),

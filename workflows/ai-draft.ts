@@ -29,7 +29,7 @@ const ordered = proxyActivities<Activities>({ ...OPERATOR, summary });
 const signaled = proxyActivities<Activities>({ ...SIGNALED, summary });
 
 /**
- * One per reply that gets a draft. Waits until the contact has stopped writing, has the model write the draft, and waits
+ * One per draft. One of the copilot waits until the contact has stopped writing, and has the model write it. Then it waits
  * for its review. The database decides which review was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
@@ -40,6 +40,7 @@ export async function aiDraft(input: WakeInput): Promise<string> {
   };
   const loop = createLoop(
     'contactWrote',
+    'drafted',
     decidesBy('approve', bySignal('approve')),
     decidesBy('reject', bySignal('reject')),
     decidesBy('markSent', bySignal('mark_sent')),

@@ -5,7 +5,7 @@ import { Id } from '#domain/ids.ts';
 import { KeyScope } from '#domain/key-scope.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { openApiWebhooks } from './openapi-webhooks.ts';
-import type { PublicRoute, Route, TenantRoute } from './route.ts';
+import type { PublicRoute, Responses, Route, TenantRoute } from './route.ts';
 import { scopesOf } from './scopes.ts';
 
 const ErrorBody = z
@@ -112,7 +112,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
       ...requestHeaders(route),
     },
     ...requestBody(route),
-    responses: { ...successes(route), ...failures(errorCodes(route)), ...UNROUTED },
+    responses: { ...successes(route), ...failures(errorCodes(route), route.responses), ...UNROUTED },
   };
 }
 
@@ -192,16 +192,18 @@ const STREAMS: Record<string, object> = {
 
 const successes = (route: TenantRoute) =>
   Object.fromEntries(
-    Object.entries(route.responses as Record<string, z.ZodType>).map(([status, schema]) => [
-      status,
-      {
-        description: 'Success',
-        content:
-          route.produces === undefined
-            ? { 'application/json': { schema } }
-            : { [route.produces]: { schema: route.streams ?? TEXT } },
-      },
-    ]),
+    Object.entries(route.responses as Record<string, z.ZodType>)
+      .filter(([status]) => Number(status) < 400)
+      .map(([status, schema]) => [
+        status,
+        {
+          description: 'Success',
+          content:
+            route.produces === undefined
+              ? { 'application/json': { schema } }
+              : { [route.produces]: { schema: route.streams ?? TEXT } },
+        },
+      ]),
   );
 
 /** All error codes of a route: declared and implied. */
@@ -268,14 +270,19 @@ function errorSchema(codes: readonly ErrorCode[]): z.ZodType {
   return Object.keys(fields).length === 0 ? ErrorBody : z.object({ ...ErrorBody.shape, ...fields });
 }
 
-function failures(errors: readonly ErrorCode[]) {
+/** @param own the schemas of errors in another form, by status, for a route that implements a protocol. */
+function failures(errors: readonly ErrorCode[], own: Responses = {}) {
   const byStatus = Map.groupBy(errors, (code) => ERRORS[code][0]);
+  const schemaOf = (status: number, codes: readonly ErrorCode[]): z.ZodType => {
+    const other = own[status];
+    return other ? z.union([errorSchema(codes), other]) : errorSchema(codes);
+  };
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       String(status),
       {
         description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n'),
-        content: { 'application/json': { schema: errorSchema(codes) } },
+        content: { 'application/json': { schema: schemaOf(status, codes) } },
       },
     ]),
   );

@@ -14,6 +14,7 @@ import { modeOf } from '#domain/test-mode.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
+import { dispatch, type OwnRequest } from './dispatch.ts';
 import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
 import { parse, parseAnswerInTurns, parseInTurns } from './parse.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
@@ -43,6 +44,7 @@ export async function respond(
     header: (name: string) => koa.get(name),
     raw: koa.req,
     authenticate,
+    dispatch: (own: OwnRequest) => dispatch(koa, own),
   };
   const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
     if (route.adds && db) await requireRoom(db as TenantDb, route.adds);

@@ -9,6 +9,7 @@ import type { KeyScope } from '#domain/key-scope.ts';
 import type { Mode } from '#domain/test-mode.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
+import type { OwnRequest, OwnResponse } from './dispatch.ts';
 import type { ErrorCode } from './errors.ts';
 import type { INTAKE, RateLimit } from './rate-limits.ts';
 
@@ -90,6 +91,8 @@ export interface RequestContext<P, Q, B> extends Services {
   header(name: string): string;
   /** Authenticates the request again, for a response that goes on for long. @throws if it would be refused now. */
   authenticate(): Promise<unknown>;
+  /** Handles another request of the same caller. */
+  dispatch(request: OwnRequest): Promise<OwnResponse>;
   /** The request, for a body that is read as a stream. */
   raw: IncomingMessage;
   /** Records the changes, if `audit.targets` is `handler`. */

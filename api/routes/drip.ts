@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput } from '#domain/message.ts';
 import { Warnings, warningsOf } from '#domain/warnings.ts';
@@ -24,6 +25,7 @@ export const dripRoutes = [
       'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
     limit: INTAKE,
     body: DripInput,
+    headers: z.object({ 'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional() }),
     responses: { 202: Acknowledgement, 200: Acknowledgement },
     errors: [
       'NO_ACTIVE_LINE',

@@ -4,15 +4,13 @@ import { ensureLeads } from '#db/commands/sending/intake-leads.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
-import { findLead } from '#db/queries/leads.ts';
 import { findLine, isUsable, type LineRow } from '#db/queries/lines.ts';
 import { presentMessage } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage, type MessageDraft } from '#domain/message-draft.ts';
-import { ApiError, invalid } from '../http/errors.ts';
+import { addressesOf } from '../contact-addresses.ts';
 import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -83,10 +81,9 @@ async function replyInput(
   caller: WorkspaceCaller,
   body: InboxReplyInput,
 ): Promise<MessageInput> {
-  const addresses = await addressesOf(db, caller, body);
+  const addresses = await addressesOf(db, caller.workspace, body);
   const last = await lastInbound(db, addresses);
   const address = last?.address ?? addresses[0];
-  if (address === undefined) throw invalid('leadId', 'the lead has no phone number or email address');
   const isEmail = address.includes('@');
   const lastLine = last && (await findLine(db, last.lineId));
   const line = await lineOfReply(db, body, lastLine);
@@ -110,22 +107,4 @@ async function lineOfReply(
 ): Promise<LineRow | null> {
   if (fromLineId !== undefined) return findLine(db, fromLineId);
   return lastLine && isUsable(lastLine) ? lastLine : null;
-}
-
-async function addressesOf(
-  db: TenantDb,
-  caller: WorkspaceCaller,
-  { leadId, phone, email }: InboxReplyInput,
-): Promise<string[]> {
-  const given = phone ?? email;
-  if (given !== undefined) {
-    const address = normalizeAddress(given, caller.workspace.country);
-    if (address === null)
-      throw invalid(phone === undefined ? 'email' : 'phone', 'must be a phone number or an email address');
-    return [address];
-  }
-  if (leadId === undefined) throw invalid('leadId', 'leadId, phone or email is required');
-  const lead = await findLead(db, leadId);
-  if (!lead) throw new ApiError('NOT_FOUND', 'leadId: no such lead in this workspace');
-  return [...lead.phones, ...lead.emails];
 }

@@ -1,18 +1,36 @@
 import { z } from 'zod';
-import { type ListedDraft, listDrafts, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
+import {
+  findListedDraft,
+  insertWrittenDraft,
+  type ListedDraft,
+  listDrafts,
+  presentDraft,
+} from '#db/commands/drafts/ai-drafts.ts';
+import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { type Resolved, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { lastInbound } from '#db/queries/conversations.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
-import { AutoReply, DraftResolution, DraftStatus } from '#domain/ai-draft.ts';
-import { Id } from '#domain/ids.ts';
+import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { lockFirstConversation } from '#db/queries/message-locks.ts';
+import { findReply } from '#db/queries/replies.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { AutoReply, DraftInput, DraftResolution, DraftStatus } from '#domain/ai-draft.ts';
+import type { CallerWorkspace } from '#domain/caller.ts';
+import { isErased } from '#domain/erasure.ts';
+import { Id, newId } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';
 import { shownReply } from '#domain/reply.ts';
+import { addressesOf } from '../contact-addresses.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 /** In full in the export of a contact only. */
-const listed = (row: ListedDraft) => ({ ...presentDraft(row), inboundText: shownReply(row.body) });
+const listed = (row: ListedDraft) => ({
+  ...presentDraft(row),
+  inboundText: shownReply(row.answeredBody ?? ''),
+});
 
 const ResponseBody = KnowledgeBase.extend({ success: z.literal(true) });
 
@@ -51,7 +69,7 @@ export const knowledgeBaseRoutes = [
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
     scope: ['read', 'draft'],
-    summary: 'List the drafts of the AI copilot, newest first',
+    summary: 'List drafts, newest first',
     query: PageQuery.extend({ status: DraftStatus.optional() }),
     responses: {
       200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
@@ -59,6 +77,40 @@ export const knowledgeBaseRoutes = [
     async handler({ db, query: { limit, cursor, status } }) {
       const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
       return { status: 200, body: { success: true, autoReplies: items.map(listed), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'createDraft',
+    method: 'POST',
+    path: '/api/knowledge-base/drafts',
+    tag: 'AI drafts',
+    scope: 'draft',
+    summary: 'Write a draft for a person to approve',
+    description:
+      "Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base.",
+    idempotent: true,
+    body: DraftInput,
+    responses: { 201: z.object({ success: z.literal(true), draft: AutoReply }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, body, now }) {
+      const contact = await draftedContact(db, caller.workspace, body);
+      await lockFirstConversation(db, contact.address);
+      const last = contact.replyId === null ? await lastInbound(db, [contact.address]) : null;
+      const known = await findLeadsByAddress(db, [contact.address]);
+      const source = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      const written = {
+        id: newId(now),
+        source,
+        address: contact.address,
+        answeredReplyId: contact.replyId ?? last?.id ?? null,
+        leadId: contact.leadId ?? known.get(contact.address) ?? null,
+        text: body.message,
+      };
+      await emitDraft(db, await insertWrittenDraft(db, written, now), now);
+      const draft = await findListedDraft(db, written.id);
+      if (!draft) throw new Error('the inserted draft was not found');
+      return { status: 201, body: { success: true, draft: listed(draft) } };
     },
   }),
 
@@ -112,3 +164,20 @@ export const knowledgeBaseRoutes = [
     },
   }),
 ];
+
+/** Whom a draft is written to, as the request names them. */
+async function draftedContact(
+  db: TenantDb,
+  workspace: CallerWorkspace,
+  { replyId, ...named }: DraftInput,
+): Promise<{ address: string; leadId: string | null; replyId: string | null }> {
+  if (replyId === undefined) {
+    const addresses = await addressesOf(db, workspace, named);
+    const last = await lastInbound(db, addresses);
+    return { address: last?.address ?? addresses[0], leadId: named.leadId ?? null, replyId: null };
+  }
+  const reply = await findReply(db, replyId);
+  if (!reply || isErased(reply.address))
+    throw new ApiError('NOT_FOUND', 'replyId: no such reply in this workspace');
+  return { address: reply.address, leadId: reply.leadId, replyId };
+}

@@ -217,14 +217,15 @@ export async function presentThread(
 }
 
 const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+const LastInboundRow = ContactLineRow.extend({ id: z.string() });
 
-/** The address and line of the last inbound message from any of these addresses; null if there is none. */
+/** The last inbound message from any of these addresses; null if there is none. */
 export async function lastInbound(
   db: TenantDb,
   addresses: readonly string[],
-): Promise<{ address: string; lineId: string } | null> {
-  return db.maybeOne(sql.type(ContactLineRow)`
-    select address, line_id from inbound_messages
+): Promise<z.infer<typeof LastInboundRow> | null> {
+  return db.maybeOne(sql.type(LastInboundRow)`
+    select id, address, line_id from inbound_messages
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and not auto_reply
     order by received_at desc, id desc limit 1`);
 }

@@ -10,6 +10,13 @@ export async function lockConversation(db: TenantDb, address: string): Promise<v
     select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
 }
 
+/** Locks the conversation with an address that may not have been written to yet. */
+export async function lockFirstConversation(db: TenantDb, address: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    insert into conversations (workspace_id, address) values (${db.workspaceId}, ${address}) on conflict do nothing`);
+  await lockConversation(db, address);
+}
+
 /**
  * Locks the conversation that a message answers in, and before it, in share mode, the lines that the message may leave
  * through: the conversation's own and `lineId`.

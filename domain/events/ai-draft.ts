@@ -2,6 +2,13 @@ import { z } from 'zod';
 import { Id } from '../ids.ts';
 import { eventBase } from './base.ts';
 
+/** Who wrote a draft: the copilot, a signed-in user, or a program with a key. */
+export const DraftSource = z.enum(['copilot', 'dashboard', 'api']).meta({
+  id: 'DraftSource',
+  description: 'Who wrote the draft: the AI copilot, a signed-in user, or a program with a key.',
+});
+export type DraftSource = z.infer<typeof DraftSource>;
+
 /** Where a draft was resolved. */
 export const ApprovalChannel = z.enum([
   'dashboard',
@@ -19,7 +26,10 @@ const DraftLead = z
 
 const draftEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
   eventBase(event).extend({
-    messageId: Id.meta({ description: 'The id of the reply that the draft answers.' }),
+    messageId: Id.meta({
+      description:
+        'The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.',
+    }),
     message: z.string().meta({ description: 'The text of the draft.' }),
     lead: DraftLead.optional(),
     data,
@@ -30,10 +40,17 @@ export const AiDraft = draftEvent(
   'message.ai_draft',
   z.object({
     replyId: Id,
+    source: DraftSource,
     draftMessage: z.string(),
     conversationRecipient: z.string(),
-    inboundText: z.string(),
-    confidence: z.number().min(0).max(1),
+    inboundText: z
+      .string()
+      .meta({ description: 'The reply that the draft answers; empty if the contact has not written.' }),
+    confidence: z
+      .number()
+      .min(0)
+      .max(1)
+      .meta({ description: "The copilot's; 0 if somebody else wrote the draft." }),
     mode: z.literal('copilot'),
     approveEndpoint: z.literal('/api/knowledge-base/auto-replies'),
   }),

@@ -163,6 +163,7 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     ...draftBase,
     data: {
       replyId: REPLY,
+      source: 'copilot',
       draftMessage: draftBase.message,
       conversationRecipient: PHONE,
       inboundText: answer,

@@ -99,6 +99,7 @@ const BODIES: Record<string, object> = {
   updatePool: { name: 'Pool' },
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
+  createDraft: { message: 'Hello' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
 const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({

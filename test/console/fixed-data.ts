@@ -123,6 +123,8 @@ const THREAD = [
 
 const draft: Draft = {
   replyId: idOf(60),
+  answeredReplyId: idOf(60),
+  source: 'copilot',
   status: 'drafted',
   draftMessage: 'Small dogs are welcome, Hannah. Would you like to see the flat on Saturday at 10?',
   conversationRecipient: '+14155550145',

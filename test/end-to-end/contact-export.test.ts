@@ -66,7 +66,10 @@ describe('the export of a contact', () => {
     ]);
     const file = await fetch(found.replies[0]?.attachments[0]?.url ?? '');
     expect(Buffer.from(await file.arrayBuffer()).equals(PNG)).toBe(true);
-    expect(found.drafts).toMatchObject([{ replyId, inboundText: 'plugh reply of Zebulon' }]);
+    expect(found.drafts).toMatchObject([
+      { draftMessage: 'plugh written draft' },
+      { replyId, inboundText: 'plugh reply of Zebulon' },
+    ]);
     expect(found.calls).toMatchObject([{ to: person.phone, recordingUrl: expect.any(String) }]);
     const events = found.events.filter(({ deliveries }) => deliveries.length === 1).map(({ event }) => event);
     expect(events).toEqual(

@@ -137,14 +137,18 @@ export async function plantContact(
     return messages.some(({ status }: { status: string }) => status === 'delivered');
   });
 
+  // The reply supersedes it.
+  await post('/api/knowledge-base/drafts', { phone: person.phone, message: 'plugh written draft' });
   await writeIn(app, {
     lineId,
     from: person.phone,
     text: 'plugh reply of Zebulon',
     attachments: [{ name: 'plugh-reply.png', contentType: 'image/png', base64: PNG.toString('base64') }],
   });
-  const draft = await eventually(
-    async () => (await api('GET', '/api/knowledge-base/auto-replies')).body.autoReplies[0],
+  const draft = await eventually(async () =>
+    (await api('GET', '/api/knowledge-base/auto-replies')).body.autoReplies.find(
+      ({ source }: { source: string }) => source === 'copilot',
+    ),
   );
   await post(`/api/conversations/${encodeURIComponent(person.phone)}/tags`, {
     tags: ['interested', 'zebulon the great'],

@@ -65,7 +65,11 @@ export const WORKFLOWS = {
     summary: 'Erases the stored data of one contact',
   },
   'test-clock': { type: 'testClock', summary: 'Moves the clock of one workspace in test mode' },
-  'ai-draft': { type: 'aiDraft', summary: 'Drafts an answer to one reply and waits for its review' },
+  'ai-draft': {
+    type: 'aiDraft',
+    summary:
+      'Drafts an answer to one reply, or follows a draft that somebody wrote, and waits for its review',
+  },
 } as const;
 
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;

@@ -16,6 +16,35 @@ export function draftsByAddress(drafts: readonly Draft[]): ReadonlyMap<string, D
   return new Map(drafts.toReversed().map((draft) => [draft.conversationRecipient, draft]));
 }
 
+/** Drafts to contacts who are not among the conversations, as conversations in which nobody has written. */
+export function draftedOnly(
+  drafts: ReadonlyMap<string, Draft>,
+  conversations: readonly Conversation[],
+): Conversation[] {
+  const listed = new Set(conversations.map(({ address }) => address));
+  return [...drafts.values()]
+    .filter(
+      ({ answeredReplyId, conversationRecipient: address }) =>
+        answeredReplyId === null && !listed.has(address),
+    )
+    .map(({ conversationRecipient: address, leadId }) => ({
+      address,
+      phone: address.includes('@') ? null : address,
+      email: address.includes('@') ? address : null,
+      leadId,
+      name: address,
+      lineId: null,
+      tags: [],
+      optedOut: false,
+      lastMessage: '',
+      lastDirection: null,
+      lastAt: null,
+      lastInboundAt: null,
+      lastOutboundAt: null,
+      inboxHref: '',
+    }));
+}
+
 export function matches(
   conversation: Conversation,
   filter: Filter,

@@ -17,9 +17,15 @@ const DONE: Record<Action, string> = {
   mark_sent: 'Marked as answered',
 };
 
-/** A reply written by the copilot: to be sent as it is, edited, or rejected. */
+/** For the copilot, how sure it is; else who wrote it. */
+function originOf({ source, confidence }: Draft): string {
+  if (source === 'copilot') return `${percentOf(confidence)} confident`;
+  return source === 'api' ? 'Written by a program' : 'Written by a colleague';
+}
+
+/** A draft: to be sent as it is, edited, or rejected. */
 export function DraftCard({ draft }: { draft: Draft }) {
-  const { replyId, draftMessage, confidence, tags, sentiment } = draft;
+  const { replyId, draftMessage, tags, sentiment } = draft;
   const [text, setText] = useState<string | null>(null);
   const editor = useRef<HTMLTextAreaElement>(null);
   const decide = useWrite('POST /api/knowledge-base/auto-replies', { refresh: REFRESH });
@@ -52,7 +58,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
         <h3 className="flex items-center gap-1.5 font-medium text-accent-ink">
           <Sparkles className="size-4" aria-hidden="true" /> Draft
         </h3>
-        <span className="flex-1 text-xs text-muted">{percentOf(confidence)} confident</span>
+        <span className="flex-1 text-xs text-muted">{originOf(draft)}</span>
         {[...tags, ...(sentiment === null ? [] : [sentiment])].map((tag) => (
           <Badge key={tag}>{wordsOf(tag)}</Badge>
         ))}

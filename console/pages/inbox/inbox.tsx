@@ -9,7 +9,7 @@ import { EmptyState } from '#console/components/states.tsx';
 import { useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { ConversationList } from './conversation-list.tsx';
-import { draftsByAddress, FILTERS, type Filter, matches } from './conversations.ts';
+import { draftedOnly, draftsByAddress, FILTERS, type Filter, matches } from './conversations.ts';
 import { Thread } from './thread.tsx';
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
@@ -26,13 +26,15 @@ export default function Inbox() {
     { refetchInterval },
   );
   const waiting = useMemo(() => draftsByAddress(drafts.data?.autoReplies ?? []), [drafts.data]);
-  const shown = useMemo(
-    () =>
-      conversations.data?.pages
-        .flatMap((page) => page.conversations)
-        .filter((conversation) => matches(conversation, filter, waiting)),
-    [conversations.data, filter, waiting],
-  );
+  const shown = useMemo(() => {
+    const listed = conversations.data?.pages.flatMap((page) => page.conversations);
+    return (
+      listed &&
+      [...draftedOnly(waiting, listed), ...listed].filter((conversation) =>
+        matches(conversation, filter, waiting),
+      )
+    );
+  }, [conversations.data, filter, waiting]);
 
   const open = (next: string | undefined): void => {
     void navigate({

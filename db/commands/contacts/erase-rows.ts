@@ -124,7 +124,7 @@ export async function nextReplies(db: TenantDb, erasure: Erasure): Promise<Chunk
       where a.workspace_id = ${db.workspaceId} and a.inbound_message_id in (select id from next)) file_ids`);
 }
 
-/** Replies with the drafts that answer them. */
+/** Replies with the copilot's drafts that answer them. */
 export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
   await forgetFiles(db, fileIds);
   await db.query(sql.type(NoRows)`
@@ -139,6 +139,14 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
           select from unnest(${texts(erasure.addresses)}) as n (name) where strpos(lower(i.carrier_message_id), n.name) > 0)
         then encode(sha256(convert_to(i.carrier_message_id, 'UTF8')), 'hex') else i.carrier_message_id end
     where i.workspace_id = ${db.workspaceId} and i.id = any(${texts(ids)})`);
+}
+
+/** Drafts that the copilot has not written, which may answer no reply. */
+export async function eraseWrittenDrafts(db: TenantDb, erasure: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null
+    where d.workspace_id = ${db.workspaceId} and d.source <> 'copilot' and d.address = any(${texts(erasure.addresses)})
+      and ${isOld(erasure, sql.fragment`d.reply_id`)}`);
 }
 
 export async function nextCalls(db: TenantDb, { id, addresses }: Erasure): Promise<Chunk> {

@@ -2,17 +2,22 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { type AutoReply, DraftStatus, DraftTag, Sentiment, StoredDraftStatus } from '#domain/ai-draft.ts';
 import type { DraftOutput } from '#domain/draft-prompt.ts';
-import { ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import type { InboundRow } from '#db/queries/replies.ts';
+import { findReply, type InboundRow } from '#db/queries/replies.ts';
 import { wake } from '#db/wakes.ts';
 
 export const DraftRow = z.object({
+  /** The draft's id. A draft of the copilot has that of the reply it answers. */
   replyId: z.string(),
+  source: DraftSource,
+  /** Of a draft that the copilot has not written. */
+  answeredReplyId: z.string().nullable(),
+  leadId: z.string().nullable(),
   workspaceId: z.string(),
   address: z.string(),
   status: StoredDraftStatus,
@@ -38,6 +43,12 @@ export async function findDraft(db: TenantDb, replyId: string): Promise<DraftRow
   return db.maybeOne(sql.type(DraftRow)`
     select * from ai_drafts where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
 }
+
+/** The reply that a draft answers; null if the contact has not written. */
+export const findAnswered = (
+  db: TenantDb,
+  { replyId, answeredReplyId }: Pick<DraftRow, 'replyId' | 'answeredReplyId'>,
+): Promise<InboundRow | null> => findReply(db, answeredReplyId ?? replyId);
 
 /**
  * Supersedes the open draft of the conversation, and schedules one for the new reply if the copilot is on. An opt-out or
@@ -79,7 +90,39 @@ async function insertDraft(
   return id;
 }
 
-type DraftSignal = Extract<SignalName, 'contactWrote' | 'approve' | 'reject' | 'markSent' | 'superseded'>;
+/** A draft that a person or a program wrote. */
+interface WrittenDraft {
+  id: string;
+  source: Exclude<DraftSource, 'copilot'>;
+  address: string;
+  /** The reply that it answers; null: none. */
+  answeredReplyId: string | null;
+  leadId: string | null;
+  text: string;
+}
+
+/** Stores a draft for review, which supersedes the open one of the conversation. Requires the conversation's lock. */
+export async function insertWrittenDraft(
+  db: TenantDb,
+  { id, source, address, answeredReplyId, leadId, text }: WrittenDraft,
+  now: Date,
+): Promise<DraftRow> {
+  const superseded = await supersedeOpen(db, address, now);
+  const draft = await db.one(sql.type(DraftRow)`
+    insert into ai_drafts (workspace_id, reply_id, source, address, answered_reply_id, lead_id, status, draft, due_at,
+      created_at)
+    values (${db.workspaceId}, ${id}, ${source}, ${address}, ${answeredReplyId}, ${leadId}, 'drafted', ${text},
+      ${sql.timestamp(now)}, ${sql.timestamp(now)})
+    returning *`);
+  if (superseded !== null) wakeDraft(db, superseded, now, 'superseded');
+  wakeDraft(db, id, now, 'drafted');
+  return draft;
+}
+
+type DraftSignal = Extract<
+  SignalName,
+  'contactWrote' | 'drafted' | 'approve' | 'reject' | 'markSent' | 'superseded'
+>;
 
 /** Wakes the workflow of a draft. */
 export const wakeDraft = (db: TenantDb, replyId: string, now: Date, signal: DraftSignal): void =>
@@ -136,17 +179,26 @@ export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Da
 const ListedRow = DraftRow.extend({
   status: DraftStatus,
   draft: z.string(),
-  confidence: z.number(),
-  body: z.string(),
-  leadId: z.string().nullable(),
+  answeredId: z.string().nullable(),
+  answeredBody: z.string().nullable(),
+  answeredLeadId: z.string().nullable(),
 });
 export type ListedDraft = z.infer<typeof ListedRow> & { id: string };
 
-const LISTED = sql.fragment`
-  select d.*, i.body, i.lead_id
-  from ai_drafts d join inbound_messages i on i.workspace_id = d.workspace_id and i.id = d.reply_id`;
+/** Joins `ai_drafts d` with the reply that each answers, as `i`. */
+export const ANSWERED = sql.fragment`
+  left join inbound_messages i on i.workspace_id = d.workspace_id and i.id = coalesce(d.answered_reply_id, d.reply_id)`;
 
-/** Newest first, starting after the reply `cursor`. */
+const LISTED = sql.fragment`
+  select d.*, i.body answered_body, i.lead_id answered_lead_id, i.id answered_id from ai_drafts d ${ANSWERED}`;
+
+export async function findListedDraft(db: TenantDb, id: string): Promise<ListedDraft | null> {
+  const row = await db.maybeOne(sql.type(ListedRow)`
+    ${LISTED} where d.workspace_id = ${db.workspaceId} and d.reply_id = ${id} and d.draft is not null`);
+  return row && { ...row, id };
+}
+
+/** Newest first, starting after the draft `cursor`. */
 export async function listDrafts(
   db: TenantDb,
   status: DraftStatus | undefined,
@@ -162,7 +214,7 @@ export async function listDrafts(
   return rows.map((row) => ({ ...row, id: row.replyId }));
 }
 
-/** The drafts to any of these addresses, by reply, after the reply `after`. */
+/** The drafts to any of these addresses, by id, after `after`. */
 export async function draftsTo(
   db: TenantDb,
   addresses: readonly string[],
@@ -170,12 +222,12 @@ export async function draftsTo(
 ): Promise<ListedDraft[]> {
   const rows = await db.any(sql.type(ListedRow)`
     ${LISTED} where d.workspace_id = ${db.workspaceId} and d.draft is not null and d.reply_id > ${after}
-      and i.address = any(${sql.array([...addresses], 'text')})
+      and d.address = any(${sql.array([...addresses], 'text')})
     order by d.reply_id limit ${limit}`);
   return rows.map((row) => ({ ...row, id: row.replyId }));
 }
 
-/** The replies with drafts to these addresses. */
+/** The ids of the drafts to these addresses. */
 export async function draftsOf(db: TenantDb, addresses: readonly string[]): Promise<readonly string[]> {
   return db.anyFirst(sql.type(ReplyIdRow)`
     select reply_id from ai_drafts
@@ -184,12 +236,14 @@ export async function draftsOf(db: TenantDb, addresses: readonly string[]): Prom
 
 export const presentDraft = (row: ListedDraft): AutoReply => ({
   replyId: row.replyId,
+  answeredReplyId: row.answeredId,
+  source: row.source,
   status: row.status,
   draftMessage: row.draft,
   conversationRecipient: row.address,
-  inboundText: row.body,
-  leadId: row.leadId,
-  confidence: row.confidence,
+  inboundText: row.answeredBody ?? '',
+  leadId: row.leadId ?? row.answeredLeadId,
+  confidence: row.confidence ?? 0,
   tags: row.tags,
   sentiment: row.sentiment,
   mode: 'copilot',

@@ -4,7 +4,7 @@ import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/message.ts';
 import { shownReply } from '#domain/reply.ts';
-import { DraftRow } from './ai-drafts.ts';
+import { ANSWERED, DraftRow } from './ai-drafts.ts';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -13,7 +13,7 @@ import type { TenantDb } from '#db/transactions.ts';
 export const DRAFT_SOURCE = 'ai-draft';
 
 const ContextRow = z.object({
-  body: z.string(),
+  body: z.string().nullable(),
   leadId: z.string().nullable(),
   firstName: z.string().nullable(),
   lastName: z.string().nullable(),
@@ -27,11 +27,11 @@ const ContextRow = z.object({
 async function eventContext(db: TenantDb, replyId: string, now: Date) {
   const { body, ...row } = await db.one(sql.type(ContextRow)`
     select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
-    from inbound_messages i
-    left join leads l on l.workspace_id = i.workspace_id and l.id = i.lead_id
+    from ai_drafts d ${ANSWERED}
+    left join leads l on l.workspace_id = d.workspace_id and l.id = coalesce(d.lead_id, i.lead_id)
     left join campaigns c on c.workspace_id = i.workspace_id and c.id = i.campaign_id
     left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
-    where i.workspace_id = ${db.workspaceId} and i.id = ${replyId}`);
+    where d.workspace_id = ${db.workspaceId} and d.reply_id = ${replyId}`);
   const lead = {
     firstName: row.firstName ?? '',
     lastName: row.lastName ?? '',
@@ -46,12 +46,12 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
     ...(row.campaignName !== null && { campaignName: row.campaignName }),
     ...crmEcho(row.crm ?? {}),
   };
-  return { inboundText: shownReply(body), common };
+  return { inboundText: shownReply(body ?? ''), common };
 }
 
 export async function emitDraft(
   db: TenantDb,
-  { replyId, address, draft, confidence }: DraftRow,
+  { replyId, source, address, draft, confidence }: DraftRow,
   now: Date,
 ): Promise<void> {
   const { inboundText, common } = await eventContext(db, replyId, now);
@@ -63,6 +63,7 @@ export async function emitDraft(
     message: draftMessage,
     data: {
       replyId,
+      source,
       draftMessage,
       conversationRecipient: address,
       inboundText,

@@ -8,7 +8,7 @@ import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
-import { DraftRow, findDraft, discardWaitingDraft, wakeDraft } from './ai-drafts.ts';
+import { discardWaitingDraft, DraftRow, findAnswered, findDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
@@ -16,7 +16,6 @@ import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { findReply } from '#db/queries/replies.ts';
 import { wakeSelf } from '#db/wakes.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 
@@ -64,7 +63,7 @@ export async function resolveDraft(
   // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
   if (action === 'approve') {
     await lockList(db, await quickSendsList(db));
-    const reply = await findReply(db, replyId);
+    const reply = await findAnswered(db, found);
     await lockConversationToAnswer(db, found.address, reply?.lineId ?? null);
   } else await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
@@ -157,19 +156,21 @@ async function settle(
 }
 
 /**
- * Queues an approved draft: on the line that the contact wrote to, or, if that can no longer send, on the line assigned
- * to the contact.
+ * Queues an approved draft: on the line that the contact wrote to, or, if there is none or it can no longer send, on the
+ * line assigned to the contact.
  */
 async function queue(
   db: TenantDb,
-  { replyId, address }: DraftRow,
+  draft: DraftRow,
   { id, text, userId }: { id: string; text: string; userId: string | null },
   { workspace, links, now }: ResolutionContext,
 ): Promise<void> {
-  const reply = await findReply(db, replyId);
+  const { address } = draft;
+  const reply = await findAnswered(db, draft);
   const line = reply && (await findLine(db, reply.lineId));
+  const leadId = draft.leadId ?? reply?.leadId ?? null;
   // It may have been deleted since.
-  const lead = reply && reply.leadId !== null ? await findLead(db, reply.leadId) : null;
+  const lead = leadId === null ? null : await findLead(db, leadId);
   const isEmail = address.includes('@');
   const input: MessageInput = {
     message: text,
@@ -180,6 +181,9 @@ async function queue(
     stickinessPolicy: 'sticky',
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
-  const draft = { ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule: now, userId }), id };
-  await acceptMessages(db, [draft], now);
+  const message = {
+    ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule: now, userId }),
+    id,
+  };
+  await acceptMessages(db, [message], now);
 }

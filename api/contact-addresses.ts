@@ -1,0 +1,36 @@
+import { findLead } from '#db/queries/leads.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import type { CallerWorkspace } from '#domain/caller.ts';
+import { ApiError, invalid } from './http/errors.ts';
+
+/** How a request names a contact: an address, or else a lead with all of theirs. */
+interface NamedContact {
+  leadId?: string | undefined;
+  phone?: string | undefined;
+  email?: string | undefined;
+}
+
+/**
+ * The addresses of a contact, at least one.
+ * @throws VALIDATION_ERROR, NOT_FOUND
+ */
+export async function addressesOf(
+  db: TenantDb,
+  { country }: Pick<CallerWorkspace, 'country'>,
+  { leadId, phone, email }: NamedContact,
+): Promise<[string, ...string[]]> {
+  const given = phone ?? email;
+  if (given !== undefined) {
+    const address = normalizeAddress(given, country);
+    if (address === null)
+      throw invalid(phone === undefined ? 'email' : 'phone', 'must be a phone number or an email address');
+    return [address];
+  }
+  if (leadId === undefined) throw invalid('leadId', 'leadId, phone or email is required');
+  const lead = await findLead(db, leadId);
+  if (!lead) throw new ApiError('NOT_FOUND', 'leadId: no such lead in this workspace');
+  const [first, ...others] = [...lead.phones, ...lead.emails];
+  if (first === undefined) throw invalid('leadId', 'the lead has no phone number or email address');
+  return [first, ...others];
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { parse } from 'csv-parse/sync';
+import pLimit from 'p-limit';
+import { LinepaceError } from '#sdk/typescript/src/index.ts';
+import { CommandFailed, EXIT } from '../exit-code.ts';
+import { print, progressBar } from '../output.ts';
+import { connect } from '../session.ts';
+
+interface Options {
+  message?: string;
+  from?: string;
+}
+
+interface Failure {
+  row: number;
+  error: string;
+}
+
+/** The columns of the file, as in the body of `POST /api/drip`. */
+const COLUMNS = [
+  'message',
+  'messageType',
+  'recipientPhone',
+  'recipientEmail',
+  'recipientName',
+  'leadId',
+  'fromLineId',
+  'correlationId',
+] as const;
+const PARALLEL = 20;
+/** How often the place is written down. */
+const SAVE_EVERY = 200;
+
+export const drip = (): Command =>
+  new Command('drip')
+    .description(
+      'Queue one message for each row of a CSV file. Interrupted or repeated, it sends each row once: the file is known by its content.',
+    )
+    .argument('<file>', `with the columns ${COLUMNS.join(', ')}`)
+    .option('-m, --message <text>', 'the text of rows without one')
+    .option('-f, --from <lineId>', 'the line of rows without one')
+    .action(async (file: string, { message, from }: Options, command: Command) => {
+      const linepace = await connect(command);
+      const content = await readFile(file);
+      const rows = parse(content, { columns: true, bom: true, skip_empty_lines: true, trim: true }) as Record<
+        string,
+        string
+      >[];
+      const digest = createHash('sha256')
+        .update(content)
+        .update(`\0${message ?? ''}\0${from ?? ''}`)
+        .digest('hex');
+      const place = await openPlace(digest);
+      const show = progressBar(rows.length);
+      const failures: Failure[] = [];
+      const limit = pLimit(PARALLEL);
+
+      await Promise.all(
+        rows.map((row, index) =>
+          limit(async () => {
+            if (place.done.has(index)) return;
+            try {
+              await linepace.messages.drip(bodyOf(row, { message, from }), {
+                headers: { 'Idempotency-Key': `${digest.slice(0, 40)}-${index}` },
+              });
+            } catch (error) {
+              // What is wrong with a row is wrong again next time; anything else ends the command, which can be repeated.
+              if (!(error instanceof LinepaceError) || error.status !== 400) {
+                limit.clearQueue();
+                await place.save();
+                throw error;
+              }
+              failures.push({ row: index + 2, error: error.message });
+            }
+            place.done.add(index);
+            if (place.done.size % SAVE_EVERY === 0) await place.save();
+            show(place.done.size);
+          }),
+        ),
+      );
+      await place.remove();
+      print(command, { queued: rows.length - failures.length, failures }, (result) =>
+        [`${result.queued} queued`, ...result.failures.map(({ row, error }) => `line ${row}: ${error}`)].join(
+          '\n',
+        ),
+      );
+      if (failures.length > 0) throw new CommandFailed(`${failures.length} rows were refused`, EXIT.FAILED);
+    });
+
+function bodyOf(
+  row: Record<string, string>,
+  { message, from }: { message: string | undefined; from: string | undefined },
+) {
+  const fields = Object.fromEntries(COLUMNS.filter((name) => row[name]).map((name) => [name, row[name]]));
+  return {
+    ...(message !== undefined && { message }),
+    ...(from !== undefined && { fromLineId: from }),
+    ...fields,
+  };
+}
+
+/** Which rows of a file were queued, so that an interrupted command goes on where it ended. */
+async function openPlace(digest: string) {
+  const folder = join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'linepace');
+  const file = join(folder, `drip-${digest.slice(0, 40)}.json`);
+  const saved = await readFile(file, 'utf8').catch(() => '[]');
+  const done = new Set(JSON.parse(saved) as number[]);
+  return {
+    done,
+    async save() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(file, JSON.stringify([...done]), { mode: 0o600 });
+    },
+    remove: () => rm(file, { force: true }),
+  };
+}

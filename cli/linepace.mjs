@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// Runs the command line from a clone of the repository. The published package has it bundled, with the SDK.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+const { status } = spawnSync(
+  process.execPath,
+  [path('../standalone/bootstrap.mjs'), 'run', path('main.ts'), ...process.argv.slice(2)],
+  { stdio: 'inherit', env: { ...process.env, LINEPACE_FOLDER: process.cwd() } },
+);
+process.exitCode = status ?? 1;

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+
+/** What all commands accept. */
+export interface GlobalOptions {
+  json?: boolean;
+  profile?: string;
+}
+
+export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals<GlobalOptions>();
+
+/** Prints a result for programs with `--json`, else for people. */
+export function print<T>(command: Command, result: T, text: (result: T) => string): void {
+  console.log(globalOptions(command).json ? JSON.stringify(result, null, 2) : text(result));
+}
+
+/** Columns of records, aligned. */
+export function table(records: readonly Record<string, unknown>[], columns: readonly string[]): string {
+  if (records.length === 0) return 'none';
+  const cell = (value: unknown): string => {
+    if (value === null || value === undefined) return '-';
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return text.replaceAll(/\s+/g, ' ').slice(0, 60);
+  };
+  const rows = [
+    columns.map((name) => name.toUpperCase()),
+    ...records.map((record) => columns.map((name) => cell(record[name]))),
+  ];
+  const widths = columns.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((value, index) => value.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Shows the progress of long work on a terminal, and nothing elsewhere. */
+export function progressBar(total: number): (done: number) => void {
+  if (!process.stderr.isTTY) return () => {};
+  return (done) => {
+    const filled = Math.round((done / Math.max(1, total)) * 30);
+    process.stderr.write(
+      `\r[${'█'.repeat(filled).padEnd(30)}] ${done}/${total}${done === total ? '\n' : ''}`,
+    );
+  };
+}

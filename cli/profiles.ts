@@ -1,0 +1,73 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { CommandFailed, EXIT } from './exit-code.ts';
+import { openKeychain } from './keychain.ts';
+
+/** Where a server is, and as whom to call it. Named, so that one person works with several. */
+export interface Profile {
+  url: string;
+  /** Only where there is no keychain: the file has the mode 0600. */
+  apiKey?: string;
+}
+
+interface Settings {
+  current: string;
+  profiles: Record<string, Profile>;
+}
+
+export interface Credentials {
+  profile: string;
+  url: string;
+  apiKey: string;
+}
+
+const folder = (): string => join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'linepace');
+const file = (): string => join(folder(), 'config.json');
+
+async function readSettings(): Promise<Settings> {
+  const text = await readFile(file(), 'utf8').catch(() => null);
+  return text === null ? { current: 'default', profiles: {} } : (JSON.parse(text) as Settings);
+}
+
+async function writeSettings(settings: Settings): Promise<void> {
+  await mkdir(folder(), { recursive: true, mode: 0o700 });
+  await writeFile(file(), `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
+  // An existing file keeps its mode.
+  await chmod(file(), 0o600);
+}
+
+/** Stores the key in the system's keychain, else in the file. The profile becomes the current one. */
+export async function saveProfile({ profile, url, apiKey }: Credentials): Promise<'keychain' | 'file'> {
+  const { profiles } = await readSettings();
+  const isStored = await openKeychain()?.set(profile, apiKey);
+  await writeSettings({
+    current: profile,
+    profiles: { ...profiles, [profile]: { url, ...(isStored !== true && { apiKey }) } },
+  });
+  return isStored === true ? 'keychain' : 'file';
+}
+
+/**
+ * The credentials of a command: `LINEPACE_API_KEY` and `LINEPACE_URL`, else those of the profile.
+ * @param name the profile; undefined: the current one.
+ * @throws CommandFailed if nobody has signed in.
+ */
+export async function credentials(name?: string): Promise<Credentials> {
+  const { current, profiles } = await readSettings();
+  const profile = name ?? process.env['LINEPACE_PROFILE'] ?? current;
+  const known = profiles[profile];
+  const url = process.env['LINEPACE_URL'] ?? known?.url ?? 'http://localhost:3000';
+  const apiKey = process.env['LINEPACE_API_KEY'] ?? known?.apiKey ?? (await openKeychain()?.get(profile));
+  if (!apiKey)
+    throw new CommandFailed(
+      `Nobody has signed in to the profile ${profile}: run \`linepace login\`, or set LINEPACE_API_KEY`,
+      EXIT.UNAVAILABLE,
+    );
+  return { profile, url, apiKey };
+}
+
+export async function profileNames(): Promise<{ name: string; url: string; isCurrent: boolean }[]> {
+  const { current, profiles } = await readSettings();
+  return Object.entries(profiles).map(([name, { url }]) => ({ name, url, isCurrent: name === current }));
+}

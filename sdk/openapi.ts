@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { openApiDocument } from '#api/http/openapi.ts';
+import { routes } from '#api/routes.ts';
+
+/** Endpoints for carriers, browsers, monitoring and assistants, which no customer's program calls. */
+const INTERNAL_TAGS = new Set(['System', 'Callbacks', 'Console', 'MCP']);
+/** The SDKs read the event stream themselves, because a stream must resume. */
+const HANDWRITTEN = new Set(['streamEvents']);
+/** Set once for a client, or by its retries. */
+const CLIENT_HEADERS = new Set(['X-Workspace-Id', 'X-Agency-Id', 'Idempotency-Key']);
+
+interface Operation {
+  tags: [string];
+  operationId: string;
+  parameters?: { in: string; name: string }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, unknown>;
+}
+
+interface Schema {
+  $ref?: string;
+}
+
+export interface SdkDocument {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+export interface SdkSource {
+  /** The OpenAPI document from which the SDKs are generated. */
+  document: SdkDocument;
+  /** The operations that accept an `Idempotency-Key`, such as `POST /api/messages`. */
+  idempotent: string[];
+  /** Identifies both, so that a check notices SDKs that are older than the routes. */
+  digest: string;
+}
+
+/**
+ * What the SDKs are generated from: the API's OpenAPI document without what only servers and browsers call. Bodies are
+ * inlined, so that their fields become arguments, and all errors are one response, because the SDKs throw one class of
+ * errors with a `code`.
+ */
+export function sdkSource(): SdkSource {
+  const document = JSON.parse(JSON.stringify(openApiDocument(routes))) as SdkDocument;
+  const idempotent: string[] = [];
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      if (INTERNAL_TAGS.has(operation.tags[0]) || HANDWRITTEN.has(operation.operationId)) {
+        delete operations[method];
+        continue;
+      }
+      const { parameters = [], requestBody } = operation;
+      if (parameters.some(({ name }) => name === 'Idempotency-Key'))
+        idempotent.push(`${method.toUpperCase()} ${path}`);
+      operation.parameters = parameters.filter(({ name }) => !CLIENT_HEADERS.has(name));
+      for (const content of Object.values(requestBody?.content ?? {}))
+        content.schema = resolved(content.schema, document);
+      operation.responses = withOneError(operation.responses);
+    }
+    if (Object.keys(operations).length === 0) delete document.paths[path];
+  }
+  const digest = createHash('sha256').update(JSON.stringify({ document, idempotent })).digest('hex');
+  return { document, idempotent, digest };
+}
+
+function resolved(schema: Schema, { components }: SdkDocument): Schema {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : (components.schemas[name] ?? schema);
+}
+
+const ERROR = {
+  description: 'The request failed.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+};
+
+function withOneError(responses: Record<string, unknown>): Record<string, unknown> {
+  const successes = Object.entries(responses).filter(([status]) => Number(status) < 400);
+  return { ...Object.fromEntries(successes), default: ERROR };
+}
+
+/**
+ * Where the SDKs offer an operation: `sendMessage` of the tag Messages is `messages.send`, `getLinePace` of Lines is
+ * `lines.getPace`.
+ */
+export function methodOf({
+  tags: [tag],
+  operationId,
+}: Pick<Operation, 'tags' | 'operationId'>): [string, string] {
+  const words = tag.split(' ').map((word) => word.toLowerCase().replaceAll('-', ' '));
+  const pascal = words
+    .join(' ')
+    .split(' ')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+  const singular = pascal.replace(/s$/, '');
+  const method = [pascal, singular].reduce(
+    (id, noun) => (id === operationId ? id.replace(new RegExp(`(?<=[a-z])${noun}(?=[A-Z]|$)`), '') : id),
+    operationId,
+  );
+  return [pascal.charAt(0).toLowerCase() + pascal.slice(1), method];
+}
+
+/** The operations by group and method. */
+export function methodsOf({ paths }: SdkDocument): Record<string, Record<string, string>> {
+  const groups: Record<string, Record<string, string>> = {};
+  for (const operation of Object.values(paths).flatMap((operations) => Object.values(operations))) {
+    const [group, method] = methodOf(operation);
+    groups[group] = { ...groups[group], [method]: operation.operationId };
+  }
+  return groups;
+}

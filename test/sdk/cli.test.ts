@@ -1,0 +1,212 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
+import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { installTypeScriptPackage } from '#test/support/typescript-package.ts';
+
+let app: TestApp;
+let workspace: WorkspaceWithLine;
+/** The installed program, as `npx linepace` runs it. */
+let program: string;
+/** The home of a user who has not signed in. */
+let home: string;
+
+beforeAll(async () => {
+  app = await sharedApp();
+  workspace = await createWorkspaceWithLine(app);
+  program = join(await installTypeScriptPackage(), 'node_modules/.bin/linepace');
+  home = await mkdtemp(join(inject('runFolder'), 'cli-home-'));
+});
+
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+const environment = (): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  HOME: home,
+  LINEPACE_NO_KEYCHAIN: '1',
+});
+
+const signedIn = () => ({ ...environment(), LINEPACE_URL: app.url, LINEPACE_API_KEY: workspace.key });
+
+/** Runs a command as a signed-in user. */
+const linepace = (...args: string[]): Promise<Outcome> => run(args, signedIn());
+
+function run(args: string[], env: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { env, cwd: home }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+describe('login', () => {
+  it('stores the key in a file that only its owner reads, per profile', async () => {
+    const login = await run(['login', '--url', app.url], environment(), `${workspace.key}\n`);
+    expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining('Signed in to Test') as string });
+    const file = join(home, '.config/linepace/config.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
+      current: 'default',
+      profiles: { default: { url: app.url, apiKey: workspace.key } },
+    });
+    const lines = await run(['lines', '--json'], environment());
+    expect(JSON.parse(lines.stdout)).toMatchObject([{ _id: workspace.lineId }]);
+  });
+
+  it('refuses a wrong key and stores nothing', async () => {
+    const wrong = { ...environment(), HOME: await mkdtemp(join(inject('runFolder'), 'cli-home-')) };
+    const login = await run(['login', '--url', app.url, '--key', 'svc_sk_wrong'], wrong);
+    expect(login).toMatchObject({ code: 3, stderr: expect.stringContaining('UNAUTHORIZED') as string });
+    expect(await run(['lines'], wrong)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('linepace login') as string,
+    });
+  });
+
+  it('takes only test keys with --test', async () => {
+    const login = await run(['login', '--test', '--url', app.url, '--key', workspace.key], environment());
+    expect(login).toMatchObject({ code: 2, stderr: expect.stringContaining('svc_test_') as string });
+  });
+});
+
+describe('exit codes', () => {
+  it('tell a refusal, wrong usage and a server that is away apart', async () => {
+    expect(await linepace('send', 'Hello', '--to', '12')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('recipientPhone') as string,
+    });
+    expect(await linepace('send', 'Hello')).toMatchObject({ code: 2 });
+    expect(await linepace('no-such-command')).toMatchObject({ code: 2 });
+    expect(await run(['lines'], { ...signedIn(), LINEPACE_URL: 'http://127.0.0.1:1' })).toMatchObject({
+      code: 3,
+    });
+    expect(await linepace('--help')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('send, messages, timeline', () => {
+  it('sends a message once for one key, and shows what happened to it', async () => {
+    const send = () => linepace('send', 'from the shell', '--to', '+14155550123', '--key', 'cli-1', '--json');
+    const [first, second] = [await send(), await send()];
+    const { _id } = JSON.parse(first.stdout);
+    expect(JSON.parse(second.stdout)._id).toBe(_id);
+    await eventually(async () => (await linepace('timeline', _id)).stdout.includes('is delivered'));
+    const { stdout } = await linepace('messages', '--status', 'delivered');
+    expect(stdout).toMatch(/^_ID +STATUS/);
+    expect(stdout).toContain(_id);
+  });
+});
+
+describe('drip', () => {
+  it('queues each row once, however often it is run, and names the rows that are refused', async () => {
+    const other = await createWorkspaceWithLine(app);
+    const env = { ...signedIn(), LINEPACE_API_KEY: other.key };
+    const file = join(home, 'people.csv');
+    const rows = Array.from({ length: 50 }, (_, index) => `+1415555${String(2000 + index)},Hello ${index}`);
+    await writeFile(file, ['recipientPhone,message', ...rows, '12,Hello'].join('\n'));
+    const first = await run(['drip', file, '--json'], env);
+    expect(first).toMatchObject({ code: 1 });
+    expect(JSON.parse(first.stdout)).toMatchObject({ queued: 50, failures: [{ row: 52 }] });
+    expect(await run(['drip', file], env)).toMatchObject({ code: 1 });
+    await eventually(async () => {
+      const { body } = await other.api('GET', '/api/messages?limit=200');
+      return body.messages.length >= 50;
+    });
+    const { body } = await other.api('GET', '/api/messages?limit=200');
+    expect(body.messages).toHaveLength(50);
+  });
+});
+
+describe('import', () => {
+  it('waits until the contacts are saved', async () => {
+    const { body } = await workspace.api('POST', '/api/lists', { name: 'From the shell' });
+    const file = join(home, 'contacts.csv');
+    await writeFile(file, 'firstName,phone\nAda,+14155553001\nBob,+14155553002\nEve,12\n');
+    const { code, stdout } = await linepace('import', file, '--list', body.list._id, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'completed', saved: 2, rejected: 1 });
+  });
+});
+
+describe('listen', () => {
+  it('forwards events to a local server, signed as webhooks are', async () => {
+    const endpoint = await startTestEndpoint();
+    const child = spawn(program, ['listen', '--forward-to', endpoint.url], { env: signedIn(), cwd: home });
+    onTestFinished(() => void child.kill());
+    const secret = await printed(child, /whsec_\S+/);
+    await vi.waitFor(
+      async () => {
+        // The stream begins some time after the program has said that it is ready.
+        await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: '+14155550123' });
+        expect(endpoint.received.length).toBeGreaterThan(0);
+      },
+      { timeout: 20_000, interval: 500 },
+    );
+    const [delivery] = endpoint.received;
+    expect(delivery?.json).toMatchObject({ event: 'message.sent', workspaceId: workspace.id });
+    verify(delivery!, secret);
+  });
+
+  const printed = (child: ChildProcess, pattern: RegExp): Promise<string> =>
+    new Promise((resolve) => {
+      let output = '';
+      child.stderr?.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        const [found] = pattern.exec(output) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+    });
+});
+
+describe('mcp', () => {
+  /** Starts the program as an assistant does, with the protocol's own client. */
+  async function assistant(mode: 'legacy' | 'auto', env = signedIn()): Promise<Client> {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+    onTestFinished(() => client.close());
+    await client.connect(new StdioClientTransport({ command: program, args: ['mcp'], env }));
+    return client;
+  }
+
+  it.each(['legacy', 'auto'] as const)('offers the tools of the server over stdio (%s)', async (mode) => {
+    const client = await assistant(mode);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['explain_message', 'draft_reply']));
+    const answers = await Promise.all([
+      client.callTool({ name: 'list_lines', arguments: {} }),
+      client.callTool({ name: 'search_contacts', arguments: { search: 'nobody' } }),
+    ]);
+    expect(answers[0]).toMatchObject({ structuredContent: { lines: [{ _id: workspace.lineId }] } });
+    expect(answers[1]).toMatchObject({ structuredContent: { leads: [] } });
+  });
+
+  it('tells the assistant why a server refuses or does not answer', async () => {
+    const wrong = assistant('legacy', { ...signedIn(), LINEPACE_API_KEY: 'svc_sk_wrong' });
+    await expect(wrong).rejects.toThrow('UNAUTHORIZED');
+    const away = assistant('legacy', { ...signedIn(), LINEPACE_URL: 'http://127.0.0.1:1' });
+    await expect(away).rejects.toThrow('does not respond');
+  });
+});
+
+describe('doctor', () => {
+  it('finds a workspace in order, and one without lines not', async () => {
+    expect(await linepace('doctor')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('✓ lines') as string,
+    });
+    const empty = await createWorkspaceWithLine(app, { line: { is_active: false } });
+    expect(await run(['doctor'], { ...signedIn(), LINEPACE_API_KEY: empty.key })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('✗ lines: no line is active') as string,
+    });
+  });
+});
