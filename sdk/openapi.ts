@@ -21,6 +21,7 @@ interface Operation {
 
 interface Schema {
   $ref?: string;
+  properties?: Record<string, Schema>;
 }
 
 export interface SdkDocument {
@@ -54,9 +55,13 @@ export function sdkSource(): SdkSource {
       const { parameters = [], requestBody } = operation;
       if (parameters.some(({ name }) => name === 'Idempotency-Key'))
         idempotent.push(`${method.toUpperCase()} ${path}`);
-      operation.parameters = parameters.filter(({ name }) => !CLIENT_HEADERS.has(name));
-      for (const content of Object.values(requestBody?.content ?? {}))
-        content.schema = resolved(content.schema, document);
+      const bodies = Object.values(requestBody?.content ?? {});
+      for (const content of bodies) content.schema = resolved(content.schema, document);
+      // A field that may also be in the query is an argument of the body.
+      const fields = new Set(bodies.flatMap(({ schema }) => Object.keys(schema.properties ?? {})));
+      operation.parameters = parameters.filter(
+        ({ name, in: place }) => !CLIENT_HEADERS.has(name) && !(place === 'query' && fields.has(name)),
+      );
       delete operation['x-codeSamples'];
       operation.responses = withOneError(operation.responses);
     }

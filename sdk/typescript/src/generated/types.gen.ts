@@ -41,7 +41,10 @@ export type MessageInput = {
     crmCCompanyId?: string;
     crmCPersonId?: string;
     crmCLeadId?: string;
-    scheduledDate?: string;
+    /**
+     * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+     */
+    scheduledDate?: string | string | string;
     batchId?: string;
     stepIndex?: number;
     eligibleLineIds?: Array<string>;
@@ -1352,7 +1355,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'webhook' | 'workspace';
         id: string;
@@ -1626,7 +1629,10 @@ export type PostApiMessagesData = {
         crmCCompanyId?: string;
         crmCPersonId?: string;
         crmCLeadId?: string;
-        scheduledDate?: string;
+        /**
+         * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+         */
+        scheduledDate?: string | string | string;
         batchId?: string;
         stepIndex?: number;
         eligibleLineIds?: Array<string>;
@@ -2172,12 +2178,7 @@ export type DeleteApiOptOutsData = {
         address?: string;
     };
     path?: never;
-    query?: {
-        /**
-         * A phone number or an email address.
-         */
-        address?: string;
-    };
+    query?: never;
     url: '/api/opt-outs';
 };
 
@@ -4933,6 +4934,31 @@ export type PostInvitationsByTokenResponses = {
     200: unknown;
 };
 
+export type PostInvitationsByTokenRefuseData = {
+    body?: never;
+    path: {
+        token: string;
+    };
+    query?: never;
+    url: '/invitations/{token}/refuse';
+};
+
+export type PostInvitationsByTokenRefuseErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostInvitationsByTokenRefuseError = PostInvitationsByTokenRefuseErrors[keyof PostInvitationsByTokenRefuseErrors];
+
+export type PostInvitationsByTokenRefuseResponses = {
+    /**
+     * Success
+     */
+    200: unknown;
+};
+
 export type GetApiKeysData = {
     body?: never;
     path?: never;
@@ -5041,7 +5067,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -5089,6 +5115,44 @@ export type GetApiAuditLogResponses = {
 };
 
 export type GetApiAuditLogResponse = GetApiAuditLogResponses[keyof GetApiAuditLogResponses];
+
+export type GetApiAuditLogExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * At this time or later.
+         */
+        since?: string;
+        /**
+         * At this time or earlier.
+         */
+        until?: string;
+        /**
+         * A workspace of the agency that the user belongs to. Default: that of the session.
+         */
+        workspaceId?: string;
+    };
+    url: '/api/audit-log/export';
+};
+
+export type GetApiAuditLogExportErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAuditLogExportError = GetApiAuditLogExportErrors[keyof GetApiAuditLogExportErrors];
+
+export type GetApiAuditLogExportResponses = {
+    /**
+     * Success
+     */
+    200: string;
+};
+
+export type GetApiAuditLogExportResponse = GetApiAuditLogExportResponses[keyof GetApiAuditLogExportResponses];
 
 export type GetApiAgencyKeysData = {
     body?: never;
@@ -5198,7 +5262,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -5246,7 +5310,13 @@ export type GetApiAgencyAuditLogResponse = GetApiAgencyAuditLogResponses[keyof G
 export type GetApiAgencySubaccountsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/subaccounts';
 };
 
@@ -5266,6 +5336,10 @@ export type GetApiAgencySubaccountsResponses = {
     200: {
         success: true;
         subAccounts: Array<SubAccount>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -5317,7 +5391,13 @@ export type PostApiAgencySubaccountsResponse = PostApiAgencySubaccountsResponses
 export type GetApiAgencyEmailPreferencesData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/email-preferences';
 };
 
@@ -5341,6 +5421,10 @@ export type GetApiAgencyEmailPreferencesResponses = {
             name: string;
             preferences: EmailPreferences;
         }>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -5497,7 +5581,13 @@ export type GetApiAgencyOverviewResponse = GetApiAgencyOverviewResponses[keyof G
 export type GetApiAgencyWebhooksData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/webhooks';
 };
 
@@ -5521,6 +5611,10 @@ export type GetApiAgencyWebhooksResponses = {
             workspaceId: string;
             name: string;
         }>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 

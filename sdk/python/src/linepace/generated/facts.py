@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "218387d4ef102576aebc30de81c273adb49cb71b568e5709ded387ddb831e8d3"
+DIGEST = "c809d17dd856b9e311dc1aab6d9610ed5f0ebecf12d7d9fca372560e4a85cf15"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1324,10 +1324,6 @@ class CreateOptOutResponse(TypedDict):
     optOut: OptOut
 
 
-class DeleteOptOutParametersQuery(TypedDict):
-    address: NotRequired[str]
-
-
 class DeleteOptOutRequest(TypedDict):
     address: NotRequired[str]
 
@@ -2026,11 +2022,17 @@ class RevokeKeyResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
     targetId: NotRequired[str]
+    since: NotRequired[str]
+    until: NotRequired[str]
+    workspaceId: NotRequired[str]
+
+
+class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
     workspaceId: NotRequired[str]
@@ -2066,7 +2068,7 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "webhook", "workspace"]]
@@ -2075,9 +2077,15 @@ class ListAgencyAuditLogParametersQuery(TypedDict):
     until: NotRequired[str]
 
 
+class ListSubAccountsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListSubAccountsResponse(TypedDict):
     success: Literal[True]
     subAccounts: list[SubAccount]
+    nextCursor: str | None
 
 
 class CreateSubAccountRequest(TypedDict):
@@ -2093,6 +2101,11 @@ class CreateSubAccountResponse(TypedDict):
     workspaceApiKey: str
 
 
+class ListAgencyEmailPreferencesParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyEmailPreferencesResponseWorkspace(TypedDict):
     workspaceId: str
     name: str
@@ -2102,6 +2115,7 @@ class ListAgencyEmailPreferencesResponseWorkspace(TypedDict):
 class ListAgencyEmailPreferencesResponse(TypedDict):
     success: Literal[True]
     workspaces: list[ListAgencyEmailPreferencesResponseWorkspace]
+    nextCursor: str | None
 
 
 class UpdateAgencyEmailPreferencesRequest(TypedDict):
@@ -2163,6 +2177,11 @@ class GetAgencyOverviewResponse(TypedDict):
     workspaces: list[GetAgencyOverviewResponseWorkspace]
 
 
+class ListAgencyWebhooksParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyWebhooksResponseWorkspacesWithoutWebhookItem(TypedDict):
     workspaceId: str
     name: str
@@ -2172,6 +2191,7 @@ class ListAgencyWebhooksResponse(TypedDict):
     success: Literal[True]
     webhooks: list[Webhook]
     workspacesWithoutWebhook: list[ListAgencyWebhooksResponseWorkspacesWithoutWebhookItem]
+    nextCursor: str | None
 
 
 class CreateAgencyWebhookRequest(TypedDict):
@@ -2640,7 +2660,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]

@@ -1060,6 +1060,10 @@ class Team:
         """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
         return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
+    def refuse_invitations(self, token: str) -> str:
+        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
+
 
 class AsyncTeam:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -1108,6 +1112,10 @@ class AsyncTeam:
     async def accept_invitation(self, token: str) -> str:
         """Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none."""
         return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
+
+    async def refuse_invitations(self, token: str) -> str:
+        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
 
 
 class Keys:
@@ -1191,13 +1199,19 @@ class AuditLog:
     def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
         """Who changed what in the workspace, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return self._transport.call("GET", "/api/audit-log", query=query)
+
+    def export(self, **query: Unpack[models.ExportAuditLogParametersQuery]) -> str:
+        """Export the audit log as JSON lines, oldest first, for example to a security information system.
+
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        return self._transport.call("GET", "/api/audit-log/export", query=query)
 
     def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
         """Who changed what in the agency itself, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return self._transport.call("GET", "/api/agency/audit-log", query=query)
 
 
@@ -1208,13 +1222,19 @@ class AsyncAuditLog:
     async def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
         """Who changed what in the workspace, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return await self._transport.call("GET", "/api/audit-log", query=query)
+
+    async def export(self, **query: Unpack[models.ExportAuditLogParametersQuery]) -> str:
+        """Export the audit log as JSON lines, oldest first, for example to a security information system.
+
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
+        return await self._transport.call("GET", "/api/audit-log/export", query=query)
 
     async def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
         """Who changed what in the agency itself, newest first.
 
-        Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
+        Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return await self._transport.call("GET", "/api/agency/audit-log", query=query)
 
 
@@ -1222,9 +1242,9 @@ class Agency:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list_sub_accounts(self) -> models.ListSubAccountsResponse:
+    def list_sub_accounts(self, **query: Unpack[models.ListSubAccountsParametersQuery]) -> models.ListSubAccountsResponse:
         """List the agency's workspaces."""
-        return self._transport.call("GET", "/api/agency/subaccounts")
+        return self._transport.call("GET", "/api/agency/subaccounts", query=query)
 
     def create_sub_account(self, **body: Unpack[models.CreateSubAccountRequest]) -> models.CreateSubAccountResponse:
         """Create a workspace; its first key is returned only here.
@@ -1232,9 +1252,9 @@ class Agency:
         Recorded in the audit log as `workspace.created`."""
         return self._transport.call("POST", "/api/agency/subaccounts", body=body)
 
-    def list_email_preferences(self) -> models.ListAgencyEmailPreferencesResponse:
+    def list_email_preferences(self, **query: Unpack[models.ListAgencyEmailPreferencesParametersQuery]) -> models.ListAgencyEmailPreferencesResponse:
         """Get the email preferences of all workspaces."""
-        return self._transport.call("GET", "/api/agency/email-preferences")
+        return self._transport.call("GET", "/api/agency/email-preferences", query=query)
 
     def update_email_preferences(self, **body: Unpack[models.UpdateAgencyEmailPreferencesRequest]) -> models.UpdateAgencyEmailPreferencesResponse:
         """Turn all emails on or off in every workspace.
@@ -1256,9 +1276,11 @@ class Agency:
         """Get the metrics of the last days, in total and per workspace."""
         return self._transport.call("GET", "/api/agency/overview", query=query)
 
-    def list_webhooks(self) -> models.ListAgencyWebhooksResponse:
-        """List the webhooks of all clients, and the clients without one."""
-        return self._transport.call("GET", "/api/agency/webhooks")
+    def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
+        """List the webhooks of all clients, and the clients without one.
+
+        A page has the webhooks of `limit` clients."""
+        return self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
@@ -1323,9 +1345,9 @@ class AsyncAgency:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def list_sub_accounts(self) -> models.ListSubAccountsResponse:
+    async def list_sub_accounts(self, **query: Unpack[models.ListSubAccountsParametersQuery]) -> models.ListSubAccountsResponse:
         """List the agency's workspaces."""
-        return await self._transport.call("GET", "/api/agency/subaccounts")
+        return await self._transport.call("GET", "/api/agency/subaccounts", query=query)
 
     async def create_sub_account(self, **body: Unpack[models.CreateSubAccountRequest]) -> models.CreateSubAccountResponse:
         """Create a workspace; its first key is returned only here.
@@ -1333,9 +1355,9 @@ class AsyncAgency:
         Recorded in the audit log as `workspace.created`."""
         return await self._transport.call("POST", "/api/agency/subaccounts", body=body)
 
-    async def list_email_preferences(self) -> models.ListAgencyEmailPreferencesResponse:
+    async def list_email_preferences(self, **query: Unpack[models.ListAgencyEmailPreferencesParametersQuery]) -> models.ListAgencyEmailPreferencesResponse:
         """Get the email preferences of all workspaces."""
-        return await self._transport.call("GET", "/api/agency/email-preferences")
+        return await self._transport.call("GET", "/api/agency/email-preferences", query=query)
 
     async def update_email_preferences(self, **body: Unpack[models.UpdateAgencyEmailPreferencesRequest]) -> models.UpdateAgencyEmailPreferencesResponse:
         """Turn all emails on or off in every workspace.
@@ -1357,9 +1379,11 @@ class AsyncAgency:
         """Get the metrics of the last days, in total and per workspace."""
         return await self._transport.call("GET", "/api/agency/overview", query=query)
 
-    async def list_webhooks(self) -> models.ListAgencyWebhooksResponse:
-        """List the webhooks of all clients, and the clients without one."""
-        return await self._transport.call("GET", "/api/agency/webhooks")
+    async def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
+        """List the webhooks of all clients, and the clients without one.
+
+        A page has the webhooks of `limit` clients."""
+        return await self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     async def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
         """Register a webhook for one client, or for all.
