@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sdkMethod } from '#api/docs/sdk-names.ts';
 import { openApiDocument } from '#api/http/openapi.ts';
 import { routes } from '#api/routes.ts';
 
@@ -15,10 +16,12 @@ interface Operation {
   parameters?: { in: string; name: string }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, unknown>;
+  'x-codeSamples'?: unknown;
 }
 
 interface Schema {
   $ref?: string;
+  properties?: Record<string, Schema>;
 }
 
 export interface SdkDocument {
@@ -52,9 +55,14 @@ export function sdkSource(): SdkSource {
       const { parameters = [], requestBody } = operation;
       if (parameters.some(({ name }) => name === 'Idempotency-Key'))
         idempotent.push(`${method.toUpperCase()} ${path}`);
-      operation.parameters = parameters.filter(({ name }) => !CLIENT_HEADERS.has(name));
-      for (const content of Object.values(requestBody?.content ?? {}))
-        content.schema = resolved(content.schema, document);
+      const bodies = Object.values(requestBody?.content ?? {});
+      for (const content of bodies) content.schema = resolved(content.schema, document);
+      // A field that may also be in the query is an argument of the body.
+      const fields = new Set(bodies.flatMap(({ schema }) => Object.keys(schema.properties ?? {})));
+      operation.parameters = parameters.filter(
+        ({ name, in: place }) => !CLIENT_HEADERS.has(name) && !(place === 'query' && fields.has(name)),
+      );
+      delete operation['x-codeSamples'];
       operation.responses = withOneError(operation.responses);
     }
     if (Object.keys(operations).length === 0) delete document.paths[path];
@@ -78,33 +86,11 @@ function withOneError(responses: Record<string, unknown>): Record<string, unknow
   return { ...Object.fromEntries(successes), default: ERROR };
 }
 
-/**
- * Where the SDKs offer an operation: `sendMessage` of the tag Messages is `messages.send`, `getLinePace` of Lines is
- * `lines.getPace`.
- */
-export function methodOf({
-  tags: [tag],
-  operationId,
-}: Pick<Operation, 'tags' | 'operationId'>): [string, string] {
-  const words = tag.split(' ').map((word) => word.toLowerCase().replaceAll('-', ' '));
-  const pascal = words
-    .join(' ')
-    .split(' ')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
-  const singular = pascal.replace(/s$/, '');
-  const method = [pascal, singular].reduce(
-    (id, noun) => (id === operationId ? id.replace(new RegExp(`(?<=[a-z])${noun}(?=[A-Z]|$)`), '') : id),
-    operationId,
-  );
-  return [pascal.charAt(0).toLowerCase() + pascal.slice(1), method];
-}
-
 /** The operations by group and method. */
 export function methodsOf({ paths }: SdkDocument): Record<string, Record<string, string>> {
   const groups: Record<string, Record<string, string>> = {};
   for (const operation of Object.values(paths).flatMap((operations) => Object.values(operations))) {
-    const [group, method] = methodOf(operation);
+    const { group, method } = sdkMethod({ tag: operation.tags[0], operationId: operation.operationId });
     groups[group] = { ...groups[group], [method]: operation.operationId };
   }
   return groups;

@@ -11,4 +11,5 @@ SwaggerUIBundle({
   validatorUrl: null,
   // Do not let the query string select another document.
   queryConfigEnabled: false,
+  plugins: [codeSamplesPlugin],
 });

@@ -28,6 +28,10 @@ const ASSETS = new Map([
   ],
   ['favicon-32x32.png', { path: join(swaggerUi, 'favicon-32x32.png'), contentType: 'image/png' }],
   ['docs.css', { path: join(own, 'docs.css'), contentType: 'text/css; charset=utf-8' }],
+  [
+    'code-samples-plugin.js',
+    { path: join(own, 'code-samples-plugin.js'), contentType: 'text/javascript; charset=utf-8' },
+  ],
   ['docs.js', { path: join(own, 'docs.js'), contentType: 'text/javascript; charset=utf-8' }],
 ]);
 
@@ -55,6 +59,7 @@ export function docsPage(): string {
       <noscript>This page needs JavaScript. The document it shows is <a href="/openapi.json">/openapi.json</a>.</noscript>
     </main>
     <script src="/docs/assets/swagger-ui-bundle.js"></script>
+    <script src="/docs/assets/code-samples-plugin.js"></script>
     <script src="/docs/assets/docs.js"></script>
   </body>
 </html>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { addCodeSamples } from '../docs/code-samples.ts';
 import { DraftStatus } from '#domain/ai-draft.ts';
 import { Id } from '#domain/ids.ts';
 import { KeyScope } from '#domain/key-scope.ts';
@@ -53,7 +54,7 @@ export function openApiDocument(routes: readonly Route[]) {
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     paths[route.path] = { ...paths[route.path], [method]: operation(route) };
   }
-  return createDocument({
+  const document = createDocument({
     openapi: '3.1.0',
     info: {
       title: 'Linepace API',
@@ -87,6 +88,8 @@ export function openApiDocument(routes: readonly Route[]) {
     paths,
     webhooks: openApiWebhooks(),
   });
+  addCodeSamples(document);
+  return document;
 }
 
 function operation(route: Route): ZodOpenApiOperationObject {

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@hey-api/openapi-ts';
-import { methodOf } from '../openapi.ts';
+import { sdkMethod } from '../../api/docs/sdk-names.ts';
 
 const [folder = '.'] = process.argv.slice(2);
 const GENERATED = 'src/generated';
@@ -26,7 +26,10 @@ await createClient({
         strategy: 'single',
         containerName: 'Api',
         methods: 'instance',
-        nesting: ({ tags = [''], operationId = '' }) => methodOf({ tags: [tags[0] ?? ''], operationId }),
+        nesting: ({ tags: [tag = ''] = [], operationId = '' }) => {
+          const { group, method } = sdkMethod({ tag, operationId });
+          return [group, method];
+        },
       },
     },
   ],

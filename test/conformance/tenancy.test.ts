@@ -81,6 +81,7 @@ function tomorrow(): string {
 /** Bodies that pass validation, so that the route looks up its resource. */
 const BODIES: Record<string, object> = {
   updateTeamMember: { role: 'org:admin' },
+  overrideLineReputation: { hours: 1, reason: 'A new list' },
   sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
   drip: { message: 'Hi', recipientPhone: phone() },
   sendReply: { message: 'Hi', phone: phone() },

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, inject, it, test, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { codeSamples } from '#test/support/code-samples.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { startLossyFront } from '#test/support/lossy-front.ts';
@@ -67,10 +68,10 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     expect(stdout).toMatch(/^[0-9a-f]{24} (pending|scheduled)\n$/);
   });
 
-  it('has types for every example of its README', async () => {
+  it('has types for every example of its README, and every sample of the reference page', async () => {
     const folder = join(project, 'examples');
     await mkdir(folder);
-    for (const [index, example] of (await examples()).entries())
+    for (const [index, example] of [...(await examples()), ...codeSamples('Python')].entries())
       await writeFile(join(folder, `example_${index}.py`), example);
     await run(python, ['-m', 'mypy', '--strict', folder], { cwd: project });
   }, 120_000);

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { codeSamples } from '#test/support/code-samples.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { listening, startLossyFront } from '#test/support/lossy-front.ts';
@@ -55,10 +56,10 @@ describe('the package', () => {
     expect(stdout).toMatch(/^[0-9a-f]{24} (pending|scheduled)\n$/);
   });
 
-  it('has types for every example of its README', async () => {
+  it('has types for every example of its README, and every sample of the reference page', async () => {
     const folder = join(project, 'examples');
     await mkdir(folder);
-    for (const [index, example] of (await examples()).entries())
+    for (const [index, example] of [...(await examples()), ...codeSamples('TypeScript')].entries())
       await writeFile(join(folder, `${index}.ts`), `export {};\n${example}`);
     await writeFile(
       join(project, 'tsconfig.json'),

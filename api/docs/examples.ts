@@ -1,0 +1,30 @@
+/** Bodies for the code samples of the reference page, by operation. Others are made from the schema's required fields. */
+export const EXAMPLES: Record<string, Record<string, unknown>> = {
+  sendMessage: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
+  drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
+  sendReply: { phone: '+14155550123', message: 'Tuesday works. Talk to you then!' },
+  createLeads: { leads: [{ firstName: 'Ada', phone: '+14155550123', companyName: 'Analytical Engines' }] },
+  updateLead: { notes: 'Prefers mornings' },
+  createCampaign: {
+    name: 'Spring offer',
+    steps: [
+      { message: 'Hi {{ firstName }}, our spring offer is out.', delay: {} },
+      { message: 'Any questions, {{ firstName }}?', delay: { days: 3 } },
+    ],
+    start: false,
+  },
+  updateCampaign: { name: 'Spring offer, second try' },
+  addCampaignLead: { lead: { firstName: 'Ada', phone: '+14155550123' } },
+  updateLine: { dailyTotalMessagesLimit: 100, minGapSeconds: 30 },
+  connectLineCarrier: { provider: 'bluebubbles', config: { url: 'https://mac.example.com', password: '…' } },
+  createLineRequest: { channelType: 'imessage', firstName: 'Dana', lastName: 'Doe', areaCode: '415' },
+  actOnLineRequest: { action: 'payment_link' },
+  checkAvailability: { address: '+14155550123' },
+  createOptOut: { address: '+14155550123' },
+  deleteOptOut: { address: '+14155550123' },
+  putKnowledgeBase: { mode: 'copilot', instructions: 'Answer in two sentences.', documents: [] },
+  createWebhook: { url: 'https://example.com/linepace', events: ['message.reply'] },
+  updateWebhook: { isActive: false },
+  updateFallbackConfig: { enabled: true },
+  updateEmailPreferences: { preferences: { reply: { enabled: true, mode: 'positive_only' } } },
+};
