@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses } from './types.gen.ts';
+import type { CampaignQuietHours, CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -582,23 +582,60 @@ export class AiDrafts extends HeyApiClient {
 
 export class OptOuts extends HeyApiClient {
     /**
+     * List replies that ask to be left alone in other words than STOP, newest first
+     *
+     * Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`.
+     */
+    public listSuspicions<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        status?: 'open' | 'confirmed' | 'dismissed';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'status' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsSuspectedResponses, GetApiOptOutsSuspectedErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/suspected',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Confirm the opt-out, or dismiss the suspicion so that campaigns go on
+     *
+     * A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`.
+     */
+    public decideSuspicion<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        action: 'confirm' | 'dismiss';
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'body', key: 'action' }] }]);
+        return (options?.client ?? this.client).post<PostApiOptOutsSuspectedByIdResponses, PostApiOptOutsSuspectedByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/suspected/{id}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
      * Opt an address in again, by query or body
      *
      * A key needs the scope `manage`.
      */
     public delete<ThrowOnError extends boolean = true>(parameters?: {
-        query_address?: string;
-        body_address?: string;
+        address?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{
-                        in: 'query',
-                        key: 'query_address',
-                        map: 'address'
-                    }, {
-                        in: 'body',
-                        key: 'body_address',
-                        map: 'address'
-                    }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }] }]);
         return (options?.client ?? this.client).delete<DeleteApiOptOutsResponses, DeleteApiOptOutsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/opt-outs',
@@ -683,6 +720,67 @@ export class OptOuts extends HeyApiClient {
             url: '/api/opt-outs/{address}',
             ...options,
             ...params
+        });
+    }
+    
+    /**
+     * List what contacts consented to and withdrew, newest first
+     *
+     * A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`.
+     */
+    public listConsents<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        address?: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status?: 'granted' | 'revoked';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'address' },
+                    { in: 'query', key: 'channel' },
+                    { in: 'query', key: 'status' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiConsentsResponses, GetApiConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/consents',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Record that a contact consented, or withdrew consent
+     *
+     * It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`.
+     */
+    public createConsent<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status: 'granted' | 'revoked';
+        source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+        evidence?: string;
+        at?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'address' },
+                    { in: 'body', key: 'channel' },
+                    { in: 'body', key: 'status' },
+                    { in: 'body', key: 'source' },
+                    { in: 'body', key: 'evidence' },
+                    { in: 'body', key: 'at' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiConsentsResponses, PostApiConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/consents',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
     
@@ -1426,6 +1524,7 @@ export class Contacts extends HeyApiClient {
         jobTitle?: string;
         notes?: string;
         contactOwnerEmail?: string | null;
+        timezone?: string | null;
         customFields?: {
             [key: string]: string;
         };
@@ -1443,6 +1542,7 @@ export class Contacts extends HeyApiClient {
                     { in: 'body', key: 'jobTitle' },
                     { in: 'body', key: 'notes' },
                     { in: 'body', key: 'contactOwnerEmail' },
+                    { in: 'body', key: 'timezone' },
                     { in: 'body', key: 'customFields' },
                     { in: 'body', key: 'defaultCountryCode' }
                 ] }]);
@@ -1681,6 +1781,8 @@ export class Campaigns extends HeyApiClient {
         sendWindowStart?: string | null;
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
+        quietHours?: CampaignQuietHours | null;
+        requireConsent?: boolean;
         stopOnReply?: boolean;
         needsAiPersonalization?: boolean;
         start?: boolean;
@@ -1697,6 +1799,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'sendWindowStart' },
                     { in: 'body', key: 'sendWindowEnd' },
                     { in: 'body', key: 'allowedDaysOfWeek' },
+                    { in: 'body', key: 'quietHours' },
+                    { in: 'body', key: 'requireConsent' },
                     { in: 'body', key: 'stopOnReply' },
                     { in: 'body', key: 'needsAiPersonalization' },
                     { in: 'body', key: 'start' }
@@ -1766,6 +1870,8 @@ export class Campaigns extends HeyApiClient {
         sendWindowStart?: string | null;
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
+        quietHours?: CampaignQuietHours | null;
+        requireConsent?: boolean;
         stopOnReply?: boolean;
         needsAiPersonalization?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiCampaignsByIdResponses, PatchApiCampaignsByIdErrors, ThrowOnError, 'data'> {
@@ -1782,6 +1888,8 @@ export class Campaigns extends HeyApiClient {
                     { in: 'body', key: 'sendWindowStart' },
                     { in: 'body', key: 'sendWindowEnd' },
                     { in: 'body', key: 'allowedDaysOfWeek' },
+                    { in: 'body', key: 'quietHours' },
+                    { in: 'body', key: 'requireConsent' },
                     { in: 'body', key: 'stopOnReply' },
                     { in: 'body', key: 'needsAiPersonalization' }
                 ] }]);
@@ -2212,6 +2320,19 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
+     * Get the twin of the workspace for tests, which this makes when it is first needed
+     *
+     * A session acts in the twin with its id in `X-Workspace-Id`.
+     */
+    public openTestMode<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).post<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/test-mode',
+            ...options
+        });
+    }
+    
+    /**
      * List how many of each the workspace may have, and how many it has
      *
      * A key needs the scope `read`.
@@ -2221,6 +2342,51 @@ export class Workspace extends HeyApiClient {
             responseStyle: 'data',
             url: '/api/workspace/limits',
             ...options
+        });
+    }
+    
+    /**
+     * Get the quiet hours of the workspace
+     *
+     * A key needs the scope `read`.
+     */
+    public getQuietHours<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/quiet-hours',
+            ...options
+        });
+    }
+    
+    /**
+     * Set the quiet hours; a field that is left out has its default
+     *
+     * Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
+     */
+    public setQuietHours<ThrowOnError extends boolean = true>(parameters?: {
+        enabled?: boolean;
+        start?: string;
+        end?: string;
+        law?: 'none' | 'us';
+        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'enabled' },
+                    { in: 'body', key: 'start' },
+                    { in: 'body', key: 'end' },
+                    { in: 'body', key: 'law' },
+                    { in: 'body', key: 'appliesTo' }
+                ] }]);
+        return (options?.client ?? this.client).put<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/quiet-hours',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
     
@@ -2657,13 +2823,15 @@ export class Keys extends HeyApiClient {
         expiresInDays?: number | null;
         scopes?: Array<KeyScope>;
         allowedIps?: Array<string> | null;
+        mode?: 'live' | 'test';
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiKeysResponses, PostApiKeysErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'name' },
                     { in: 'body', key: 'expiresAt' },
                     { in: 'body', key: 'expiresInDays' },
                     { in: 'body', key: 'scopes' },
-                    { in: 'body', key: 'allowedIps' }
+                    { in: 'body', key: 'allowedIps' },
+                    { in: 'body', key: 'mode' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiKeysResponses, PostApiKeysErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -2784,10 +2952,10 @@ export class AuditLog extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2844,10 +3012,10 @@ export class AuditLog extends HeyApiClient {
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -2868,6 +3036,155 @@ export class AuditLog extends HeyApiClient {
             url: '/api/agency/audit-log',
             ...options,
             ...params
+        });
+    }
+}
+
+export class TestMode extends HeyApiClient {
+    /**
+     * Receive a message from a contact, in test mode
+     *
+     * A key needs the scope `send`.
+     */
+    public testInbound<ThrowOnError extends boolean = true>(parameters: {
+        from: string;
+        to?: string;
+        lineId?: string;
+        text: string;
+        channel?: 'imessage' | 'sms' | 'email';
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiTestInboundResponses, PostApiTestInboundErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'from' },
+                    { in: 'body', key: 'to' },
+                    { in: 'body', key: 'lineId' },
+                    { in: 'body', key: 'text' },
+                    { in: 'body', key: 'channel' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiTestInboundResponses, PostApiTestInboundErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/inbound',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Report that a message was delivered or read, or has failed, in test mode
+     *
+     * A key needs the scope `send`.
+     */
+    public testReceipt<ThrowOnError extends boolean = true>(parameters: {
+        messageId: string;
+        status: 'delivered' | 'read' | 'failed';
+        reason?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiTestReceiptsResponses, PostApiTestReceiptsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'messageId' },
+                    { in: 'body', key: 'status' },
+                    { in: 'body', key: 'reason' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiTestReceiptsResponses, PostApiTestReceiptsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/receipts',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List what contacts would have received, newest first, in test mode
+     *
+     * A key needs the scope `read`.
+     */
+    public listTestSends<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        to?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiTestSentResponses, GetApiTestSentErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'to' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiTestSentResponses, GetApiTestSentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/sent',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Add a line that is active at once, in test mode
+     *
+     * A key needs the scope `manage`.
+     */
+    public createTestLine<ThrowOnError extends boolean = true>(parameters?: {
+        channelType?: 'imessage' | 'sms' | 'email';
+        firstName?: string;
+        lastName?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiTestLinesResponses, PostApiTestLinesErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'channelType' },
+                    { in: 'body', key: 'firstName' },
+                    { in: 'body', key: 'lastName' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiTestLinesResponses, PostApiTestLinesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/lines',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get the time of the workspace in test mode
+     *
+     * A key needs the scope `read`.
+     */
+    public getTestClock<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTestClockResponses, GetApiTestClockErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiTestClockResponses, GetApiTestClockErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/clock',
+            ...options
+        });
+    }
+    
+    /**
+     * Move the time of the workspace forward, in test mode
+     *
+     * Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`.
+     */
+    public moveTestClock<ThrowOnError extends boolean = true>(parameters?: {
+        advanceSeconds?: number;
+        to?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiTestClockResponses, PostApiTestClockErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'advanceSeconds' }, { in: 'body', key: 'to' }] }]);
+        return (options?.client ?? this.client).post<PostApiTestClockResponses, PostApiTestClockErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/test/clock',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
 }
@@ -3075,6 +3392,75 @@ export class Agency extends HeyApiClient {
             url: '/api/agency/webhooks/{id}',
             ...options,
             ...params
+        });
+    }
+    
+    /**
+     * Suppress an address or a domain no longer, by query or body
+     *
+     * Recorded in the audit log as `suppressions.updated`.
+     */
+    public deleteSuppression<ThrowOnError extends boolean = true>(parameters?: {
+        address?: string;
+        domain?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiAgencySuppressionsResponses, DeleteApiAgencySuppressionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'address' }, { in: 'body', key: 'domain' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiAgencySuppressionsResponses, DeleteApiAgencySuppressionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/agency/suppressions',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * List the addresses and domains to which no client sends
+     */
+    public listSuppressions<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencySuppressionsResponses, GetApiAgencySuppressionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        return (options?.client ?? this.client).get<GetApiAgencySuppressionsResponses, GetApiAgencySuppressionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/agency/suppressions',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Suppress an address, a domain, or a list of them
+     *
+     * Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`.
+     */
+    public createSuppressions<ThrowOnError extends boolean = true>(parameters?: {
+        address?: string;
+        domain?: string;
+        reason?: string;
+        csv?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiAgencySuppressionsResponses, PostApiAgencySuppressionsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'address' },
+                    { in: 'body', key: 'domain' },
+                    { in: 'body', key: 'reason' },
+                    { in: 'body', key: 'csv' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiAgencySuppressionsResponses, PostApiAgencySuppressionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/agency/suppressions',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
         });
     }
     
@@ -3334,6 +3720,11 @@ export class Api extends HeyApiClient {
     private _auditLog?: AuditLog;
     get auditLog(): AuditLog {
         return this._auditLog ??= new AuditLog({ client: this.client });
+    }
+    
+    private _testMode?: TestMode;
+    get testMode(): TestMode {
+        return this._testMode ??= new TestMode({ client: this.client });
     }
     
     private _agency?: Agency;

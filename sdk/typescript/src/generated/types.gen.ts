@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -155,6 +155,24 @@ export type DraftInput = {
     message: string;
 };
 
+export type ConsentInput = {
+    /**
+     * A phone number or an email address.
+     */
+    address: string;
+    channel?: 'imessage' | 'sms' | 'email' | 'any';
+    status: 'granted' | 'revoked';
+    source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+    /**
+     * What shows it, for example the form and its wording, or who heard it.
+     */
+    evidence?: string;
+    /**
+     * When it was given or withdrawn; default: now.
+     */
+    at?: string;
+};
+
 export type LinePatch = {
     firstName?: string;
     lastName?: string;
@@ -280,6 +298,7 @@ export type LeadInput = {
     jobTitle?: string;
     notes?: string;
     contactOwnerEmail?: string | null;
+    timezone?: string | null;
     customFields?: {
         [key: string]: string;
     };
@@ -296,6 +315,7 @@ export type LeadPatch = {
     jobTitle?: string;
     notes?: string;
     contactOwnerEmail?: string | null;
+    timezone?: string | null;
     customFields?: {
         [key: string]: string;
     };
@@ -330,6 +350,14 @@ export type CampaignInput = {
     sendWindowStart?: string | null;
     sendWindowEnd?: string | null;
     allowedDaysOfWeek?: Array<number> | null;
+    /**
+     * Instead of the workspace's quiet hours; null: those of the workspace.
+     */
+    quietHours?: CampaignQuietHours | null;
+    /**
+     * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
+     */
+    requireConsent?: boolean;
     stopOnReply?: boolean;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -352,6 +380,22 @@ export type CampaignStep = {
     smsFallbackMessage?: string;
 };
 
+export type CampaignQuietHours = {
+    enabled?: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start?: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end?: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law?: 'none' | 'us';
+};
+
 export type CampaignStatus = 'draft' | 'active' | 'paused' | 'completed' | 'archived';
 
 export type CampaignPatch = {
@@ -372,6 +416,14 @@ export type CampaignPatch = {
     sendWindowStart?: string | null;
     sendWindowEnd?: string | null;
     allowedDaysOfWeek?: Array<number> | null;
+    /**
+     * Instead of the workspace's quiet hours; null: those of the workspace.
+     */
+    quietHours?: CampaignQuietHours | null;
+    /**
+     * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
+     */
+    requireConsent?: boolean;
     stopOnReply?: boolean;
     /**
      * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -428,7 +480,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected';
 
 export type WebhookPatch = {
     url?: string;
@@ -442,6 +494,23 @@ export type WebhookPatch = {
 
 export type WorkspacePatch = {
     reputationPolicy?: 'protect' | 'observe' | 'off';
+};
+
+export type QuietHours = {
+    enabled?: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start?: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end?: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law?: 'none' | 'us';
+    appliesTo?: Array<'campaign' | 'drip' | 'message'>;
 };
 
 export type FallbackConfigPatch = {
@@ -501,6 +570,10 @@ export type WorkspaceKeyInput = {
      * IPv4 and IPv6 networks (CIDR) or addresses that may use the key. Default: any.
      */
     allowedIps?: Array<string> | null;
+    /**
+     * `test`: the key acts in the twin of the workspace, from which nothing reaches anybody.
+     */
+    mode?: 'live' | 'test';
 };
 
 /**
@@ -513,6 +586,43 @@ export type RollKeyInput = {
      * How long the old key still works. Default: 24 hours.
      */
     overlapHours?: number;
+};
+
+export type TestInboundInput = {
+    /**
+     * The phone number or email address of the contact.
+     */
+    from: string;
+    /**
+     * The address of the line. Instead of `lineId`.
+     */
+    to?: string;
+    /**
+     * Default: the line that the contact was in touch with last, else the oldest.
+     */
+    lineId?: string;
+    text: string;
+    channel?: 'imessage' | 'sms' | 'email';
+};
+
+export type TestReceiptInput = {
+    messageId: string;
+    status: 'delivered' | 'read' | 'failed';
+    /**
+     * Why it has failed.
+     */
+    reason?: string;
+};
+
+export type TestLineInput = {
+    channelType?: 'imessage' | 'sms' | 'email';
+    firstName?: string;
+    lastName?: string;
+};
+
+export type TestClockInput = {
+    advanceSeconds?: number;
+    to?: string;
 };
 
 export type ApiKeyInput = {
@@ -564,6 +674,19 @@ export type AgencyWebhookInput = {
      * The same as `workspaceId: "all"`.
      */
     allWorkspaces?: boolean;
+};
+
+export type SuppressionInput = {
+    /**
+     * A phone number with its country code, or an email address.
+     */
+    address?: string;
+    domain?: string;
+    reason?: string;
+    /**
+     * Up to 10000 lines with an address or a domain, and after a comma the reason. Instead of `address` or `domain`.
+     */
+    csv?: string;
 };
 
 export type RpcMessage = {
@@ -644,6 +767,7 @@ export type Lead = {
     jobTitle: string;
     notes: string;
     contactOwnerEmail: string | null;
+    timezone: string | null;
     customFields: {
         [key: string]: string;
     };
@@ -916,12 +1040,40 @@ export type AutoReply = {
     resolvedAt: string | null;
 };
 
+export type OptOutSuspicion = {
+    _id: string;
+    address: string;
+    leadId: string | null;
+    replyId: string;
+    /**
+     * The text of the reply.
+     */
+    message: string;
+    /**
+     * `open`: the steps of campaigns to the contact wait until it is decided.
+     */
+    status: 'open' | 'confirmed' | 'dismissed';
+    createdAt: string;
+    decidedAt: string | null;
+};
+
 export type OptOut = {
     address: string;
     /**
      * `reply`, `unsubscribe`, `carrier` or `api`.
      */
     source: string;
+    createdAt: string;
+};
+
+export type Consent = {
+    _id: string;
+    address: string;
+    channel: 'imessage' | 'sms' | 'email' | 'any';
+    status: 'granted' | 'revoked';
+    source: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+    evidence: string | null;
+    at: string;
     createdAt: string;
 };
 
@@ -1159,6 +1311,7 @@ export type ContactExport = {
         jobTitle: string;
         notes: string;
         contactOwnerEmail: string | null;
+        timezone: string | null;
         customFields: {
             [key: string]: string;
         };
@@ -1172,6 +1325,7 @@ export type ContactExport = {
         }>;
     }>;
     optOuts: Array<OptOut>;
+    consents: Array<Consent>;
     conversations: Array<Conversation>;
     availability: Array<{
         address: string;
@@ -1390,6 +1544,8 @@ export type Campaign = {
     sendWindowStart: string | null;
     sendWindowEnd: string | null;
     allowedDaysOfWeek: Array<number> | null;
+    quietHours: CampaignQuietHoursOutput | null;
+    requireConsent: boolean;
     stopOnReply: boolean;
     needsAiPersonalization: boolean;
     createdByUserId: string | null;
@@ -1410,9 +1566,13 @@ export type CampaignProgress = {
      */
     finished: number;
     /**
-     * Leads that replied, opted out, could not be reached or were removed.
+     * Leads that replied, opted out, could not be reached, had not consented or were removed.
      */
     stopped: number;
+    /**
+     * Those of the stopped leads that had not consented (`requireConsent`).
+     */
+    noConsent: number;
     /**
      * Whether all leads of the list have entered.
      */
@@ -1516,7 +1676,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'webhook.ping';
 
 export type DeliveryReport = {
     /**
@@ -1547,6 +1707,15 @@ export type Workspace = {
      * Of lines without a policy of their own.
      */
     reputationPolicy: 'protect' | 'observe' | 'off';
+    mode: 'live' | 'test';
+    /**
+     * The workspace whose twin for tests this is; null: it is live.
+     */
+    liveWorkspaceId: string | null;
+    /**
+     * Its twin for tests; null in test mode, or until it is first used.
+     */
+    testWorkspaceId: string | null;
 };
 
 export type Caller = {
@@ -1571,7 +1740,7 @@ export type UsedLimit = {
 
 export type FallbackConfig = {
     enabled: boolean;
-    provider: 'twilio' | 'simulated';
+    provider: 'twilio' | 'simulated' | 'test';
     accountSid: string | null;
     fromNumber: string | null;
     messagingServiceSid: string | null;
@@ -1688,6 +1857,7 @@ export type WorkspaceKey = {
      * The networks that may use it, as CIDR; null: any.
      */
     allowedIps: Array<string> | null;
+    mode: 'live' | 'test';
 };
 
 export type AuditEntry = {
@@ -1702,15 +1872,31 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
     changes: {
         [key: string]: Schema3;
     };
+};
+
+export type TestSend = {
+    _id: string;
+    messageId: string;
+    lineId: string;
+    channel: 'imessage' | 'sms' | 'email';
+    from: string;
+    to: string;
+    subject: string | null;
+    /**
+     * As the contact would read it.
+     */
+    text: string;
+    attachmentUrls: Array<string>;
+    sentAt: string;
 };
 
 export type ApiKey = {
@@ -1733,6 +1919,13 @@ export type SubAccount = {
     subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
     billingMode: 'card' | 'invoice';
     lineCount: number;
+    createdAt: string;
+};
+
+export type Suppression = {
+    address: string | null;
+    domain: string | null;
+    reason: string | null;
     createdAt: string;
 };
 
@@ -1922,6 +2115,7 @@ export type LeadOutput = {
     jobTitle: string;
     notes: string;
     contactOwnerEmail: string | null;
+    timezone: string | null;
     customFields: {
         [key: string]: string;
     };
@@ -1943,6 +2137,39 @@ export type CampaignStepOutput = {
     attachmentUrls: Array<string>;
     smsFallbackEnabled: boolean;
     smsFallbackMessage?: string;
+};
+
+export type CampaignQuietHoursOutput = {
+    enabled: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law: 'none' | 'us';
+};
+
+export type QuietHoursOutput = {
+    enabled: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law: 'none' | 'us';
+    appliesTo: Array<'campaign' | 'drip' | 'message'>;
 };
 
 export type GetApiMessagesData = {
@@ -2688,6 +2915,77 @@ export type PostApiKnowledgeBaseDraftsResponses = {
 
 export type PostApiKnowledgeBaseDraftsResponse = PostApiKnowledgeBaseDraftsResponses[keyof PostApiKnowledgeBaseDraftsResponses];
 
+export type GetApiOptOutsSuspectedData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        status?: 'open' | 'confirmed' | 'dismissed';
+    };
+    url: '/api/opt-outs/suspected';
+};
+
+export type GetApiOptOutsSuspectedErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptOutsSuspectedError = GetApiOptOutsSuspectedErrors[keyof GetApiOptOutsSuspectedErrors];
+
+export type GetApiOptOutsSuspectedResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        suspicions: Array<OptOutSuspicion>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiOptOutsSuspectedResponse = GetApiOptOutsSuspectedResponses[keyof GetApiOptOutsSuspectedResponses];
+
+export type PostApiOptOutsSuspectedByIdData = {
+    body: {
+        action: 'confirm' | 'dismiss';
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/opt-outs/suspected/{id}';
+};
+
+export type PostApiOptOutsSuspectedByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiOptOutsSuspectedByIdError = PostApiOptOutsSuspectedByIdErrors[keyof PostApiOptOutsSuspectedByIdErrors];
+
+export type PostApiOptOutsSuspectedByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        suspicion: OptOutSuspicion;
+    };
+};
+
+export type PostApiOptOutsSuspectedByIdResponse = PostApiOptOutsSuspectedByIdResponses[keyof PostApiOptOutsSuspectedByIdResponses];
+
 export type DeleteApiOptOutsData = {
     body?: {
         /**
@@ -2696,12 +2994,7 @@ export type DeleteApiOptOutsData = {
         address?: string;
     };
     path?: never;
-    query?: {
-        /**
-         * A phone number or an email address.
-         */
-        address?: string;
-    };
+    query?: never;
     url: '/api/opt-outs';
 };
 
@@ -2861,6 +3154,91 @@ export type GetApiOptOutsByAddressResponses = {
 };
 
 export type GetApiOptOutsByAddressResponse = GetApiOptOutsByAddressResponses[keyof GetApiOptOutsByAddressResponses];
+
+export type GetApiConsentsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        address?: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status?: 'granted' | 'revoked';
+    };
+    url: '/api/consents';
+};
+
+export type GetApiConsentsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiConsentsError = GetApiConsentsErrors[keyof GetApiConsentsErrors];
+
+export type GetApiConsentsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        consents: Array<Consent>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiConsentsResponse = GetApiConsentsResponses[keyof GetApiConsentsResponses];
+
+export type PostApiConsentsData = {
+    body: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+        channel?: 'imessage' | 'sms' | 'email' | 'any';
+        status: 'granted' | 'revoked';
+        source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
+        /**
+         * What shows it, for example the form and its wording, or who heard it.
+         */
+        evidence?: string;
+        /**
+         * When it was given or withdrawn; default: now.
+         */
+        at?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/consents';
+};
+
+export type PostApiConsentsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConsentsError = PostApiConsentsErrors[keyof PostApiConsentsErrors];
+
+export type PostApiConsentsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        consent: Consent;
+    };
+};
+
+export type PostApiConsentsResponse = PostApiConsentsResponses[keyof PostApiConsentsResponses];
 
 export type GetApiVoiceRecordingsData = {
     body?: never;
@@ -4002,6 +4380,7 @@ export type PatchApiLeadsByIdData = {
         jobTitle?: string;
         notes?: string;
         contactOwnerEmail?: string | null;
+        timezone?: string | null;
         customFields?: {
             [key: string]: string;
         };
@@ -4373,6 +4752,14 @@ export type PostApiCampaignsData = {
         sendWindowStart?: string | null;
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
+        /**
+         * Instead of the workspace's quiet hours; null: those of the workspace.
+         */
+        quietHours?: CampaignQuietHours | null;
+        /**
+         * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
+         */
+        requireConsent?: boolean;
         stopOnReply?: boolean;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -4497,6 +4884,14 @@ export type PatchApiCampaignsByIdData = {
         sendWindowStart?: string | null;
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
+        /**
+         * Instead of the workspace's quiet hours; null: those of the workspace.
+         */
+        quietHours?: CampaignQuietHours | null;
+        /**
+         * Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.
+         */
+        requireConsent?: boolean;
         stopOnReply?: boolean;
         /**
          * The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.
@@ -4744,7 +5139,15 @@ export type PostApiCampaignsByIdPreviewResponses = {
             attachmentUrls: Array<string>;
             address: string;
             scheduledDate: string;
+            /**
+             * Set if the quiet hours move the step to `scheduledDate`.
+             */
+            holdReason: 'recipient_quiet_hours' | null;
             fromLineId: string | null;
+            /**
+             * Whether the latest consent for this address and channel is a consent.
+             */
+            hasConsent: boolean;
         }>;
     };
 };
@@ -5200,11 +5603,54 @@ export type PatchApiWorkspaceResponses = {
      */
     200: {
         success: true;
-        workspace: Workspace;
+        workspace: {
+            _id: string;
+            name: string;
+            timezone: string;
+            country: string;
+            subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+            /**
+             * Of lines without a policy of their own.
+             */
+            reputationPolicy: 'protect' | 'observe' | 'off';
+            mode: 'live' | 'test';
+            /**
+             * The workspace whose twin for tests this is; null: it is live.
+             */
+            liveWorkspaceId: string | null;
+        };
     };
 };
 
 export type PatchApiWorkspaceResponse = PatchApiWorkspaceResponses[keyof PatchApiWorkspaceResponses];
+
+export type PostApiWorkspaceTestModeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/workspace/test-mode';
+};
+
+export type PostApiWorkspaceTestModeErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiWorkspaceTestModeError = PostApiWorkspaceTestModeErrors[keyof PostApiWorkspaceTestModeErrors];
+
+export type PostApiWorkspaceTestModeResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        workspaceId: string;
+    };
+};
+
+export type PostApiWorkspaceTestModeResponse = PostApiWorkspaceTestModeResponses[keyof PostApiWorkspaceTestModeResponses];
 
 export type GetApiWorkspaceLimitsData = {
     body?: never;
@@ -5233,6 +5679,77 @@ export type GetApiWorkspaceLimitsResponses = {
 };
 
 export type GetApiWorkspaceLimitsResponse = GetApiWorkspaceLimitsResponses[keyof GetApiWorkspaceLimitsResponses];
+
+export type GetApiWorkspaceQuietHoursData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/workspace/quiet-hours';
+};
+
+export type GetApiWorkspaceQuietHoursErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiWorkspaceQuietHoursError = GetApiWorkspaceQuietHoursErrors[keyof GetApiWorkspaceQuietHoursErrors];
+
+export type GetApiWorkspaceQuietHoursResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        quietHours: QuietHoursOutput;
+    };
+};
+
+export type GetApiWorkspaceQuietHoursResponse = GetApiWorkspaceQuietHoursResponses[keyof GetApiWorkspaceQuietHoursResponses];
+
+export type PutApiWorkspaceQuietHoursData = {
+    body?: {
+        enabled?: boolean;
+        /**
+         * Messages are sent from this time on…
+         */
+        start?: string;
+        /**
+         * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end?: string;
+        /**
+         * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+         */
+        law?: 'none' | 'us';
+        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/workspace/quiet-hours';
+};
+
+export type PutApiWorkspaceQuietHoursErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiWorkspaceQuietHoursError = PutApiWorkspaceQuietHoursErrors[keyof PutApiWorkspaceQuietHoursErrors];
+
+export type PutApiWorkspaceQuietHoursResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        quietHours: QuietHoursOutput;
+    };
+};
+
+export type PutApiWorkspaceQuietHoursResponse = PutApiWorkspaceQuietHoursResponses[keyof PutApiWorkspaceQuietHoursResponses];
 
 export type GetApiWorkspaceFallbackConfigData = {
     body?: never;
@@ -5944,6 +6461,10 @@ export type PostApiKeysData = {
          * IPv4 and IPv6 networks (CIDR) or addresses that may use the key. Default: any.
          */
         allowedIps?: Array<string> | null;
+        /**
+         * `test`: the key acts in the twin of the workspace, from which nothing reaches anybody.
+         */
+        mode?: 'live' | 'test';
     };
     path?: never;
     query?: never;
@@ -5977,6 +6498,7 @@ export type PostApiKeysResponses = {
          * The networks that may use it, as CIDR; null: any.
          */
         allowedIps: Array<string> | null;
+        mode: 'live' | 'test';
         success: true;
         /**
          * The key itself, returned only here.
@@ -6028,6 +6550,7 @@ export type PostApiKeysByIdRollResponses = {
          * The networks that may use it, as CIDR; null: any.
          */
         allowedIps: Array<string> | null;
+        mode: 'live' | 'test';
         success: true;
         /**
          * The key itself, returned only here.
@@ -6083,13 +6606,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -6169,6 +6692,254 @@ export type GetApiAuditLogExportResponses = {
 };
 
 export type GetApiAuditLogExportResponse = GetApiAuditLogExportResponses[keyof GetApiAuditLogExportResponses];
+
+export type PostApiTestInboundData = {
+    body: {
+        /**
+         * The phone number or email address of the contact.
+         */
+        from: string;
+        /**
+         * The address of the line. Instead of `lineId`.
+         */
+        to?: string;
+        /**
+         * Default: the line that the contact was in touch with last, else the oldest.
+         */
+        lineId?: string;
+        text: string;
+        channel?: 'imessage' | 'sms' | 'email';
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/inbound';
+};
+
+export type PostApiTestInboundErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestInboundError = PostApiTestInboundErrors[keyof PostApiTestInboundErrors];
+
+export type PostApiTestInboundResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        replyId: string;
+        lineId: string;
+    };
+};
+
+export type PostApiTestInboundResponse = PostApiTestInboundResponses[keyof PostApiTestInboundResponses];
+
+export type PostApiTestReceiptsData = {
+    body: {
+        messageId: string;
+        status: 'delivered' | 'read' | 'failed';
+        /**
+         * Why it has failed.
+         */
+        reason?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/receipts';
+};
+
+export type PostApiTestReceiptsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestReceiptsError = PostApiTestReceiptsErrors[keyof PostApiTestReceiptsErrors];
+
+export type PostApiTestReceiptsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type PostApiTestReceiptsResponse = PostApiTestReceiptsResponses[keyof PostApiTestReceiptsResponses];
+
+export type GetApiTestSentData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        to?: string;
+    };
+    url: '/api/test/sent';
+};
+
+export type GetApiTestSentErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiTestSentError = GetApiTestSentErrors[keyof GetApiTestSentErrors];
+
+export type GetApiTestSentResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        sent: Array<TestSend>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiTestSentResponse = GetApiTestSentResponses[keyof GetApiTestSentResponses];
+
+export type PostApiTestLinesData = {
+    body?: {
+        channelType?: 'imessage' | 'sms' | 'email';
+        firstName?: string;
+        lastName?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/lines';
+};
+
+export type PostApiTestLinesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestLinesError = PostApiTestLinesErrors[keyof PostApiTestLinesErrors];
+
+export type PostApiTestLinesResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        line: Line;
+    };
+};
+
+export type PostApiTestLinesResponse = PostApiTestLinesResponses[keyof PostApiTestLinesResponses];
+
+export type GetApiTestClockData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/test/clock';
+};
+
+export type GetApiTestClockErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiTestClockError = GetApiTestClockErrors[keyof GetApiTestClockErrors];
+
+export type GetApiTestClockResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * The time of the workspace in test mode.
+         */
+        now: string;
+        /**
+         * null: the clock is not being moved.
+         */
+        movingTo: string | null;
+        /**
+         * Why the clock stopped before it had arrived, the last time it was moved.
+         */
+        problem: string | null;
+    };
+};
+
+export type GetApiTestClockResponse = GetApiTestClockResponses[keyof GetApiTestClockResponses];
+
+export type PostApiTestClockData = {
+    body: {
+        advanceSeconds?: number;
+        to?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/clock';
+};
+
+export type PostApiTestClockErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestClockError = PostApiTestClockErrors[keyof PostApiTestClockErrors];
+
+export type PostApiTestClockResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * The time of the workspace in test mode.
+         */
+        now: string;
+        /**
+         * null: the clock is not being moved.
+         */
+        movingTo: string | null;
+        /**
+         * Why the clock stopped before it had arrived, the last time it was moved.
+         */
+        problem: string | null;
+    };
+    /**
+     * Success
+     */
+    202: {
+        success: true;
+        /**
+         * The time of the workspace in test mode.
+         */
+        now: string;
+        /**
+         * null: the clock is not being moved.
+         */
+        movingTo: string | null;
+        /**
+         * Why the clock stopped before it had arrived, the last time it was moved.
+         */
+        problem: string | null;
+    };
+};
+
+export type PostApiTestClockResponse = PostApiTestClockResponses[keyof PostApiTestClockResponses];
 
 export type GetApiAgencyKeysData = {
     body?: never;
@@ -6282,13 +7053,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'request.refused' | 'subscription.changed' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -6721,6 +7492,111 @@ export type DeleteApiAgencyWebhooksByIdResponses = {
 };
 
 export type DeleteApiAgencyWebhooksByIdResponse = DeleteApiAgencyWebhooksByIdResponses[keyof DeleteApiAgencyWebhooksByIdResponses];
+
+export type DeleteApiAgencySuppressionsData = {
+    body?: {
+        /**
+         * A phone number with its country code, or an email address.
+         */
+        address?: string;
+        domain?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/agency/suppressions';
+};
+
+export type DeleteApiAgencySuppressionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiAgencySuppressionsError = DeleteApiAgencySuppressionsErrors[keyof DeleteApiAgencySuppressionsErrors];
+
+export type DeleteApiAgencySuppressionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiAgencySuppressionsResponse = DeleteApiAgencySuppressionsResponses[keyof DeleteApiAgencySuppressionsResponses];
+
+export type GetApiAgencySuppressionsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        cursor?: string;
+    };
+    url: '/api/agency/suppressions';
+};
+
+export type GetApiAgencySuppressionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAgencySuppressionsError = GetApiAgencySuppressionsErrors[keyof GetApiAgencySuppressionsErrors];
+
+export type GetApiAgencySuppressionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        suppressions: Array<Suppression>;
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiAgencySuppressionsResponse = GetApiAgencySuppressionsResponses[keyof GetApiAgencySuppressionsResponses];
+
+export type PostApiAgencySuppressionsData = {
+    body?: {
+        /**
+         * A phone number with its country code, or an email address.
+         */
+        address?: string;
+        domain?: string;
+        reason?: string;
+        /**
+         * Up to 10000 lines with an address or a domain, and after a comma the reason. Instead of `address` or `domain`.
+         */
+        csv?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/agency/suppressions';
+};
+
+export type PostApiAgencySuppressionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiAgencySuppressionsError = PostApiAgencySuppressionsErrors[keyof PostApiAgencySuppressionsErrors];
+
+export type PostApiAgencySuppressionsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        suppressions: Array<Suppression>;
+        count: number;
+    };
+};
+
+export type PostApiAgencySuppressionsResponse = PostApiAgencySuppressionsResponses[keyof PostApiAgencySuppressionsResponses];
 
 export type PostApiAgencyBillingSubscribeData = {
     body: {
@@ -7497,6 +8373,33 @@ export type PostLineReputationChangedWebhookPayload = {
 export type PostLineReputationChangedWebhookRequest = {
     body: PostLineReputationChangedWebhookPayload;
     key: 'line.reputation_changed';
+    path?: never;
+    query?: never;
+};
+
+export type PostContactOptOutSuspectedWebhookPayload = {
+    event: 'contact.opt_out_suspected';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * To decide: `POST /api/opt-outs/suspected/{id}`.
+     */
+    suspicionId: string;
+    address: string;
+    leadId?: string;
+    replyId: string;
+    /**
+     * The text of the reply: its first 20,000 characters.
+     */
+    message: string;
+};
+
+export type PostContactOptOutSuspectedWebhookRequest = {
+    body: PostContactOptOutSuspectedWebhookPayload;
+    key: 'contact.opt_out_suspected';
     path?: never;
     query?: never;
 };

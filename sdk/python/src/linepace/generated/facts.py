@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "1ccceb95a17d84dfa57fafa020cb09cd118a58945058986bff8cfe727c610f0d"
+DIGEST = "0d98b382e04e95c95ba9064546b2a8eae08b8f815f240d8d0d0842d7b7e0e385"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -12,6 +12,7 @@ IDEMPOTENT = (
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",
+    "POST /api/consents",
     "POST /api/attachments/upload",
     "POST /api/line-requests",
     "POST /api/pools",
@@ -27,9 +28,11 @@ IDEMPOTENT = (
     "POST /api/team/invite",
     "POST /api/keys",
     "POST /api/keys/{id}/roll",
+    "POST /api/test/lines",
     "POST /api/agency/keys",
     "POST /api/agency/subaccounts",
     "POST /api/agency/webhooks",
+    "POST /api/agency/suppressions",
     "POST /api/agency/admins",
 )
 """The operations that accept an `Idempotency-Key`."""
@@ -60,6 +63,7 @@ ErrorCode = Literal[
     "IP_NOT_ALLOWED",
     "LIMIT_REACHED",
     "LINK_NOT_VALID",
+    "LIVE_MODE_ONLY",
     "MESSAGE_NOT_CANCELABLE",
     "METHOD_NOT_ALLOWED",
     "MISSING_NUMBER",
@@ -75,6 +79,7 @@ ErrorCode = Literal[
     "SESSION_REQUIRED",
     "STORAGE_QUOTA_EXCEEDED",
     "SUBSCRIPTION_REQUIRED",
+    "TEST_MODE_ONLY",
     "UNAUTHORIZED",
     "UNAVAILABLE",
     "UNSUPPORTED_MEDIA_TYPE",

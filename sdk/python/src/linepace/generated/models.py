@@ -108,6 +108,15 @@ class DraftInput(TypedDict):
     message: str
 
 
+class ConsentInput(TypedDict):
+    address: str
+    channel: NotRequired[Literal["imessage", "sms", "email", "any"]]
+    status: Literal["granted", "revoked"]
+    source: NotRequired[Literal["form", "import", "keyword", "verbal", "api"]]
+    evidence: NotRequired[str]
+    at: NotRequired[str]
+
+
 class LinePatch(TypedDict):
     firstName: NotRequired[str]
     lastName: NotRequired[str]
@@ -167,6 +176,7 @@ class LeadInput(TypedDict):
     jobTitle: NotRequired[str]
     notes: NotRequired[str]
     contactOwnerEmail: NotRequired[str | None]
+    timezone: NotRequired[str | None]
     customFields: NotRequired[dict[str, str]]
 
 
@@ -181,6 +191,7 @@ class LeadPatch(TypedDict):
     jobTitle: NotRequired[str]
     notes: NotRequired[str]
     contactOwnerEmail: NotRequired[str | None]
+    timezone: NotRequired[str | None]
     customFields: NotRequired[dict[str, str]]
     defaultCountryCode: NotRequired[str]
 
@@ -211,6 +222,13 @@ class CampaignStep(TypedDict):
     smsFallbackMessage: NotRequired[str]
 
 
+class CampaignQuietHours(TypedDict):
+    enabled: NotRequired[bool]
+    start: NotRequired[str]
+    end: NotRequired[str]
+    law: NotRequired[Literal["none", "us"]]
+
+
 class CampaignPatch(TypedDict):
     name: NotRequired[str]
     description: NotRequired[str]
@@ -223,6 +241,8 @@ class CampaignPatch(TypedDict):
     sendWindowStart: NotRequired[str | None]
     sendWindowEnd: NotRequired[str | None]
     allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
 
@@ -258,13 +278,21 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
 
 class WorkspacePatch(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+
+
+class QuietHours(TypedDict):
+    enabled: NotRequired[bool]
+    start: NotRequired[str]
+    end: NotRequired[str]
+    law: NotRequired[Literal["none", "us"]]
+    appliesTo: NotRequired[list[Literal["campaign", "drip", "message"]]]
 
 
 class FallbackConfigPatch(TypedDict):
@@ -319,6 +347,35 @@ class RollKeyInput(TypedDict):
     overlapHours: NotRequired[float]
 
 
+TestInboundInput = TypedDict(
+    "TestInboundInput",
+    {
+        "from": str,
+        "to": NotRequired[str],
+        "lineId": NotRequired[str],
+        "text": str,
+        "channel": NotRequired[Literal["imessage", "sms", "email"]],
+    },
+)
+
+
+class TestReceiptInput(TypedDict):
+    messageId: str
+    status: Literal["delivered", "read", "failed"]
+    reason: NotRequired[str]
+
+
+class TestLineInput(TypedDict):
+    channelType: NotRequired[Literal["imessage", "sms", "email"]]
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+
+
+class TestClockInput(TypedDict):
+    advanceSeconds: NotRequired[int]
+    to: NotRequired[str]
+
+
 class ApiKeyInput(TypedDict):
     name: str
     expiresAt: NotRequired[str | None]
@@ -340,10 +397,17 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
+
+
+class SuppressionInput(TypedDict):
+    address: NotRequired[str]
+    domain: NotRequired[str]
+    reason: NotRequired[str]
+    csv: NotRequired[str]
 
 
 class RpcMessage(TypedDict):
@@ -418,6 +482,7 @@ class Lead(TypedDict):
     jobTitle: str
     notes: str
     contactOwnerEmail: str | None
+    timezone: str | None
     customFields: dict[str, str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
@@ -575,9 +640,31 @@ class AutoReply(TypedDict):
     resolvedAt: str | None
 
 
+class OptOutSuspicion(TypedDict):
+    _id: str
+    address: str
+    leadId: str | None
+    replyId: str
+    message: str
+    status: Literal["open", "confirmed", "dismissed"]
+    createdAt: str
+    decidedAt: str | None
+
+
 class OptOut(TypedDict):
     address: str
     source: str
+    createdAt: str
+
+
+class Consent(TypedDict):
+    _id: str
+    address: str
+    channel: Literal["imessage", "sms", "email", "any"]
+    status: Literal["granted", "revoked"]
+    source: Literal["form", "import", "keyword", "verbal", "api"]
+    evidence: str | None
+    at: str
     createdAt: str
 
 
@@ -751,6 +838,7 @@ class ContactExportLead(TypedDict):
     jobTitle: str
     notes: str
     contactOwnerEmail: str | None
+    timezone: str | None
     customFields: dict[str, str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
@@ -916,6 +1004,7 @@ class CampaignProgress(TypedDict):
     running: int
     finished: int
     stopped: int
+    noConsent: int
     enteredAll: bool
 
 
@@ -964,7 +1053,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -990,6 +1079,9 @@ class Workspace(TypedDict):
     country: str
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     reputationPolicy: Literal["protect", "observe", "off"]
+    mode: Literal["live", "test"]
+    liveWorkspaceId: str | None
+    testWorkspaceId: str | None
 
 
 class Caller(TypedDict):
@@ -1008,7 +1100,7 @@ class UsedLimit(TypedDict):
 
 class FallbackConfig(TypedDict):
     enabled: bool
-    provider: Literal["twilio", "simulated"]
+    provider: Literal["twilio", "simulated", "test"]
     accountSid: str | None
     fromNumber: str | None
     messagingServiceSid: str | None
@@ -1111,6 +1203,7 @@ class WorkspaceKey(TypedDict):
     revokedAt: str | None
     scopes: list[Literal["read", "send", "draft", "manage"]]
     allowedIps: list[str] | None
+    mode: Literal["live", "test"]
 
 
 class AuditEntryActor(TypedDict):
@@ -1120,8 +1213,25 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]
     id: str
+
+
+TestSend = TypedDict(
+    "TestSend",
+    {
+        "_id": str,
+        "messageId": str,
+        "lineId": str,
+        "channel": Literal["imessage", "sms", "email"],
+        "from": str,
+        "to": str,
+        "subject": str | None,
+        "text": str,
+        "attachmentUrls": list[str],
+        "sentAt": str,
+    },
+)
 
 
 class ApiKey(TypedDict):
@@ -1144,6 +1254,13 @@ class SubAccount(TypedDict):
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     billingMode: Literal["card", "invoice"]
     lineCount: int
+    createdAt: str
+
+
+class Suppression(TypedDict):
+    address: str | None
+    domain: str | None
+    reason: str | None
     createdAt: str
 
 
@@ -1299,6 +1416,7 @@ class LeadOutput(TypedDict):
     jobTitle: str
     notes: str
     contactOwnerEmail: str | None
+    timezone: str | None
     customFields: dict[str, str]
     status: Literal["available", "unavailable", "error"] | None
     source: str | None
@@ -1320,6 +1438,21 @@ class CampaignStepOutput(TypedDict):
     attachmentUrls: list[str]
     smsFallbackEnabled: bool
     smsFallbackMessage: NotRequired[str]
+
+
+class CampaignQuietHoursOutput(TypedDict):
+    enabled: bool
+    start: str
+    end: str
+    law: Literal["none", "us"]
+
+
+class QuietHoursOutput(TypedDict):
+    enabled: bool
+    start: str
+    end: str
+    law: Literal["none", "us"]
+    appliesTo: list[Literal["campaign", "drip", "message"]]
 
 
 class SendMessageRequest(TypedDict):
@@ -1585,6 +1718,27 @@ class CreateDraftResponse(TypedDict):
     draft: AutoReply
 
 
+class ListOptOutSuspicionsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    status: NotRequired[Literal["open", "confirmed", "dismissed"]]
+
+
+class ListOptOutSuspicionsResponse(TypedDict):
+    success: Literal[True]
+    suspicions: list[OptOutSuspicion]
+    nextCursor: str | None
+
+
+class DecideOptOutSuspicionRequest(TypedDict):
+    action: Literal["confirm", "dismiss"]
+
+
+class DecideOptOutSuspicionResponse(TypedDict):
+    success: Literal[True]
+    suspicion: OptOutSuspicion
+
+
 class ListOptOutsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -1605,10 +1759,6 @@ class CreateOptOutResponse(TypedDict):
     optOut: OptOut
 
 
-class DeleteOptOutParametersQuery(TypedDict):
-    address: NotRequired[str]
-
-
 class DeleteOptOutRequest(TypedDict):
     address: NotRequired[str]
 
@@ -1625,6 +1775,34 @@ class GetOptOutResponse(TypedDict):
 
 class DeleteNamedOptOutResponse(TypedDict):
     success: Literal[True]
+
+
+class ListConsentsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    address: NotRequired[str]
+    channel: NotRequired[Literal["imessage", "sms", "email", "any"]]
+    status: NotRequired[Literal["granted", "revoked"]]
+
+
+class ListConsentsResponse(TypedDict):
+    success: Literal[True]
+    consents: list[Consent]
+    nextCursor: str | None
+
+
+class CreateConsentRequest(TypedDict):
+    address: str
+    channel: NotRequired[Literal["imessage", "sms", "email", "any"]]
+    status: Literal["granted", "revoked"]
+    source: NotRequired[Literal["form", "import", "keyword", "verbal", "api"]]
+    evidence: NotRequired[str]
+    at: NotRequired[str]
+
+
+class CreateConsentResponse(TypedDict):
+    success: Literal[True]
+    consent: Consent
 
 
 class ListCallRecordingsParametersQuery(TypedDict):
@@ -1928,6 +2106,7 @@ class UpdateLeadRequest(TypedDict):
     jobTitle: NotRequired[str]
     notes: NotRequired[str]
     contactOwnerEmail: NotRequired[str | None]
+    timezone: NotRequired[str | None]
     customFields: NotRequired[dict[str, str]]
     defaultCountryCode: NotRequired[str]
 
@@ -2012,6 +2191,8 @@ class CreateCampaignRequest(TypedDict):
     sendWindowStart: NotRequired[str | None]
     sendWindowEnd: NotRequired[str | None]
     allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
     start: NotRequired[bool]
@@ -2035,6 +2216,8 @@ class UpdateCampaignRequest(TypedDict):
     sendWindowStart: NotRequired[str | None]
     sendWindowEnd: NotRequired[str | None]
     allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
 
@@ -2069,7 +2252,9 @@ class PreviewCampaignResponseStep(TypedDict):
     attachmentUrls: list[str]
     address: str
     scheduledDate: str
+    holdReason: Literal["recipient_quiet_hours"] | None
     fromLineId: str | None
+    hasConsent: bool
 
 
 class PreviewCampaignResponse(TypedDict):
@@ -2115,7 +2300,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     name: NotRequired[str]
 
 
@@ -2124,7 +2309,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2147,7 +2332,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -2189,14 +2374,48 @@ class UpdateWorkspaceRequest(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
 
 
+class UpdateWorkspaceResponseWorkspace(TypedDict):
+    _id: str
+    name: str
+    timezone: str
+    country: str
+    subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
+    reputationPolicy: Literal["protect", "observe", "off"]
+    mode: Literal["live", "test"]
+    liveWorkspaceId: str | None
+
+
 class UpdateWorkspaceResponse(TypedDict):
     success: Literal[True]
-    workspace: Workspace
+    workspace: UpdateWorkspaceResponseWorkspace
+
+
+class OpenTestModeResponse(TypedDict):
+    success: Literal[True]
+    workspaceId: str
 
 
 class ListLimitsResponse(TypedDict):
     success: Literal[True]
     limits: list[UsedLimit]
+
+
+class GetQuietHoursResponse(TypedDict):
+    success: Literal[True]
+    quietHours: QuietHoursOutput
+
+
+class SetQuietHoursRequest(TypedDict):
+    enabled: NotRequired[bool]
+    start: NotRequired[str]
+    end: NotRequired[str]
+    law: NotRequired[Literal["none", "us"]]
+    appliesTo: NotRequired[list[Literal["campaign", "drip", "message"]]]
+
+
+class SetQuietHoursResponse(TypedDict):
+    success: Literal[True]
+    quietHours: QuietHoursOutput
 
 
 class GetFallbackConfigResponse(TypedDict):
@@ -2376,6 +2595,7 @@ class CreateKeyRequest(TypedDict):
     expiresInDays: NotRequired[int | None]
     scopes: NotRequired[list[Literal["read", "send", "draft", "manage"]]]
     allowedIps: NotRequired[list[str] | None]
+    mode: NotRequired[Literal["live", "test"]]
 
 
 class CreateKeyResponse(TypedDict):
@@ -2389,6 +2609,7 @@ class CreateKeyResponse(TypedDict):
     revokedAt: str | None
     scopes: list[Literal["read", "send", "draft", "manage"]]
     allowedIps: list[str] | None
+    mode: Literal["live", "test"]
     success: Literal[True]
     key: str
 
@@ -2413,6 +2634,7 @@ class RollKeyResponse(TypedDict):
     revokedAt: str | None
     scopes: list[Literal["read", "send", "draft", "manage"]]
     allowedIps: list[str] | None
+    mode: Literal["live", "test"]
     success: Literal[True]
     key: str
     previousKey: RollKeyResponsePreviousKey
@@ -2425,10 +2647,10 @@ class RevokeKeyResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2439,6 +2661,76 @@ class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
     workspaceId: NotRequired[str]
+
+
+TestInboundRequest = TypedDict(
+    "TestInboundRequest",
+    {
+        "from": str,
+        "to": NotRequired[str],
+        "lineId": NotRequired[str],
+        "text": str,
+        "channel": NotRequired[Literal["imessage", "sms", "email"]],
+    },
+)
+
+
+class TestInboundResponse(TypedDict):
+    success: Literal[True]
+    replyId: str
+    lineId: str
+
+
+class TestReceiptRequest(TypedDict):
+    messageId: str
+    status: Literal["delivered", "read", "failed"]
+    reason: NotRequired[str]
+
+
+class TestReceiptResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListTestSendsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    to: NotRequired[str]
+
+
+class ListTestSendsResponse(TypedDict):
+    success: Literal[True]
+    sent: list[TestSend]
+    nextCursor: str | None
+
+
+class CreateTestLineRequest(TypedDict):
+    channelType: NotRequired[Literal["imessage", "sms", "email"]]
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+
+
+class CreateTestLineResponse(TypedDict):
+    success: Literal[True]
+    line: Line
+
+
+class GetTestClockResponse(TypedDict):
+    success: Literal[True]
+    now: str
+    movingTo: str | None
+    problem: str | None
+
+
+class MoveTestClockRequest(TypedDict):
+    advanceSeconds: NotRequired[int]
+    to: NotRequired[str]
+
+
+class MoveTestClockResponse(TypedDict):
+    success: Literal[True]
+    now: str
+    movingTo: str | None
+    problem: str | None
 
 
 class ListAgencyKeysResponse(TypedDict):
@@ -2472,10 +2764,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2600,7 +2892,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -2611,7 +2903,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2627,6 +2919,39 @@ class CreateAgencyWebhookResponse(TypedDict):
 
 
 class DeleteAgencyWebhookResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListAgencySuppressionsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListAgencySuppressionsResponse(TypedDict):
+    success: Literal[True]
+    suppressions: list[Suppression]
+    nextCursor: str | None
+
+
+class CreateAgencySuppressionsRequest(TypedDict):
+    address: NotRequired[str]
+    domain: NotRequired[str]
+    reason: NotRequired[str]
+    csv: NotRequired[str]
+
+
+class CreateAgencySuppressionsResponse(TypedDict):
+    success: Literal[True]
+    suppressions: list[Suppression]
+    count: int
+
+
+class DeleteAgencySuppressionRequest(TypedDict):
+    address: NotRequired[str]
+    domain: NotRequired[str]
+
+
+class DeleteAgencySuppressionResponse(TypedDict):
     success: Literal[True]
 
 
@@ -2947,6 +3272,17 @@ OnLineReputationChangedRequest = TypedDict(
 )
 
 
+class OnContactOptOutSuspectedRequest(TypedDict):
+    event: Literal["contact.opt_out_suspected"]
+    timestamp: str
+    workspaceId: str
+    suspicionId: str
+    address: str
+    leadId: NotRequired[str]
+    replyId: str
+    message: str
+
+
 class OnWebhookPingRequestData(TypedDict):
     webhookId: str
 
@@ -2995,6 +3331,8 @@ class CampaignInput(TypedDict):
     sendWindowStart: NotRequired[str | None]
     sendWindowEnd: NotRequired[str | None]
     allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
     start: NotRequired[bool]
@@ -3002,7 +3340,7 @@ class CampaignInput(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
     name: NotRequired[str]
 
 
@@ -3016,6 +3354,7 @@ class WorkspaceKeyInput(TypedDict):
     expiresInDays: NotRequired[int | None]
     scopes: NotRequired[list[Literal["read", "send", "draft", "manage"]]]
     allowedIps: NotRequired[list[str] | None]
+    mode: NotRequired[Literal["live", "test"]]
 
 
 class TimelineEvent(TypedDict):
@@ -3057,6 +3396,7 @@ class ContactExport(TypedDict):
     addresses: list[str]
     leads: list[ContactExportLead]
     optOuts: list[OptOut]
+    consents: list[Consent]
     conversations: list[Conversation]
     availability: list[ContactExportAvailabilityItem]
     campaigns: list[ContactExportCampaign]
@@ -3084,6 +3424,8 @@ class Campaign(TypedDict):
     sendWindowStart: str | None
     sendWindowEnd: str | None
     allowedDaysOfWeek: list[int] | None
+    quietHours: CampaignQuietHoursOutput | None
+    requireConsent: bool
     stopOnReply: bool
     needsAiPersonalization: bool
     createdByUserId: str | None
@@ -3096,7 +3438,7 @@ class Campaign(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -3111,7 +3453,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "request.refused", "subscription.changed", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]

@@ -248,6 +248,18 @@ class OptOuts:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
+        """List replies that ask to be left alone in other words than STOP, newest first.
+
+        Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/suspected", query=query)
+
+    def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns go on.
+
+        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
+        return self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
+
     def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
         """List opted-out addresses, newest first.
 
@@ -278,6 +290,18 @@ class OptOuts:
         A key needs the scope `manage`."""
         return self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
 
+    def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
+        """List what contacts consented to and withdrew, newest first.
+
+        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/consents", query=query)
+
+    def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
+        """Record that a contact consented, or withdrew consent.
+
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/consents", body=body)
+
     def unsubscribe_page(self, token: str) -> str:
         """Show a page that asks whether to unsubscribe."""
         return self._transport.call("GET", f"/unsubscribe/{self._transport.escape(token)}")
@@ -290,6 +314,18 @@ class OptOuts:
 class AsyncOptOuts:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+
+    async def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
+        """List replies that ask to be left alone in other words than STOP, newest first.
+
+        Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/suspected", query=query)
+
+    async def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns go on.
+
+        A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
+        return await self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
 
     async def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
         """List opted-out addresses, newest first.
@@ -320,6 +356,18 @@ class AsyncOptOuts:
 
         A key needs the scope `manage`."""
         return await self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
+
+    async def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
+        """List what contacts consented to and withdrew, newest first.
+
+        A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/consents", query=query)
+
+    async def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
+        """Record that a contact consented, or withdrew consent.
+
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/consents", body=body)
 
     async def unsubscribe_page(self, token: str) -> str:
         """Show a page that asks whether to unsubscribe."""
@@ -1186,11 +1234,29 @@ class Workspace:
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PATCH", "/api/workspace", body=body)
 
+    def open_test_mode(self) -> models.OpenTestModeResponse:
+        """Get the twin of the workspace for tests, which this makes when it is first needed.
+
+        A session acts in the twin with its id in `X-Workspace-Id`."""
+        return self._transport.call("POST", "/api/workspace/test-mode")
+
     def list_limits(self) -> models.ListLimitsResponse:
         """List how many of each the workspace may have, and how many it has.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/limits")
+
+    def get_quiet_hours(self) -> models.GetQuietHoursResponse:
+        """Get the quiet hours of the workspace.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/quiet-hours")
+
+    def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
+        """Set the quiet hours; a field that is left out has its default.
+
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     def get_fallback_config(self) -> models.GetFallbackConfigResponse:
         """Get the SMS fallback of the workspace; null until it is configured.
@@ -1221,11 +1287,29 @@ class AsyncWorkspace:
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PATCH", "/api/workspace", body=body)
 
+    async def open_test_mode(self) -> models.OpenTestModeResponse:
+        """Get the twin of the workspace for tests, which this makes when it is first needed.
+
+        A session acts in the twin with its id in `X-Workspace-Id`."""
+        return await self._transport.call("POST", "/api/workspace/test-mode")
+
     async def list_limits(self) -> models.ListLimitsResponse:
         """List how many of each the workspace may have, and how many it has.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/limits")
+
+    async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
+        """Get the quiet hours of the workspace.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/quiet-hours")
+
+    async def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
+        """Set the quiet hours; a field that is left out has its default.
+
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
         """Get the SMS fallback of the workspace; null until it is configured.
@@ -1598,6 +1682,88 @@ class AsyncAuditLog:
         return await self._transport.call("GET", "/api/agency/audit-log", query=query)
 
 
+class TestMode:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def test_inbound(self, **body: Unpack[models.TestInboundRequest]) -> models.TestInboundResponse:
+        """Receive a message from a contact, in test mode.
+
+        A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/test/inbound", body=body)
+
+    def test_receipt(self, **body: Unpack[models.TestReceiptRequest]) -> models.TestReceiptResponse:
+        """Report that a message was delivered or read, or has failed, in test mode.
+
+        A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/test/receipts", body=body)
+
+    def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
+        """List what contacts would have received, newest first, in test mode.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/test/sent", query=query)
+
+    def create_test_line(self, **body: Unpack[models.CreateTestLineRequest]) -> models.CreateTestLineResponse:
+        """Add a line that is active at once, in test mode.
+
+        A key needs the scope `manage`."""
+        return self._transport.call("POST", "/api/test/lines", body=body)
+
+    def get_test_clock(self) -> models.GetTestClockResponse:
+        """Get the time of the workspace in test mode.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/test/clock")
+
+    def move_test_clock(self, **body: Unpack[models.MoveTestClockRequest]) -> models.MoveTestClockResponse:
+        """Move the time of the workspace forward, in test mode.
+
+        Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/test/clock", body=body)
+
+
+class AsyncTestMode:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def test_inbound(self, **body: Unpack[models.TestInboundRequest]) -> models.TestInboundResponse:
+        """Receive a message from a contact, in test mode.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/test/inbound", body=body)
+
+    async def test_receipt(self, **body: Unpack[models.TestReceiptRequest]) -> models.TestReceiptResponse:
+        """Report that a message was delivered or read, or has failed, in test mode.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/test/receipts", body=body)
+
+    async def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
+        """List what contacts would have received, newest first, in test mode.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/test/sent", query=query)
+
+    async def create_test_line(self, **body: Unpack[models.CreateTestLineRequest]) -> models.CreateTestLineResponse:
+        """Add a line that is active at once, in test mode.
+
+        A key needs the scope `manage`."""
+        return await self._transport.call("POST", "/api/test/lines", body=body)
+
+    async def get_test_clock(self) -> models.GetTestClockResponse:
+        """Get the time of the workspace in test mode.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/test/clock")
+
+    async def move_test_clock(self, **body: Unpack[models.MoveTestClockRequest]) -> models.MoveTestClockResponse:
+        """Move the time of the workspace forward, in test mode.
+
+        Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/test/clock", body=body)
+
+
 class Agency:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -1653,6 +1819,22 @@ class Agency:
 
         Recorded in the audit log as `webhook.deleted`."""
         return self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
+
+    def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
+        """List the addresses and domains to which no client sends."""
+        return self._transport.call("GET", "/api/agency/suppressions", query=query)
+
+    def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
+        """Suppress an address, a domain, or a list of them.
+
+        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        return self._transport.call("POST", "/api/agency/suppressions", body=body)
+
+    def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
+        """Suppress an address or a domain no longer, by query or body.
+
+        Recorded in the audit log as `suppressions.updated`."""
+        return self._transport.call("DELETE", "/api/agency/suppressions", body=body)
 
     def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
@@ -1757,6 +1939,22 @@ class AsyncAgency:
         Recorded in the audit log as `webhook.deleted`."""
         return await self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
 
+    async def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
+        """List the addresses and domains to which no client sends."""
+        return await self._transport.call("GET", "/api/agency/suppressions", query=query)
+
+    async def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
+        """Suppress an address, a domain, or a list of them.
+
+        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        return await self._transport.call("POST", "/api/agency/suppressions", body=body)
+
+    async def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
+        """Suppress an address or a domain no longer, by query or body.
+
+        Recorded in the audit log as `suppressions.updated`."""
+        return await self._transport.call("DELETE", "/api/agency/suppressions", body=body)
+
     async def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
 
@@ -1825,6 +2023,7 @@ class Api:
         self.team = Team(transport)
         self.keys = Keys(transport)
         self.audit_log = AuditLog(transport)
+        self.test_mode = TestMode(transport)
         self.agency = Agency(transport)
 
 
@@ -1850,4 +2049,5 @@ class AsyncApi:
         self.team = AsyncTeam(transport)
         self.keys = AsyncKeys(transport)
         self.audit_log = AsyncAuditLog(transport)
+        self.test_mode = AsyncTestMode(transport)
         self.agency = AsyncAgency(transport)
