@@ -5,15 +5,19 @@ import { completion } from './commands/completion.ts';
 import { doctor } from './commands/doctor.ts';
 import { drafts } from './commands/drafts.ts';
 import { drip } from './commands/drip.ts';
+import { forecast } from './commands/forecast.ts';
 import { importLeads } from './commands/import.ts';
+import { keys } from './commands/keys.ts';
 import { lines } from './commands/lines.ts';
 import { listen } from './commands/listen.ts';
 import { login, profiles } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { messages } from './commands/messages.ts';
 import { open } from './commands/open.ts';
+import { reputation } from './commands/reputation.ts';
 import { send } from './commands/send.ts';
 import { timeline } from './commands/timeline.ts';
+import { trigger } from './commands/trigger.ts';
 import { CommandFailed, EXIT } from './exit-code.ts';
 
 const program = new Command('linepace')
@@ -39,11 +43,15 @@ for (const command of [
   drip,
   importLeads,
   listen,
+  trigger,
   messages,
   timeline,
   lines,
+  reputation,
   drafts,
   campaigns,
+  forecast,
+  keys,
   mcp,
   open,
   completion,

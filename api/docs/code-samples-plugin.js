@@ -1,6 +1,5 @@
-/* exported codeSamplesPlugin */
 // Shows `x-codeSamples` of each operation above its responses, one language at a time.
-function codeSamplesPlugin({ React }) {
+export function codeSamplesPlugin({ React }) {
   const h = React.createElement;
 
   function CodeSamples({ samples }) {

@@ -211,11 +211,17 @@ function python({ tags: [tag = ''] = [], operationId, ids, query, body, otherBod
     ...(otherBody === undefined
       ? []
       : [otherBody === 'text/csv' ? 'open("contacts.csv")' : 'open("photo.jpg", "rb")']),
-    ...Object.entries({ ...query, ...body }).map(([name, value]) => `${name}=${pythonLiteral(value)}`),
+    ...Object.entries({ ...query, ...body }).map(([name, value]) =>
+      pythonArgument(name, pythonLiteral(value)),
+    ),
   ];
   const argument = values.length > 1 ? `\n    ${values.join(',\n    ')},\n` : values.join('');
   return `${setup}result = linepace.${snakeCase(group)}.${snakeCase(method)}(${argument})`;
 }
+
+/** `from` is a word of the language. */
+const pythonArgument = (name: string, value: string): string =>
+  name === 'from' ? `**{"from": ${value}}` : `${name}=${value}`;
 
 function pythonLiteral(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;

@@ -1,3 +1,5 @@
+import { codeSamplesPlugin } from './code-samples-plugin.js';
+
 // Not inline, because the page's Content-Security-Policy does not allow inline scripts.
 SwaggerUIBundle({
   url: '/openapi.json',

@@ -6,7 +6,7 @@ const links = [...docsPage().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) 
 
 test('the page links to this server only, and every asset exists with its type', () => {
   const assets = links.filter((url) => url.startsWith('/docs/assets/'));
-  expect(assets).toHaveLength(6);
+  expect(assets).toHaveLength(5);
   expect(links.filter((url) => !url.startsWith('/'))).toEqual([]);
   for (const url of assets) {
     const asset = docsAsset(url.slice('/docs/assets/'.length));

@@ -59,8 +59,7 @@ export function docsPage(): string {
       <noscript>This page needs JavaScript. The document it shows is <a href="/openapi.json">/openapi.json</a>.</noscript>
     </main>
     <script src="/docs/assets/swagger-ui-bundle.js"></script>
-    <script src="/docs/assets/code-samples-plugin.js"></script>
-    <script src="/docs/assets/docs.js"></script>
+    <script type="module" src="/docs/assets/docs.js"></script>
   </body>
 </html>
 `;

@@ -23,6 +23,8 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   createOptOut: { address: '+14155550123' },
   deleteOptOut: { address: '+14155550123' },
   putKnowledgeBase: { mode: 'copilot', instructions: 'Answer in two sentences.', documents: [] },
+  createDraft: { phone: '+14155550123', message: 'Shall we talk on Tuesday?' },
+  moveTestClock: { advanceSeconds: 86_400 },
   createWebhook: { url: 'https://example.com/linepace', events: ['message.reply'] },
   updateWebhook: { isActive: false },
   updateFallbackConfig: { enabled: true },

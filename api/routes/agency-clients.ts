@@ -24,6 +24,7 @@ const PreferencesByWorkspace = z.object({
   workspaces: z.array(
     z.object({ workspaceId: WorkspaceId, name: z.string(), preferences: EmailPreferences }),
   ),
+  nextCursor: NextCursor,
 });
 
 const byWorkspace = (clients: readonly Client[], preferences: readonly EmailPreferences[]) =>
@@ -101,7 +102,7 @@ export const agencyClientRoutes = [
     tag: 'Agency',
     summary: 'Get the email preferences of all workspaces',
     query: ClientPageQuery,
-    responses: { 200: PreferencesByWorkspace.extend({ nextCursor: NextCursor }) },
+    responses: { 200: PreferencesByWorkspace },
     async handler({ db, caller, query }) {
       const { items, nextCursor } = page(await listClients(db, caller.agency.id, query), query.limit);
       const preferences = await listEmailPreferences(
@@ -138,7 +139,9 @@ export const agencyClientRoutes = [
         clients.map(({ id }) => id),
         setAllPreferences(body.enabled),
       );
-      return { status: 200, body: { success: true, workspaces: byWorkspace(clients, preferences) } };
+      // All at once: whoever switches them wants to see that none was left out.
+      const workspaces = byWorkspace(clients, preferences);
+      return { status: 200, body: { success: true, workspaces, nextCursor: null } };
     },
   }),
 ];

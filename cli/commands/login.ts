@@ -20,7 +20,7 @@ const TEST_KEY_PREFIX = 'svc_test_';
 interface Demo {
   baseUrl?: string;
   workspaceKey?: string;
-  testWorkspaceKey?: string;
+  sessionToken?: string;
 }
 
 export const login = (): Command =>
@@ -34,13 +34,14 @@ export const login = (): Command =>
     .action(async (options: Options, command: Command) => {
       const demo = await readDemo();
       const url = options.url ?? process.env['LINEPACE_URL'] ?? demo.baseUrl ?? 'http://localhost:3000';
-      const ofDemo =
-        options.url === undefined ? (options.test ? demo.testWorkspaceKey : demo.workspaceKey) : undefined;
+      const ofDemo = options.url === undefined ? await keyOfDemo(url, demo, options.test) : undefined;
       const apiKey = options.key ?? ofDemo ?? (await askForKey(options.test));
       if (options.test && !apiKey.startsWith(TEST_KEY_PREFIX))
         throw new CommandFailed(`--test needs a key that begins with ${TEST_KEY_PREFIX}`, EXIT.USAGE);
 
-      const { workspace } = await new Linepace({ baseUrl: url, apiKey }).workspace.get();
+      const linepace = new Linepace({ baseUrl: url, apiKey });
+      const { workspace } = await linepace.workspace.get();
+      if (options.test) await ensureLine(linepace);
       const profile = globalOptions(command).profile ?? (options.test ? 'test' : 'default');
       const storedIn = await saveProfile({ profile, url, apiKey });
       print(
@@ -49,6 +50,19 @@ export const login = (): Command =>
         ({ name }) => `Signed in to ${name} at ${url}, as the profile ${profile} (key in the ${storedIn}).`,
       );
     });
+
+/** A test key is created by the demo's owner, because the demo has none. */
+async function keyOfDemo(url: string, demo: Demo, isTest = false): Promise<string | undefined> {
+  if (!isTest || demo.sessionToken === undefined) return isTest ? undefined : demo.workspaceKey;
+  const owner = new Linepace({ baseUrl: url, apiKey: demo.sessionToken });
+  return (await owner.keys.create({ name: 'Command line', mode: 'test' })).key;
+}
+
+/** A test workspace starts without lines. */
+async function ensureLine(linepace: Linepace): Promise<void> {
+  const { lines } = await linepace.lines.list();
+  if (lines.length === 0) await linepace.testMode.createTestLine({ channelType: 'imessage' });
+}
 
 async function readDemo(): Promise<Demo> {
   const folder = process.env['LINEPACE_FOLDER'] ?? process.cwd();

@@ -15,9 +15,11 @@ test('the reference page shows a call in curl, TypeScript, Python and the comman
   };
   const send = await samplesOf('sendMessage');
   await expect
-    .poll(() => send.getByRole('tab').allTextContents())
+    .poll(() => send.getByRole('tab').allTextContents(), { timeout: 30_000 })
     .toEqual(['curl', 'TypeScript', 'Python', 'CLI']);
-  await expect.poll(() => send.locator('code').textContent()).toContain('curl "$LINEPACE_URL/api/messages"');
+  await expect
+    .poll(() => send.locator('code').textContent(), { timeout: 30_000 })
+    .toContain('curl "$LINEPACE_URL/api/messages"');
   await send.getByRole('tab', { name: 'Python' }).click();
   expect(await send.locator('code').textContent()).toContain('linepace.messages.send(');
   const list = await samplesOf('listMessages');

@@ -7250,6 +7250,10 @@ export type PostApiAgencyEmailPreferencesResponses = {
             name: string;
             preferences: EmailPreferences;
         }>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "0d98b382e04e95c95ba9064546b2a8eae08b8f815f240d8d0d0842d7b7e0e385"
+DIGEST = "7ca3de6100122b5a48677716b7c3f536f969887173d297de574e595215a022f1"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2827,6 +2827,7 @@ class UpdateAgencyEmailPreferencesResponseWorkspace(TypedDict):
 class UpdateAgencyEmailPreferencesResponse(TypedDict):
     success: Literal[True]
     workspaces: list[UpdateAgencyEmailPreferencesResponseWorkspace]
+    nextCursor: str | None
 
 
 class ListAgencyLinesResponse(TypedDict):
