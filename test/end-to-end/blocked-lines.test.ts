@@ -106,6 +106,24 @@ describe('a line that cannot send', () => {
     await shows(lineId, 'idle', 60_000);
   }, 180_000);
 
+  it('is blocked while its only message waits for its retry', async () => {
+    const workspace = await createWorkspaceWithLine(app);
+    const lineId = await createLine(app, workspace.id, 'sms', { min_gap_seconds: 1 });
+    const line = { ...workspace, lineId };
+    const config = {
+      accountSid: TWILIO_ACCOUNT.sid,
+      authToken: TWILIO_ACCOUNT.authToken,
+      baseUrl: front.url,
+    };
+    front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
+    await line.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+    await post(line, { messageType: 'sms' });
+    expect(await shows(lineId, 'blocked', 120_000)).toMatchObject({
+      reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
+    });
+    front.refusal = null;
+  }, 150_000);
+
   it('is blocked while it is down, and idle again once it recovers', async () => {
     const line = await createWorkspaceWithLine(app);
     const first = await post(line);
