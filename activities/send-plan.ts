@@ -25,6 +25,7 @@ import {
 } from '#db/queries/queue.ts';
 import { advanceMessage } from '#db/queries/sends.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { LONGEST_PAUSE_MS } from '#domain/circuit.ts';
 import { earliest } from '#domain/earliest.ts';
 import { awakeAmong } from './forced-sends.ts';
 import {
@@ -151,9 +152,12 @@ export async function planSends(
   const hold = isStable ? messageHold(holds) : undefined;
   const { waitsFor, ...plan } = claimed;
   const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;
-  // A pause of the carrier matters only to messages that are due: nobody looks when it ends otherwise.
   const blockedBy =
-    holds.all?.at === null ? holds.all.reason : waitsFor === 'carrier_pause' ? waitsFor : null;
+    holds.all?.at === null
+      ? holds.all.reason
+      : triesCarrier(state.line, claimed, now)
+        ? 'carrier_pause'
+        : null;
   return {
     ...nothing,
     ...plan,
@@ -171,6 +175,17 @@ export async function planSends(
     nextAt: aside.forced.length > 0 ? now : earliest(lookAt, aside.nextForcedAt),
   };
 }
+
+/**
+ * Whether the carrier accepts nothing, and the next message is to find out whether that is over: one that waits for the end of
+ * the pause, or for its own retry. Later messages do not count: nobody looks when the pause ends.
+ */
+const triesCarrier = (line: PacedLine, { waitsFor, nextAt }: Claimed, now: Date): boolean =>
+  waitsFor === 'carrier_pause' ||
+  (waitsFor === 'scheduled' &&
+    reasonToRecord(line, now) === 'carrier_pause' &&
+    nextAt !== null &&
+    nextAt.getTime() - now.getTime() <= LONGEST_PAUSE_MS);
 
 /** A hold on messages that join the queue. */
 const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({

@@ -20,7 +20,7 @@ export type Circuit =
 
 export const FAILED_ROUNDS_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 15_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+export const LONGEST_PAUSE_MS = 5 * 60_000;
 
 export function circuitAt({ failedRounds, lastFailedAt }: CallHistory, now: Date): Circuit {
   if (failedRounds < FAILED_ROUNDS_TO_OPEN || lastFailedAt === null) return { state: 'closed' };

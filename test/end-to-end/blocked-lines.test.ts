@@ -79,18 +79,21 @@ const aSecond = async (): Promise<void> => {
   await eventually(() => Promise.resolve(Date.now() > end));
 };
 
+/** A line whose carrier accepts nothing until `front.refusal` is null. */
+async function refusedLine(): Promise<WorkspaceWithLine> {
+  const workspace = await createWorkspaceWithLine(app);
+  const lineId = await createLine(app, workspace.id, 'sms', { min_gap_seconds: 1 });
+  const line = { ...workspace, lineId };
+  const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: front.url };
+  front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
+  await line.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+  return line;
+}
+
 describe('a line that cannot send', () => {
   it('is blocked while its carrier takes no messages, and its messages tell so afterwards', async () => {
-    const workspace = await createWorkspaceWithLine(app);
-    const lineId = await createLine(app, workspace.id, 'sms', { min_gap_seconds: 1 });
-    const line = { ...workspace, lineId };
-    const config = {
-      accountSid: TWILIO_ACCOUNT.sid,
-      authToken: TWILIO_ACCOUNT.authToken,
-      baseUrl: front.url,
-    };
-    front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
-    await line.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+    const line = await refusedLine();
+    const { lineId } = line;
     for (let n = 0; n < 6; n += 1) await post(line, { messageType: 'sms' });
     const status = await shows(lineId, 'blocked', 60_000);
     expect(status).toMatchObject({
@@ -105,6 +108,15 @@ describe('a line that cannot send', () => {
     expect(held?.data).toMatchObject({ reason: 'carrier_pause', error: '20429: Too many requests' });
     await shows(lineId, 'idle', 60_000);
   }, 180_000);
+
+  it('is blocked while its only message waits for its retry', async () => {
+    const line = await refusedLine();
+    await post(line, { messageType: 'sms' });
+    expect(await shows(line.lineId, 'blocked', 120_000)).toMatchObject({
+      reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
+    });
+    front.refusal = null;
+  }, 150_000);
 
   it('is blocked while it is down, and idle again once it recovers', async () => {
     const line = await createWorkspaceWithLine(app);

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 /** Few, because a SQL visibility store has few columns for them. Ids and states only. */
 export const WORKSPACE_ID = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 export const LINE_ID = defineSearchAttributeKey('LineId', 'KEYWORD');
-/** `idle`, `waiting`, `resting`, `paused`, or the status of the workflow's subject. */
+/** `idle`, `waiting`, the state of a line (`sending`, `paused`, `blocked`, …), or the status of the workflow's subject. */
 export const STATE = defineSearchAttributeKey('State', 'KEYWORD');
 
 /** The sets of attributes to try at a start, in order, because a namespace may lack some or all of them. */
