@@ -15,6 +15,7 @@ import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
 import type { conversationRoutes } from '#api/routes/conversations.ts';
 import type { dripRoutes } from '#api/routes/drip.ts';
+import type { emailAuthenticationRoutes } from '#api/routes/email-authentication.ts';
 import type { emailPreferenceRoutes } from '#api/routes/email-preferences.ts';
 import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
 import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
@@ -66,6 +67,7 @@ type Declared = (
   | typeof campaignRoutes
   | typeof conversationRoutes
   | typeof dripRoutes
+  | typeof emailAuthenticationRoutes
   | typeof emailPreferenceRoutes
   | typeof fallbackConfigRoutes
   | typeof fallbackSmsRoutes
