@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DEFAULT_RETENTION, readRetention } from './retention.ts';
 import { storageQuota } from './storage-quota.ts';
@@ -40,8 +40,10 @@ const Names = z.string().transform((text) => text.split(',').map((name) => name.
 
 function isDnsServer(text: string): boolean {
   const [, v6, v4, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
-  if (port === undefined) return isIP(text) > 0;
-  return Number(port) < 65_536 && (v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6);
+  const isV4 = (address: string) => ipaddr.IPv4.isValidFourPartDecimal(address);
+  const isV6 = (address: string) => ipaddr.IPv6.isValid(address);
+  if (port === undefined) return isV4(text) || isV6(text);
+  return Number(port) < 65_536 && (v6 === undefined ? isV4(v4 ?? '') : isV6(v6));
 }
 
 /** `192.0.2.53,[2001:db8::53]:5353` */

@@ -4,12 +4,10 @@ import { z } from 'zod';
 export const OptOut = z
   .object({
     address: z.string().meta({ example: '+14155550123' }),
-    source: z
-      .string()
-      .meta({
-        description:
-          '`reply`, `unsubscribe`, `carrier`, `complaint` (the contact reported an email as spam) or `api`.',
-      }),
+    source: z.string().meta({
+      description:
+        '`reply`, `unsubscribe`, `carrier`, `complaint` (the contact reported an email as spam) or `api`.',
+    }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'OptOut' });

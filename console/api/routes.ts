@@ -33,6 +33,7 @@ import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
+import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
@@ -84,6 +85,7 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof optOutSuspicionRoutes
   | typeof optOutRoutes
   | typeof poolRoutes
   | typeof replyRoutes

@@ -101,7 +101,10 @@ async function spf(dns: Dns, sender: EmailSender, servers: () => Promise<string[
         found,
         text: 'The record uses exists, ptr or macros, which are not evaluated here.',
       };
-    default:
+    case 'fail':
+    case 'softfail':
+    case 'neutral':
+    case 'none':
       return {
         result: 'fail',
         found,

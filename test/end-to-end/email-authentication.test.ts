@@ -80,7 +80,7 @@ test('a domain without records fails every check', async () => {
   dns.records.clear();
   dns.records.set('smtp.relay.example', { A: [RELAY] });
   const results = Object.values(await checks()).map(({ result, found }) => [result, found]);
-  expect(results).toEqual(Array(5).fill(['fail', null]));
+  expect(results).toEqual(Array.from({ length: 5 }, () => ['fail', null]));
 });
 
 describe('SPF', () => {
