@@ -101,7 +101,9 @@ describe('the alert about a suspected opt-out', () => {
     await createLead(app, workspace.id, fields);
     await receiveReply(from, 'Please take me off your list');
     await eventually(async () => (await alertsTo(member)).length > 0);
-    expect((await alertsTo(member))[0]?.subject).toBe('Grace Hopper may want no more messages (Bits & Pieces)');
+    expect((await alertsTo(member))[0]?.subject).toBe(
+      'Grace Hopper may want no more messages (Bits & Pieces)',
+    );
     expect(await alertsTo(owner)).toEqual([]);
   });
 
