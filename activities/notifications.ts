@@ -16,7 +16,7 @@ import { type ReplyAlert, replyAlerts } from '#db/commands/outbox/reply-alerts.t
 import { workspaceProfile } from '#db/queries/workspaces.ts';
 import { toZoned } from '#domain/calendar.ts';
 import type { MailData, NewMail } from '#domain/mail.ts';
-import { Notice, type NotificationKind } from '#domain/notification.ts';
+import { isReplyAlert, Notice, type NotificationKind } from '#domain/notification.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
@@ -56,12 +56,13 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
   ): Promise<void> {
     if (!text) return;
     const { name: workspaceName } = await workspaceProfile(db);
-    const { once, ...said } = text;
-    for (const person of (await notificationRecipients(db, kind))(null)) {
+    const { once, contactOwnerEmail = null, ...said } = text;
+    const receivedAs = kind === 'reply' ? 'reply_recipient' : 'admin';
+    for (const person of (await notificationRecipients(db, kind))(contactOwnerEmail)) {
       await queue({
         to: person.email,
         template: 'notice',
-        data: { ...said, workspaceName, turnOffLink: turnOffLink(person, kind) },
+        data: { ...said, receivedAs, workspaceName, turnOffLink: turnOffLink(person, kind) },
         ...(once !== undefined && { dedupeKey: `${once}:${person.userId}` }),
       });
     }
@@ -78,7 +79,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     for (const { kind, data } of rows) {
       const notice = Notice.parse(data);
       if (notice.about === 'campaign_progress') underWay.push(notice.campaignId);
-      else await writeNotice(db, mails, kind, await noticeText(db, notice, now));
+      else await writeNotice(db, mails, kind, await noticeText(db, notice, { now, publicUrl }));
     }
     await writeNotice(db, mails, 'campaign', await campaignDigest(db, underWay, now));
   }
@@ -126,8 +127,8 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     const wanted = due.filter(({ kind }) => preferences[kind].enabled);
     const mails = writer(db, mailSeal(secrets, db.workspaceId), now);
     const [replies, notices] = [
-      wanted.filter(({ kind }) => kind === 'reply'),
-      wanted.filter(({ kind }) => kind !== 'reply'),
+      wanted.filter((row) => isReplyAlert(row)),
+      wanted.filter((row) => !isReplyAlert(row)),
     ];
     await writeNotices(db, mails, notices, now);
     await writeReplies(db, mails, replies, preferences.reply.mode);

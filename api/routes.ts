@@ -35,6 +35,7 @@ import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
+import { emailAuthenticationRoutes } from './routes/email-authentication.ts';
 import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
@@ -89,6 +90,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePaceRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
+  ...under('/api/lines', emailAuthenticationRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),
 

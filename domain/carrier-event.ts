@@ -67,6 +67,8 @@ const Receipt = z.object({
   reason: freeText(MAX_REASON).optional(),
   /** It failed because the recipient has opted out at the carrier. */
   optedOut: z.literal(true).optional(),
+  /** It arrived, but the recipient reported it as spam: nothing more must be sent there. */
+  complaint: z.literal(true).optional(),
   /** It failed because the recipient does not exist: nothing more must be sent there. */
   deadAddress: z.literal(true).optional(),
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { complainsInReason, complainsInText } from './complaint.ts';
+import { complainsInReason, complainsInText, complaintReason, isComplaint } from './complaint.ts';
 
 describe('a complaint', () => {
   it.each([
@@ -21,6 +21,12 @@ describe('a complaint', () => {
     'Meet me two blocks away',
     'Please stop',
   ])('is not heard in %s', (text) => expect(complainsInText(text)).toBe(false));
+
+  it('that was reported is told from other failures', () => {
+    expect(isComplaint(complaintReason('abuse'))).toBe(true);
+    for (const reason of ['bounced: 550 abuse', 'recipient_opted_out', '30007: Message filtered'])
+      expect(isComplaint(reason), reason).toBe(false);
+  });
 
   it('is a reason of a carrier that tells of spam or a block, and no other', () => {
     for (const reason of ['30007: Message filtered', '550 5.7.1 rejected as spam', '550-5.7.28 unusual rate'])

@@ -27,3 +27,11 @@ const WORDS = /spam|blocked|blacklist|blocklist|reputation|abuse|junk|filtered|u
 
 /** Whether the reason of a carrier for a refused or failed message is a complaint. */
 export const complainsInReason = (reason: string): boolean => CODES.test(reason) || WORDS.test(reason);
+
+const REPORTED = 'complained: ';
+
+/** The reason of a message that its recipient reported to their mail provider: `complained: abuse`. */
+export const complaintReason = (type: string): string => REPORTED + type;
+
+/** Whether a message failed because its recipient reported it. */
+export const isComplaint = (reason: string): boolean => reason.startsWith(REPORTED);

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DEFAULT_RETENTION, readRetention } from './retention.ts';
 import { storageQuota } from './storage-quota.ts';
@@ -36,6 +37,19 @@ const StripePrices = z
   );
 
 const Names = z.string().transform((text) => text.split(',').map((name) => name.trim()));
+
+function isDnsServer(text: string): boolean {
+  const [, v6, v4, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const isV4 = (address: string) => ipaddr.IPv4.isValidFourPartDecimal(address);
+  const isV6 = (address: string) => ipaddr.IPv6.isValid(address);
+  if (port === undefined) return isV4(text) || isV6(text);
+  return Number(port) < 65_536 && (v6 === undefined ? isV4(v4 ?? '') : isV6(v6));
+}
+
+/** `192.0.2.53,[2001:db8::53]:5353` */
+const DnsServers = List.pipe(
+  z.array(z.string().refine(isDnsServer, 'must be an IP address, with an optional port: 192.0.2.53:53')),
+);
 
 /** `model=200,webhooks=400` */
 const Slots = z.string().transform((text, context) => {
@@ -114,6 +128,7 @@ const Environment = z.object({
   SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
   MAIL_FROM: z.string().default('Linepace <no-reply@linepace.example>'),
   INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
+  DNS_SERVERS: optional(DnsServers),
   DATA_DIR: z.string().default('.data'),
   RETENTION_DAYS: RetentionDays.default(DEFAULT_RETENTION),
   STORAGE_QUOTA_GB: z.coerce.number().positive().default(20),
@@ -181,6 +196,8 @@ const configOf = (env: Variables) => ({
   stripe: stripe(env),
   twilioUrl: env.TWILIO_API_URL,
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
+  /** null: those of the operating system. */
+  dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
   llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
   ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },

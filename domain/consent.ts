@@ -53,6 +53,7 @@ export const OPT_OUT_SOURCES: Record<OptOutSource, ConsentSource> = {
   reply: 'keyword',
   unsubscribe: 'form',
   carrier: 'keyword',
+  complaint: 'keyword',
   api: 'api',
 };
 

@@ -44,6 +44,8 @@ export const MailData = {
     paragraphs: z.array(z.string()),
     sections: z.array(z.object({ heading: z.string(), paragraphs: z.array(z.string()) })).default([]),
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
+    /** Why somebody gets it. */
+    receivedAs: z.enum(['admin', 'reply_recipient']).default('admin'),
     turnOffLink: z.url(),
   }),
   lineReputation: z.object({

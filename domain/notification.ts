@@ -20,6 +20,7 @@ export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('plan_changed'), from: z.string().nullable(), to: z.string() }),
   z.object({ about: z.literal('subscription_canceled') }),
   z.object({ about: z.literal('line_failed'), lineId: z.string(), reason: z.string() }),
+  z.object({ about: z.literal('opt_out_suspected'), suspicionId: z.string() }),
   z.object({ about: z.literal('webhook_failing'), webhookId: z.string(), failures: z.int() }),
 ]);
 export type Notice = z.infer<typeof Notice>;
@@ -33,7 +34,12 @@ const KINDS = {
   subscription_canceled: 'billing',
   line_failed: 'system_error',
   webhook_failing: 'system_error',
+  opt_out_suspected: 'reply',
 } as const satisfies Record<Notice['about'], NotificationKind>;
+
+/** Whether a queued notification is the alert for a contact's replies; all others have a notice. */
+export const isReplyAlert = ({ kind, data }: { kind: NotificationKind; data: unknown }): boolean =>
+  kind === 'reply' && !Notice.safeParse(data).success;
 
 export const kindOf = ({ about }: Notice): NotificationKind => KINDS[about];
 

@@ -4,13 +4,16 @@ import { z } from 'zod';
 export const OptOut = z
   .object({
     address: z.string().meta({ example: '+14155550123' }),
-    source: z.string().meta({ description: '`reply`, `unsubscribe`, `carrier` or `api`.' }),
+    source: z.string().meta({
+      description:
+        '`reply`, `unsubscribe`, `carrier`, `complaint` (the contact reported an email as spam) or `api`.',
+    }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'OptOut' });
 export type OptOut = z.infer<typeof OptOut>;
 
-export type OptOutSource = 'reply' | 'unsubscribe' | 'carrier' | 'api';
+export type OptOutSource = 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
 
 const STOP = new Set(['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT']);
 const START = new Set(['START', 'UNSTOP', 'YES']);

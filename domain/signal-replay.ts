@@ -1,4 +1,4 @@
-import { complainsInReason, complainsInText } from './complaint.ts';
+import { complainsInReason, complainsInText, isComplaint } from './complaint.ts';
 import type { Channel } from './channel.ts';
 import { isLinked } from './first-touch.ts';
 import { type DaySignals, NO_SIGNALS, SILENT_FROM, signalDay, type SignalCounts } from './line-signals.ts';
@@ -85,12 +85,16 @@ export function replaySignals(channel: Channel, past: Iterable<PastEvent>): DayS
   return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** What a message that the carrier did not deliver says about its line. */
+/** What a message that failed after it was handed to the carrier says about its line. */
 export const failureSignals = (
   channel: Channel,
   reason: string,
   signal: 'failed' | 'undelivered',
-): Partial<SignalCounts> => ({
-  [channel === 'email' ? 'bounced' : signal]: 1,
-  ...(complainsInReason(reason) && { complained: 1 }),
-});
+): Partial<SignalCounts> =>
+  // What was reported had arrived.
+  isComplaint(reason)
+    ? { complained: 1 }
+    : {
+        [channel === 'email' ? 'bounced' : signal]: 1,
+        ...(complainsInReason(reason) && { complained: 1 }),
+      };

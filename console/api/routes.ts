@@ -15,6 +15,7 @@ import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
 import type { conversationRoutes } from '#api/routes/conversations.ts';
 import type { dripRoutes } from '#api/routes/drip.ts';
+import type { emailAuthenticationRoutes } from '#api/routes/email-authentication.ts';
 import type { emailPreferenceRoutes } from '#api/routes/email-preferences.ts';
 import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
 import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
@@ -32,6 +33,7 @@ import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
+import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
@@ -66,6 +68,7 @@ type Declared = (
   | typeof campaignRoutes
   | typeof conversationRoutes
   | typeof dripRoutes
+  | typeof emailAuthenticationRoutes
   | typeof emailPreferenceRoutes
   | typeof fallbackConfigRoutes
   | typeof fallbackSmsRoutes
@@ -82,6 +85,7 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof optOutSuspicionRoutes
   | typeof optOutRoutes
   | typeof poolRoutes
   | typeof replyRoutes

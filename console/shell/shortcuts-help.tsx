@@ -31,6 +31,8 @@ const GROUPS: readonly { title: string; keys: readonly (readonly [keys: string, 
       ['a', 'Approve the draft'],
       ['e', 'Edit the draft'],
       ['x', 'Reject the draft'],
+      ['o', 'Confirm a suspected opt-out'],
+      ['d', 'Dismiss a suspected opt-out'],
     ],
   },
 ];

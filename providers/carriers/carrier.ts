@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import type { Channel } from '#domain/channel.ts';
+import type { EmailSender } from '#domain/email-authentication.ts';
 import type { SendOutcome } from '#domain/send-outcome.ts';
 
 export type { CarrierEvent } from '#domain/carrier-event.ts';
@@ -27,6 +28,9 @@ export interface Carrier<Config = unknown> {
    * connections to them must use the guard.
    */
   servers?(config: Config): Record<string, CarrierServer>;
+
+  /** The server that emails are handed to, and the selector of its DKIM key, for carriers of email. */
+  emailServer?(config: Config): Pick<EmailSender, 'host' | 'dkimSelector'>;
 
   /** Provisions new lines; absent if lines are set up by hand. */
   readonly provisioning?: LineProvisioning<Config>;

@@ -6,6 +6,7 @@ import {
   MAX_FILES,
   MAX_TEXT,
 } from '#domain/carrier-event.ts';
+import { complaintReason } from '#domain/complaint.ts';
 import { truncate } from '#domain/text.ts';
 import { firstAddress, parseMime } from '../untrusted/mime.ts';
 import {
@@ -18,7 +19,7 @@ import {
   textOf,
 } from './inbound-email.ts';
 import { unquoted } from './quoted-text.ts';
-import { readBounce } from './smtp-bounce.ts';
+import { readReport } from './smtp-reports.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */
 const BounceRecord = z.object({
@@ -70,7 +71,7 @@ export async function readMimeEmail(source: Uint8Array, isWhole: boolean): Promi
   return sanitizeEvents(emailEvents(await parseMime(source, isWhole)), new Date());
 }
 
-const emailEvents = (email: InboundEmail): CarrierEvent[] => readBounce(email) ?? [readReply(email)];
+const emailEvents = (email: InboundEmail): CarrierEvent[] => readReport(email) ?? [readReply(email)];
 
 function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] {
   const carrierMessageId = record.Metadata[ECHO];
@@ -84,8 +85,8 @@ function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] 
       at: pastDate(record.BouncedAt),
       carrierMessageId,
       status: 'failed',
-      reason: `bounced: ${record.Description ?? record.Type}`,
-      ...(complaint && { optedOut: true as const }),
+      reason: complaint ? complaintReason('abuse') : `bounced: ${record.Description ?? record.Type}`,
+      ...(complaint && { complaint: true as const }),
       ...(dead && { deadAddress: true as const }),
     },
   ];

@@ -39,6 +39,12 @@ export const SmtpConfig = z
       .url({ protocol: /^imaps?$/ })
       .meta({ secret: true })
       .optional(),
+    /** The selector of the DKIM key that the mail server signs with, by which its record is checked. */
+    dkimSelector: z
+      .string()
+      .max(200)
+      .regex(/^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i, 'must be the selector of a DKIM key')
+      .optional(),
     /** The `secret` in the callback URL for inbound email and bounces. Without it callbacks are refused. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
@@ -109,6 +115,10 @@ export function smtpCarrier({
     servers: (config) => ({
       [config.url === undefined ? 'host' : 'url']: { ...serverOf(config), ports: SMTP_PORTS },
       ...(config.imapUrl !== undefined && { imapUrl: { ...mailboxOf(config.imapUrl), ports: IMAP_PORTS } }),
+    }),
+    emailServer: (config) => ({
+      host: serverOf(config).host,
+      dkimSelector: config.dkimSelector ?? null,
     }),
     timeoutMs,
 

@@ -73,6 +73,33 @@ describe('the inbox', () => {
     ]);
   });
 
+  it('asks whether a contact opts out, and takes one key for an answer', async () => {
+    const { page } = tab;
+    const { api } = workspace;
+    const open = async (): Promise<string[]> =>
+      (await api('GET', '/api/opt-outs/suspected')).body.suspicions.map(
+        ({ address }: { address: string }) => address,
+      );
+    const isOptedOut = async (address: string): Promise<boolean> =>
+      (await api('GET', `/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
+    const first = await receive('Please take me off your list');
+    await page.getByRole('button', { name: '1 contact may want no more messages' }).waitFor();
+    const second = await receive('I think you have the wrong number');
+    const banner = page.getByRole('button', { name: '2 contacts may want no more messages' });
+    await banner.click();
+    const card = page.getByRole('region', { name: 'Suspected opt-out' });
+    await card.getByText('Please take me off your list').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.keyboard.press('o');
+    await card.waitFor({ state: 'detached' });
+    expect([await open(), await isOptedOut(first)]).toEqual([[second], true]);
+    await page.getByRole('button', { name: '1 contact may want no more messages' }).click();
+    await card.getByText('I think you have the wrong number').waitFor();
+    await page.keyboard.press('d');
+    await card.waitFor({ state: 'detached' });
+    expect([await open(), await isOptedOut(second)]).toEqual([[], false]);
+  });
+
   it('fits the screen of a phone', async () => {
     const { page } = tab;
     await page.setViewportSize({ width: 390, height: 844 });

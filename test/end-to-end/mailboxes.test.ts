@@ -2,11 +2,13 @@ import type { Socket } from 'node:net';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { findSignals } from '#db/queries/line-signals.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { sumSignals } from '#domain/line-signals.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
 import { firstMailTo } from '#test/support/mails.ts';
@@ -15,11 +17,12 @@ let app: OwnApp;
 let api: ApiClient;
 let mailbox: TestMailbox;
 let lineId: string;
+let workspace: TestWorkspace;
 
 beforeAll(async () => {
   mailbox = await startMailbox();
   app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1' } });
-  const workspace = await createWorkspace(app);
+  workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id, 'email');
   mailbox.deliver(from('before@example.com'), 'From the time before the line was connected');
@@ -92,25 +95,72 @@ test('a STOP above a quoted message opts out', async () => {
   await eventually(async () => JSON.stringify((await api('GET', '/api/opt-outs')).body).includes(to));
 });
 
-test('a delivery failure notification fails its message', async () => {
-  const to = address();
-  const { id, messageId } = await send(to);
-  const report = [
+/** An email of a mail server about one of ours: a part for programs, and the headers of the email. */
+function report(kind: string, about: { messageId: string; to: string }, facts: string): void {
+  const body = [
     '--b',
-    'Content-Type: text/plain\n\nSorry.',
+    'Content-Type: text/plain\n\nThis is about an email of yours.',
     '--b',
-    `Content-Type: message/delivery-status\n\nReporting-MTA: dns; mx.example.com\n\nFinal-Recipient: rfc822; ${to}\nAction: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 5.1.1 no such user\n`,
+    `Content-Type: message/${kind === 'feedback-report' ? kind : 'delivery-status'}\n\n${facts}\n`,
     '--b',
-    `Content-Type: text/rfc822-headers\n\nSubject: Hello\nMessage-ID: ${messageId}\nTo: ${to}\n`,
+    `Content-Type: text/rfc822-headers\n\nSubject: Hello\nMessage-ID: ${about.messageId}\nTo: ${about.to}\n`,
     '--b--',
   ].join('\n');
-  const type = 'multipart/report; report-type=delivery-status; boundary="b"';
-  mailbox.deliver(
-    from('mailer-daemon@mx.example.com', { 'MIME-Version': '1.0', 'Content-Type': type }),
-    report,
-  );
-  await eventually(async () => (await message(id)).status === 'failed');
-  expect((await message(id)).errorMessage).toBe('bounced: 550 5.1.1 no such user');
+  const type = `multipart/report; report-type=${kind}; boundary="b"`;
+  const headers = { 'MIME-Version': '1.0', 'Content-Type': type };
+  mailbox.deliver(from('mailer-daemon@mx.example.com', headers), body);
+}
+
+const bounced = (to: string, status: string): string =>
+  `Reporting-MTA: dns; mx.example.com\n\nFinal-Recipient: rfc822; ${to}\nAction: failed\nStatus: ${status}\nDiagnostic-Code: smtp; 550 ${status} refused\n`;
+const feedback = (type: string): string =>
+  `Feedback-Type: ${type}\nUser-Agent: SomeGenerator/1.0\nVersion: 1\nSource-IP: 192.0.2.1\n`;
+
+const sourceOf = async (to: string): Promise<string | undefined> =>
+  (await api('GET', '/api/opt-outs?limit=200')).body.optOuts.find(
+    ({ address: known }: { address: string }) => known === to,
+  )?.source;
+/** Of the days so far. */
+const signals = () =>
+  withTenant(app.pools, workspace.id, async (db) => {
+    const days = (await findSignals(db, [lineId], '2020-01-01')).get(lineId) ?? [];
+    return sumSignals(days, '2020-01-01', '9999-12-31');
+  });
+
+test('a delivery failure notification fails its message, and that of a dead address blocks it', async () => {
+  const before = await signals();
+  const [dead, full] = [address(), address()];
+  const [toDead, toFull] = [await send(dead), await send(full)];
+  report('delivery-status', { ...toFull, to: full }, bounced(full, '5.2.2'));
+  report('delivery-status', { ...toDead, to: dead }, bounced(dead, '5.1.1'));
+  await eventually(async () => (await message(toDead.id)).status === 'failed');
+  expect((await message(toDead.id)).errorMessage).toBe('bounced: 550 5.1.1 refused');
+  expect((await message(toFull.id)).errorMessage).toBe('bounced: 550 5.2.2 refused');
+  expect([await sourceOf(dead), await sourceOf(full)]).toEqual(['carrier', undefined]);
+  const after = await signals();
+  expect(after.bounced).toBe(before.bounced + 2);
+  expect(after.complained).toBe(before.complained);
+});
+
+test('a complaint opts the contact out, fails its message and counts for the reputation of the line', async () => {
+  const before = await signals();
+  const [to, content] = [address(), address()];
+  const [sent, other] = [await send(to), await send(content)];
+  report('feedback-report', { ...other, to: content }, feedback('not-spam'));
+  report('feedback-report', { ...sent, to }, feedback('abuse'));
+  report('feedback-report', { ...sent, to }, feedback('abuse'));
+  const last = address();
+  mailbox.deliver(from(last), 'After the reports');
+  await arrived(last);
+  expect(await message(sent.id)).toMatchObject({ status: 'failed', errorMessage: 'complained: abuse' });
+  expect((await message(other.id)).status).toBe('sent');
+  expect([await sourceOf(to), await sourceOf(content)]).toEqual(['complaint', undefined]);
+  const after = await signals();
+  expect(after.complained).toBe(before.complained + 1);
+  expect(after.bounced).toBe(before.bounced);
+  expect(await inboundOf('mailer-daemon@mx.example.com')).toEqual([]);
+  const { consents } = (await api('GET', `/api/consents?address=${encodeURIComponent(to)}`)).body;
+  expect(consents).toMatchObject([{ status: 'revoked', source: 'keyword', evidence: 'complaint' }]);
 });
 
 test('emails that arrive while no worker runs are stored once, even if the server renumbers them', async () => {

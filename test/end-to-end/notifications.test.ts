@@ -72,6 +72,51 @@ async function makeDue(): Promise<void> {
 
 const minutesFromNow = (at: Date | null): number => Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000);
 
+describe('the alert about a suspected opt-out', () => {
+  const alertsTo = async (address: string) =>
+    (await mailsTo(app, address)).filter(({ subject }) => subject.includes('may want no more messages'));
+
+  it('is sent at once, and once, to the admins', async () => {
+    const from = phone();
+    await receiveReply(from, 'Please take me off your list');
+    const [mail] = await eventually(async () => {
+      const sent = await alertsTo(owner);
+      return sent.length > 0 && sent;
+    });
+    expect(mail?.text).toContain(`${from} wrote: “Please take me off your list”`);
+    expect(mail?.text).toContain(`${app.config.publicUrl}/inbox/${encodeURIComponent(from)}`);
+    expect(mail?.text).toContain('for replies to Bits & Pieces');
+    await receiveReply(from, 'I said take me off your list');
+    await makeDue();
+    await eventually(async () =>
+      (await mailsTo(app, owner)).some(({ text }) => text.includes('I said take me')),
+    );
+    expect(await alertsTo(owner)).toHaveLength(1);
+  });
+
+  it('is sent to the owner of the contact alone, if they are a member', async () => {
+    const member = await addMember('org:member');
+    const from = phone();
+    const fields = { first_name: 'Grace', last_name: 'Hopper', phones: [from], contact_owner_email: member };
+    await createLead(app, workspace.id, fields);
+    await receiveReply(from, 'Please take me off your list');
+    await eventually(async () => (await alertsTo(member)).length > 0);
+    expect((await alertsTo(member))[0]?.subject).toBe(
+      'Grace Hopper may want no more messages (Bits & Pieces)',
+    );
+    expect(await alertsTo(owner)).toEqual([]);
+  });
+
+  it('is not sent if reply emails are off', async () => {
+    await setPreferences({ reply: { enabled: false } });
+    await receiveReply(phone(), 'Please take me off your list');
+    const { suspicions } = (await api('GET', '/api/opt-outs/suspected')).body;
+    expect(suspicions).toHaveLength(1);
+    expect(await dueAt(`suspicion:${suspicions[0]._id}`)).toBeNull();
+    expect(await alertsTo(owner)).toEqual([]);
+  });
+});
+
 describe('the alert about a reply', () => {
   it('is sent at once in the mode all, as text and HTML, with a link to the conversation', async () => {
     await setPreferences({ reply: { mode: 'all' } });
@@ -124,7 +169,7 @@ describe('the alert about a reply', () => {
     await setPreferences({ reply: { mode: 'positive_only' } });
     const [keen, cold] = [phone(), phone()];
     await receiveReply(keen, 'Tell me more');
-    await receiveReply(cold, 'Leave me alone');
+    await receiveReply(cold, 'Not convinced');
     expect(minutesFromNow(await dueAt(keen))).toBe(60);
     const tag = (address: string, tags: string[]) =>
       api('POST', `/api/conversations/${encodeURIComponent(address)}/tags`, { tags });

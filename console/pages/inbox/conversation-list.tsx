@@ -27,7 +27,7 @@ interface Props {
 export function ConversationList(props: Props) {
   const { conversations, error, retry, filter, onFilter, drafts } = props;
   return (
-    <div className="flex h-full flex-col">
+    <div className="flex min-h-0 flex-1 flex-col">
       <div role="group" aria-label="Filter" className="flex shrink-0 gap-1 border-b border-line p-2">
         {FILTERS.map(({ value, label }) => (
           <button

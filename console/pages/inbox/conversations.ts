@@ -59,4 +59,5 @@ export const REFRESH = [
   'GET /api/conversations',
   'GET /api/conversations/{address}',
   'GET /api/knowledge-base/auto-replies',
+  'GET /api/opt-outs/suspected',
 ] as const;

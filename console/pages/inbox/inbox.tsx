@@ -10,6 +10,7 @@ import { useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { ConversationList } from './conversation-list.tsx';
 import { draftedOnly, draftsByAddress, FILTERS, type Filter, matches } from './conversations.ts';
+import { SuspicionsBanner } from './suspicion-card.tsx';
 import { Thread } from './thread.tsx';
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
@@ -25,6 +26,8 @@ export default function Inbox() {
     { query: { status: 'drafted', limit: 200 } },
     { refetchInterval },
   );
+  const suspicions = useRead('GET /api/opt-outs/suspected', { query: { limit: 200 } }, { refetchInterval });
+  const suspected = suspicions.data?.suspicions ?? [];
   const waiting = useMemo(() => draftsByAddress(drafts.data?.autoReplies ?? []), [drafts.data]);
   const shown = useMemo(() => {
     const listed = conversations.data?.pages.flatMap((page) => page.conversations);
@@ -57,10 +60,11 @@ export default function Inbox() {
         <section
           aria-label="Conversations"
           className={classes(
-            'w-full shrink-0 border-r border-line md:w-80',
+            'flex w-full shrink-0 flex-col border-r border-line md:w-80',
             address !== undefined && 'max-md:hidden',
           )}
         >
+          <SuspicionsBanner suspicions={suspected} open={open} />
           <ConversationList
             conversations={shown}
             drafts={waiting}
@@ -94,6 +98,7 @@ export default function Inbox() {
               key={address}
               address={address}
               draft={waiting.get(address)}
+              suspicion={suspected.find((suspicion) => suspicion.address === address)}
               close={() => open(undefined)}
             />
           )}

@@ -11,16 +11,19 @@ import { Bubble } from './bubble.tsx';
 import type { Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
 import { ReplyBox } from './reply-box.tsx';
+import { type Suspicion, SuspicionCard } from './suspicion-card.tsx';
 import { Tags } from './tags.tsx';
 
 /** One conversation: who, what was said, and the answer. */
 export function Thread({
   address,
   draft,
+  suspicion,
   close,
 }: {
   address: string;
   draft: Draft | undefined;
+  suspicion: Suspicion | undefined;
   close: () => void;
 }) {
   const thread = useReadPages(
@@ -69,6 +72,7 @@ export function Thread({
         }
       />
       <div className="shrink-0 border-t border-line bg-surface p-3">
+        {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
         {draft && <DraftCard key={draft.replyId} draft={draft} />}
         <ReplyBox address={address} optedOut={optedOut} />
       </div>

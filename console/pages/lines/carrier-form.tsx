@@ -8,6 +8,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast } from '#console/components/toast.tsx';
 import { wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
+import { EmailAuthentication } from './email-authentication.tsx';
 import { type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
 
 type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
@@ -33,7 +34,14 @@ export function CarrierForm({ line }: { line: Line }) {
   const usable = carriers.data.carriers.filter(({ channels }) =>
     channels.includes(line.requestedChannelType),
   );
-  return <Form line={line} carriers={usable} connection={connection.data.connection} />;
+  return (
+    <>
+      <Form line={line} carriers={usable} connection={connection.data.connection} />
+      {line.requestedChannelType === 'email' && line.email !== null && (
+        <EmailAuthentication lineId={line._id} />
+      )}
+    </>
+  );
 }
 
 function Form({
@@ -52,7 +60,11 @@ function Form({
     valuesOf(connection.provider === provider ? connection.config : {}),
   );
   const connect = useWrite('PUT /api/lines/{id}/carrier', {
-    refresh: ['GET /api/lines/{id}/carrier', 'GET /api/lines/by-user'],
+    refresh: [
+      'GET /api/lines/{id}/carrier',
+      'GET /api/lines/{id}/email-authentication',
+      'GET /api/lines/by-user',
+    ],
   });
   const settings = settingsOf(carriers.find((carrier) => carrier.provider === provider)?.settings ?? {});
   const fields = ['provider', 'address', ...settings.map(({ name }) => `config.${name}`)];

@@ -33,7 +33,7 @@ export function settingsOf(schema: Record<string, unknown>): Setting[] {
   }));
 }
 
-const WORDS: Record<string, string> = { url: 'URL', sid: 'SID', imap: 'IMAP' };
+const WORDS: Record<string, string> = { url: 'URL', sid: 'SID', imap: 'IMAP', dkim: 'DKIM' };
 
 /** `imapUrl` → IMAP URL */
 function labelOf(name: string): string {

@@ -150,10 +150,10 @@ export async function applyMessageEvent(
   if (!attempt) return deferEvent(db, { lineId, event });
   const { messageId, address } = attempt;
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
-  if (endsContact(event)) {
+  if (event.kind === 'receipt' && endsContact(event)) {
     await lockContact(db, address, [messageId]);
-    await carrierOptOut(db, { address, id: messageId }, now);
-    if (event.kind === 'receipt' && event.optedOut === true) db.signals.add(lineId, now, { optouts: 1 });
+    await carrierOptOut(db, { address, id: messageId }, now, event.complaint ? 'complaint' : 'carrier');
+    if (event.optedOut) db.signals.add(lineId, now, { optouts: 1 });
   }
   // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;
@@ -163,7 +163,7 @@ export async function applyMessageEvent(
 
 /** Whether nothing more may be sent to the address. */
 export const endsContact = (event: CarrierEvent): boolean =>
-  event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
+  event.kind === 'receipt' && Boolean(event.optedOut || event.deadAddress || event.complaint);
 
 /** A message or call by the id that its carrier gave it. */
 export interface CarrierMessage {
@@ -261,7 +261,7 @@ async function applyReceipt(
   db: TenantDb,
   lineId: string,
   messageId: string,
-  { status, reason, optedOut, at }: Extract<MessageEvent, { kind: 'receipt' }>,
+  { status, reason, optedOut, complaint, at }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
@@ -273,7 +273,7 @@ async function applyReceipt(
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (!optedOut) db.signals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
-  if (optedOut) return fail(db, message, cause, now);
+  if (optedOut || complaint) return fail(db, message, cause, now);
   if (!message.sendFallbackSmsOnFailed) return fail(db, message, cause, now);
   await fallBack(db, message, cause, true, now);
   // The pacer sends the SMS.

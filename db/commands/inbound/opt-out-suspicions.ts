@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
+import { notify } from '#db/commands/outbox/notifications.ts';
 import { type Author, optOut } from '#db/commands/sending/opt-outs.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { decideSuspicion, insertSuspicion, type SuspicionRow } from '#db/queries/opt-out-suspicions.ts';
@@ -29,6 +30,7 @@ export async function suspectOptOut(
     message: shownReply(body),
   };
   await emitEvents(db, [{ event: 'contact.opt_out_suspected', payload }], now);
+  await notify(db, `suspicion:${suspicionId}`, { about: 'opt_out_suspected', suspicionId }, now);
   await holdSuspected(db, sql.fragment`m.address = ${address}`);
 }
 

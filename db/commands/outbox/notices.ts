@@ -1,8 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Notice } from '#domain/notification.ts';
+import { shownReply } from '#domain/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns.ts';
+import { findLead } from '#db/queries/leads.ts';
 import { findLine } from '#db/queries/lines.ts';
+import { findSuspicion } from '#db/queries/opt-out-suspicions.ts';
+import { contactName } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { findWebhook } from '#db/queries/webhooks.ts';
 
@@ -14,13 +18,15 @@ export interface NoticeText {
   action: { label: string; link: string } | null;
   /** At most one email is sent per key. */
   once?: string;
+  /** Of a notice about a contact: their owner, who gets it in place of the admins. */
+  contactOwnerEmail?: string | null;
 }
 
 /** Renders a notice with current names. @returns null if its subject no longer exists. */
 export async function noticeText(
   db: TenantDb,
   notice: Exclude<Notice, { about: 'campaign_progress' }>,
-  now: Date,
+  { now, publicUrl }: { now: Date; publicUrl: string },
 ): Promise<NoticeText | null> {
   switch (notice.about) {
     case 'campaign_completed':
@@ -70,6 +76,8 @@ export async function noticeText(
         ],
         action: null,
       };
+    case 'opt_out_suspected':
+      return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'webhook_failing':
       return webhookFailing(db, notice.webhookId, notice.failures);
   }
@@ -150,6 +158,33 @@ async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<D
         and status = 'failed' ${after('updated_at')}) failed,
       (select count(distinct address) from inbound_messages where workspace_id = ${db.workspaceId}
         and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
+}
+
+/** @returns null if it was decided in the meantime. */
+async function optOutSuspected(
+  db: TenantDb,
+  suspicionId: string,
+  publicUrl: string,
+): Promise<NoticeText | null> {
+  const suspicion = await findSuspicion(db, suspicionId);
+  if (suspicion?.status !== 'open') return null;
+  const { address, leadId, body } = suspicion;
+  const lead = leadId === null ? null : await findLead(db, leadId);
+  const name = contactName(
+    { firstName: lead?.firstName ?? '', lastName: lead?.lastName ?? '' },
+    null,
+    address,
+  );
+  return {
+    title: `${name} may want no more messages`,
+    paragraphs: [
+      `${name === address ? name : `${name} (${address})`} wrote: “${shownReply(body)}”`,
+      'Campaigns to them wait until somebody confirms the opt-out or dismisses it. Nobody is opted out by a guess.',
+    ],
+    action: { label: 'Decide', link: `${publicUrl}/inbox/${encodeURIComponent(address)}` },
+    once: `suspicion:${suspicionId}`,
+    contactOwnerEmail: lead?.contactOwnerEmail ?? null,
+  };
 }
 
 async function webhookFailing(db: TenantDb, webhookId: string, failures: number): Promise<NoticeText | null> {

@@ -94,7 +94,7 @@ export async function optOut(
 /** How the ledger of consents says where an opt-out came from. */
 const how = (source: OptOutSource) => ({
   source: OPT_OUT_SOURCES[source],
-  evidence: source === 'unsubscribe' || source === 'carrier' ? source : null,
+  evidence: source === 'reply' || source === 'api' ? null : source,
 });
 
 /** @returns false if the address was not opted out. */

@@ -126,9 +126,10 @@ export async function carrierOptOut(
   db: TenantDb,
   about: { address: string; id: string },
   now: Date,
+  source: 'carrier' | 'complaint' = 'carrier',
 ): Promise<void> {
   const address = await shownAddress(db, about);
-  await optOut(db, address, { source: 'carrier', at: now, now, author: byContact(about.id) });
+  await optOut(db, address, { source, at: now, now, author: byContact(about.id) });
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {

@@ -4,9 +4,13 @@ import { Html, html } from '../html.ts';
 import { button, layout, paragraphsHtml, turnOff } from '../layout.ts';
 import { template } from '../template.ts';
 
-const REASON = (workspaceName: string): string => `You receive this email as an admin of ${workspaceName}.`;
+type Data = z.output<typeof MailData.notice>;
+type Section = Data['sections'][number];
 
-type Section = z.output<typeof MailData.notice>['sections'][number];
+const reason = ({ receivedAs, workspaceName }: Pick<Data, 'receivedAs' | 'workspaceName'>): string =>
+  receivedAs === 'admin'
+    ? `You receive this email as an admin of ${workspaceName}.`
+    : `You receive this email for replies to ${workspaceName}.`;
 
 const sectionText = ({ heading, paragraphs }: Section): string => [heading, ...paragraphs].join('\n');
 
@@ -17,17 +21,17 @@ const sectionHtml = ({ heading, paragraphs }: Section): Html =>
 export const notice = template('notice', {
   subject: ({ title, workspaceName }) => `${title} (${workspaceName})`,
 
-  text: ({ workspaceName, title, paragraphs, sections, action, turnOffLink }) =>
+  text: ({ title, paragraphs, sections, action, turnOffLink, ...why }) =>
     `${[title, ...paragraphs, ...sections.map(sectionText), ...(action ? [`${action.label}: ${action.link}`] : [])].join('\n\n')}
 
-${REASON(workspaceName)} Turn these emails off: ${turnOffLink}
+${reason(why)} Turn these emails off: ${turnOffLink}
 `,
 
-  html: ({ workspaceName, title, paragraphs, sections, action, turnOffLink }) =>
+  html: ({ title, paragraphs, sections, action, turnOffLink, ...why }) =>
     layout(
       title,
       html`${paragraphsHtml(paragraphs)}
       ${new Html(sections.map((section) => sectionHtml(section).text).join(''))}
-      ${action ? button(action.label, action.link) : ''} ${turnOff(REASON(workspaceName), turnOffLink)}`,
+      ${action ? button(action.label, action.link) : ''} ${turnOff(reason(why), turnOffLink)}`,
     ),
 });

@@ -1,0 +1,77 @@
+import { Ban } from 'lucide-react';
+import { ApiFailure } from '#console/api/client.ts';
+import { useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { REFRESH } from './conversations.ts';
+
+export type Suspicion = ResponseOf<'GET /api/opt-outs/suspected'>['suspicions'][number];
+type Action = 'confirm' | 'dismiss';
+
+const DONE: Record<Action, string> = {
+  confirm: 'The contact is opted out',
+  dismiss: 'Campaigns to the contact go on',
+};
+
+/** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
+export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
+  const decide = useWrite('POST /api/opt-outs/suspected/{id}', { refresh: REFRESH });
+  const act = (action: Action): void => {
+    if (decide.isPending) return;
+    decide.mutate(
+      { params: { id }, body: { action } },
+      {
+        onSuccess: () => toast(DONE[action]),
+        onError: (error) => {
+          if (error instanceof ApiFailure && error.code === 'INVALID_STATE')
+            toast('Somebody else has decided about this');
+          else toastError(error);
+        },
+      },
+    );
+  };
+  useShortcuts({ o: () => act('confirm'), d: () => act('dismiss') });
+
+  return (
+    <section aria-label="Suspected opt-out" className="mb-3 rounded-xl bg-warn-soft p-3">
+      <h3 className="flex items-center gap-1.5 font-medium text-warn">
+        <Ban className="size-4" aria-hidden="true" /> Does this contact want no more messages?
+      </h3>
+      <p className="my-2 line-clamp-3 break-words">“{message}”</p>
+      <p className="mb-2 text-muted">Campaigns to them wait until you decide.</p>
+      <div className="flex flex-wrap gap-2">
+        <Button small kind="primary" title="o" busy={decide.isPending} onClick={() => act('confirm')}>
+          Opt out
+        </Button>
+        <Button small title="d" onClick={() => act('dismiss')}>
+          Dismiss
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+/** How many contacts wait for a decision; opens the one who has waited longest. */
+export function SuspicionsBanner({
+  suspicions,
+  open,
+}: {
+  suspicions: readonly Suspicion[];
+  open: (address: string) => void;
+}) {
+  const longest = suspicions.at(-1);
+  if (!longest) return null;
+  const count = suspicions.length;
+  return (
+    <button
+      type="button"
+      onClick={() => open(longest.address)}
+      className="flex shrink-0 items-center gap-2 border-b border-line bg-warn-soft px-4 py-2 text-left font-medium text-warn"
+    >
+      <Ban className="size-4 shrink-0" aria-hidden="true" />
+      {count === 1 ? '1 contact may want' : `${count} contacts may want`} no more messages
+    </button>
+  );
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+export const EMAIL_CHECKS = ['spf', 'dkim', 'dmarc', 'mx', 'ptr'] as const;
+
+/** One check of how receivers authenticate the emails of a line. */
+export const EmailCheck = z
+  .object({
+    name: z.enum(EMAIL_CHECKS),
+    result: z.enum(['pass', 'fail', 'unknown']).meta({
+      description: '`unknown`: DNS did not answer in time, or the answer does not decide it.',
+    }),
+    found: z.string().nullable().meta({ description: 'What DNS has, one record a line; null: nothing.' }),
+    expected: z.string().meta({ description: 'What DNS should have.' }),
+    text: z.string().meta({ description: 'The result in words.' }),
+  })
+  .meta({ id: 'EmailCheck' });
+export type EmailCheck = z.infer<typeof EmailCheck>;
+
+/** Where the emails of a line come from. `host` and `dkimSelector` are null if its carrier does not say. */
+export interface EmailSender {
+  /** The domain of the line's address. */
+  domain: string;
+  /** The SMTP server that the line hands its emails to. */
+  host: string | null;
+  dkimSelector: string | null;
+}
