@@ -35,6 +35,7 @@ import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
+import { linePauseRoutes } from './routes/line-pause.ts';
 import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
@@ -87,6 +88,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', lineRoutes),
   ...under('/api/lines', lineHealthRoutes),
   ...under('/api/lines', linePaceRoutes),
+  ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),

@@ -113,6 +113,8 @@ async function changeEverything(of: World): Promise<void> {
 
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  await bodyOf(session('POST', `/api/lines/${lineId}/pause`, { reason: 'Holidays' }));
+  await bodyOf(session('POST', `/api/lines/${lineId}/resume`));
   await bodyOf(
     api('PUT', `/api/lines/${lineId}/carrier`, {
       provider: 'simulated',
