@@ -52,6 +52,7 @@ import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
@@ -78,6 +79,7 @@ export const routes: readonly Route[] = [
   ...under('/api/replies', replyRoutes),
   ...under('/api/conversations', conversationRoutes),
   ...under('/api/inbox', inboxRoutes),
+  ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', optOutRoutes),

@@ -134,6 +134,10 @@ async function changeEverything(of: World): Promise<void> {
     await bodyOf(api('POST', `${path}/${action}`));
   await bodyOf(api('DELETE', path));
 
+  const { snippet } = await bodyOf(api('POST', '/api/snippets', { name: 'Hours', text: 'secret snippet' }));
+  await bodyOf(api('PATCH', `/api/snippets/${snippet._id}`, { name: 'Prices' }));
+  await bodyOf(api('DELETE', `/api/snippets/${snippet._id}`));
+
   const leadId = await createLead(app, workspace.id);
   await bodyOf(api('GET', `/api/leads/${leadId}/export`));
   await bodyOf(api('DELETE', `/api/leads/${leadId}?erase=true`));
