@@ -77,7 +77,7 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     for (const [index, example] of [...(await examples()), ...samples].entries())
       await writeFile(join(folder, `example_${index}.py`), example);
     await run(python, ['-m', 'mypy', '--strict', folder], { cwd: project });
-  }, 120_000);
+  }, 240_000);
 
   it('tests a sequence of five days in seconds', async () => {
     const { key } = await openTestMode(app, workspace);
@@ -85,7 +85,7 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
       cwd: project,
       env: { ...environment(), LINEPACE_API_KEY: key },
     });
-  }, 120_000);
+  }, 240_000);
 
   it('sends, pages, retries, streams and verifies', async () => {
     const endpoint = await startTestEndpoint();
@@ -110,5 +110,5 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
       },
     });
     expect(lossy.attempts()).toBe(2);
-  }, 120_000);
+  }, 240_000);
 });

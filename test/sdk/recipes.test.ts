@@ -143,7 +143,7 @@ test('a sequence of five days is tested in seconds', async () => {
   const recipe = await copied('test-a-sequence/sequence.test.ts');
   const result = await output(process.execPath, ['--test', recipe], environment({}, key));
   expect(result).toMatch(/pass 1\n/);
-}, 120_000);
+}, 240_000);
 
 describe('verify a webhook', () => {
   let delivery: Received;
