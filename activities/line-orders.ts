@@ -1,11 +1,12 @@
 import { currentTime } from '#domain/clock.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { pauseOrResume } from '#db/commands/lines/line-pause.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { recordHold } from '#db/queries/line-holds.ts';
-import { makeDue, nextInTurn, setPaused, setSendNow } from '#db/queries/line-orders.ts';
+import { makeDue, nextInTurn, setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db/queries/messages.ts';
 import { wake } from '#db/wakes.ts';
+import { byOperator } from '#domain/audit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -34,12 +35,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
 
   async function setLinePaused(order: OfLine<Order>, isPaused: boolean): Promise<LineVerdict> {
     return command(order, async (db, line, now) => {
-      if ((line.pausedAt !== null) !== isPaused) {
-        await setPaused(db, line.id, isPaused ? now : null);
-        if (isPaused) await recordHold(db, line, 'line_paused', now, order);
-        await record(db, order, isPaused ? 'line.paused' : 'line.resumed', { type: 'line', id: line.id });
-        wake(db, linePacerId(line.id), now, 'lineChanged');
-      }
+      await pauseOrResume(db, line, isPaused, byOperator(order), now);
       return { lineId: line.id, isPaused };
     });
   }

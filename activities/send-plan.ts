@@ -61,9 +61,9 @@ export interface SendPlan extends Look {
   owed: string[];
   /** Nothing was claimed, because voice notes that are due soon may have to be made first. */
   awaitsVoiceNotes: boolean;
-  /** An operator has paused the line. */
+  /** The line is paused. */
   isPaused: boolean;
-  /** Why the line cannot send at all, unless an operator has paused it; null: it can. */
+  /** Why the line cannot send at all, unless it is paused; null: it can. */
   blockedBy: HoldReason | null;
   /** Nothing may leave before the line's reputation has recovered. */
   isResting: boolean;

@@ -36,6 +36,7 @@ import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
 import { emailAuthenticationRoutes } from './routes/email-authentication.ts';
+import { linePauseRoutes } from './routes/line-pause.ts';
 import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
@@ -52,6 +53,7 @@ import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
@@ -78,6 +80,7 @@ export const routes: readonly Route[] = [
   ...under('/api/replies', replyRoutes),
   ...under('/api/conversations', conversationRoutes),
   ...under('/api/inbox', inboxRoutes),
+  ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', optOutRoutes),
@@ -88,6 +91,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', lineRoutes),
   ...under('/api/lines', lineHealthRoutes),
   ...under('/api/lines', linePaceRoutes),
+  ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/lines', emailAuthenticationRoutes),

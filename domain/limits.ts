@@ -14,6 +14,7 @@ export const WORKSPACE_LIMITS = {
   lists: { max: 1000, text: 'lists, besides Quick Sends' },
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
   pools: { max: 200, text: 'pools of lines' },
+  snippets: { max: 500, text: 'snippets' },
   customFields: { max: 500, text: 'distinct names of custom fields' },
   waitingMessages: { max: 1_000_000, text: 'messages that wait to be sent' },
   eventStreams: { max: 200, text: 'open event streams' },

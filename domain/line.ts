@@ -48,7 +48,7 @@ export const Line = z
     lineDownNotifications: z.boolean(),
     isPaused: z
       .boolean()
-      .meta({ description: 'An operator of the service holds it: it sends nothing, and its messages wait.' }),
+      .meta({ description: 'It sends nothing until it is resumed, and its messages wait.' }),
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
     reputation: LineReputation,
     usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
@@ -60,6 +60,20 @@ export const Line = z
 export type Line = z.infer<typeof Line>;
 
 const Limit = z.int().min(0).max(10_000);
+
+/** The body of `POST /api/lines/{id}/pause`. */
+export const LinePauseInput = z
+  .object({
+    reason: z
+      .string()
+      .trim()
+      .min(1)
+      .max(500)
+      .refine(...SINGLE_LINE)
+      .optional()
+      .meta({ description: 'For the audit log and the timelines of the messages that wait.' }),
+  })
+  .meta({ id: 'LinePauseInput' });
 
 /** The body of `PATCH /api/lines/{id}`. Setting a limit ends the warm-up. */
 export const LinePatch = z

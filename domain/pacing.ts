@@ -24,7 +24,7 @@ export const HOLD_REASONS = {
   line_not_connected: 'The line is not connected to a carrier; its messages keep their place until it is.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
   carrier_pause: 'The carrier currently accepts no messages; one is tried after a growing pause.',
-  line_paused: 'An operator has paused the line; its messages keep their place until it is resumed.',
+  line_paused: 'The line is paused; its messages keep their place until it is resumed.',
   line_inactive: 'The line is not active; its messages keep their place.',
   line_gap: 'The line pauses between two sends.',
   contact_gap: 'The contact has just been sent another message.',
@@ -53,7 +53,7 @@ export interface PacedLine extends LimitedLine {
   down: boolean;
   /** It has no carrier. */
   unconnected?: boolean;
-  /** An operator has paused it. */
+  /** Its workspace or an operator has paused it. */
   paused?: boolean;
   /** The workspace's subscription is past due. */
   pastDue?: boolean;

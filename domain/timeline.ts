@@ -29,7 +29,7 @@ export const TimelineEvent = z
       .meta({
         description:
           '`moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; ' +
-          '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` of the operator who paused the line, ' +
+          '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, ' +
           'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.',
       }),
     text: z.string().meta({ description: 'For people; may change.' }),

@@ -119,7 +119,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
   line_paused: [
     { line: { paused: true } },
     null,
-    'An operator has paused the line. The message keeps its place and is sent once the line is resumed.',
+    'The line is paused. The message keeps its place and is sent once the line is resumed.',
   ],
   line_inactive: [
     { line: { switchedOn: false } },

@@ -219,8 +219,7 @@ const TEXTS: Record<WaitReason, Text> = {
   line_not_connected: () =>
     'The line is not connected to a carrier yet. The message is sent once it is connected.',
   line_provisioning: () => 'The line is still being set up. The message is sent once the line is active.',
-  line_paused: () =>
-    'An operator has paused the line. The message keeps its place and is sent once the line is resumed.',
+  line_paused: () => 'The line is paused. The message keeps its place and is sent once the line is resumed.',
   line_inactive: () =>
     'The line is switched off. The message keeps its place and is sent once the line is switched on.',
   line_down: () =>

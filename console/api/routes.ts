@@ -28,6 +28,7 @@ import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
 import type { lineHealthRoutes } from '#api/routes/line-health.ts';
 import type { linePaceRoutes } from '#api/routes/line-pace.ts';
+import type { linePauseRoutes } from '#api/routes/line-pause.ts';
 import type { lineReputationRoutes } from '#api/routes/line-reputation.ts';
 import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
@@ -80,6 +81,7 @@ type Declared = (
   | typeof lineCarrierRoutes
   | typeof lineHealthRoutes
   | typeof linePaceRoutes
+  | typeof linePauseRoutes
   | typeof lineReputationRoutes
   | typeof lineRequestRoutes
   | typeof lineRoutes

@@ -24,6 +24,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   lists: (id) => sql.fragment`lead_lists where workspace_id = ${id} and not is_quick_sends`,
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
+  snippets: (id) => sql.fragment`snippets where workspace_id = ${id}`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>
     // Drips become messages within seconds, unless workers are busy or down.

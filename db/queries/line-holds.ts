@@ -9,14 +9,14 @@ import type { LineRow } from './lines.ts';
 /**
  * Records why the line cannot send, if that has changed. Requires `lockLine`.
  * @param reason null: it can.
- * @param order of the operator who paused it.
+ * @param order of whoever paused it.
  */
 export async function recordHold(
   db: TenantDb,
   line: Pick<LineRow, 'id' | 'recordedHold'>,
   reason: HoldReason | null,
   now: Date,
-  order: { by: string; reason?: string } | null = null,
+  order: { by: string | null; reason: string | null } | null = null,
 ): Promise<void> {
   if (line.recordedHold === reason) return;
   await endHold(db, line.id, now);

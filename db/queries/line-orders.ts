@@ -13,7 +13,7 @@ export async function setPaused(db: TenantDb, lineId: string, at: Date | null): 
 
 const LineRow = z.object({ workspaceId: z.string(), lineId: z.string() });
 
-/** The lines of all workspaces that no operator has paused. */
+/** The lines of all workspaces that are not paused. */
 export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<typeof LineRow>[]> {
   return db.any(sql.type(LineRow)`
     select workspace_id, id line_id from lines where paused_at is null order by workspace_id, id`);

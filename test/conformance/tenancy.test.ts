@@ -101,6 +101,7 @@ const BODIES: Record<string, object> = {
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
   createDraft: { message: 'Hello' },
+  createSnippet: { name: 'Hours', text: 'We open at nine' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
 const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({

@@ -71,6 +71,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
+  const snippet = (await create('POST', '/api/snippets', { name: 'Hours', text: 'We open at nine' })).snippet
+    ._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
   await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
   const invitation = (await api('GET', '/api/team/invitations')).body.invitations[0]._id;
@@ -122,6 +124,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/leads/': planted.leadId,
       '/api/campaigns/': draftCampaign,
       '/api/pools/': pool,
+      '/api/snippets/': snippet,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,

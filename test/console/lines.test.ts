@@ -79,4 +79,20 @@ describe('the lines', () => {
     await drawer.getByLabel('Method (optional)').selectOption('private-api');
     expect(await inaccessible(page)).toEqual([]);
   });
+
+  it('pause a line with a reason, and resume it', async () => {
+    const { page } = tab;
+    const drawer = page.getByRole('dialog', { name: /Dana Lee/ });
+    await drawer.getByRole('tab', { name: 'Overview' }).click();
+    await drawer.getByRole('button', { name: 'Pause' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Pause Dana Lee' });
+    await dialog.getByLabel('Reason (optional)').fill('Holidays');
+    expect(await inaccessible(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Pause line' }).click();
+    await drawer.getByText('This line is paused.').waitFor();
+    expect(await line()).toMatchObject({ isPaused: true });
+    await drawer.getByRole('button', { name: 'Resume' }).click();
+    await drawer.getByRole('button', { name: 'Pause' }).waitFor();
+    expect(await line()).toMatchObject({ isPaused: false });
+  });
 });

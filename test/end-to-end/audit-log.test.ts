@@ -116,6 +116,8 @@ async function changeEverything(of: World): Promise<void> {
 
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  await bodyOf(session('POST', `/api/lines/${lineId}/pause`, { reason: 'Holidays' }));
+  await bodyOf(session('POST', `/api/lines/${lineId}/resume`));
   const override = `/api/lines/${lineId}/reputation/override`;
   await bodyOf(api('POST', override, { hours: 1, reason: 'A new list' }));
   await bodyOf(api('DELETE', override));
@@ -148,6 +150,10 @@ async function changeEverything(of: World): Promise<void> {
   for (const action of ['start', 'pause', 'resume', 'archive'])
     await bodyOf(api('POST', `${path}/${action}`));
   await bodyOf(api('DELETE', path));
+
+  const { snippet } = await bodyOf(api('POST', '/api/snippets', { name: 'Hours', text: 'secret snippet' }));
+  await bodyOf(api('PATCH', `/api/snippets/${snippet._id}`, { name: 'Prices' }));
+  await bodyOf(api('DELETE', `/api/snippets/${snippet._id}`));
 
   const leadId = await createLead(app, workspace.id);
   await bodyOf(api('GET', `/api/leads/${leadId}/export`));

@@ -102,6 +102,16 @@ describe('a workspace has at most so many', () => {
         ),
       add: () => api('POST', '/api/campaigns', { name: newId(), steps: [{ message: 'Hi', delay: {} }] }),
     },
+    {
+      limit: 'snippets' as const,
+      plants: (id: string, count: number) =>
+        plant(
+          count,
+          sql.fragment`snippets (workspace_id, id, name, text)`,
+          sql.fragment`${id}, ${ID}, 'Snippet ' || n, 'Hi'`,
+        ),
+      add: () => api('POST', '/api/snippets', { name: newId(), text: 'Hi' }),
+    },
   ])('$limit, however many are added at once', async ({ limit, plants, add }) => {
     await plants(workspace.id, WORKSPACE_LIMITS[limit].max - 1);
     const { statuses, refused } = await atOnce([add, add, add]);

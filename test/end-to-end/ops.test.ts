@@ -60,7 +60,7 @@ describe('npm run ops', () => {
       messageId: held,
       waitingFor: {
         reason: 'line_paused',
-        text: expect.stringContaining('An operator has paused the line.'),
+        text: expect.stringContaining('The line is paused.'),
       },
     });
     expect(await verdict('resume-line', lineId, ...BY)).toEqual({ lineId, isPaused: false });

@@ -47,7 +47,7 @@ export interface CampaignRound extends Round {
 export interface LineRound extends Round {
   /** Set if the line is in another workspace or at another carrier than the round assumed. */
   home?: LineHome;
-  /** An operator has paused the line. */
+  /** The line is paused. */
   isPaused?: boolean;
   /** The line cannot send until something changes, or its carrier accepts messages again. */
   isBlocked?: boolean;

@@ -161,7 +161,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
 const LINE_TEXTS: Record<string, string> = {
   awaiting_payment: 'It is set up once it is paid for.',
   failed: 'It could not be set up. Try again or cancel the request.',
-  paused: 'An operator of the service holds it; its messages wait.',
+  paused: 'It sends nothing until it is resumed; its messages wait.',
   degraded: 'The last check failed. Messages may be late.',
   down: 'Checks of the line fail. Its messages wait until it is back.',
 };

@@ -14,6 +14,7 @@ import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.t
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
+import { PauseButton } from './pause-button.tsx';
 import { RequestActions } from './request-actions.tsx';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
@@ -36,14 +37,14 @@ export function Overview({ line }: { line: Line }) {
         {line.provisioningStatus === 'active' && (
           <>
             <Check line={line} />
+            <PauseButton line={line} />
             <PowerSwitch line={line} />
           </>
         )}
       </div>
       {line.isPaused && (
         <p className="rounded-lg bg-warn-soft px-3 py-2 text-warn">
-          An operator of the service has paused this line. It sends nothing; its messages wait and keep their
-          place.
+          This line is paused. It sends nothing; its messages wait and keep their place.
         </p>
       )}
       {line.provisioningStatus !== 'active' && <RequestActions line={line} />}

@@ -52,6 +52,9 @@ export const ACTIONS: Record<Action, string> = {
   'pool.updated': 'Changed a pool',
   'quiet_hours.updated': 'Changed the quiet hours',
   'request.refused': 'Was refused a request',
+  'snippet.created': 'Created a snippet',
+  'snippet.deleted': 'Deleted a snippet',
+  'snippet.updated': 'Changed a snippet',
   'subscription.changed': 'Changed the subscription',
   'suppressions.updated': 'Changed the suppressed addresses',
   'webhook.created': 'Created a webhook',
@@ -84,6 +87,7 @@ const TARGETS: Record<Entry['target']['type'], string> = {
   message: 'Message',
   pool: 'Pool',
   opt_out_suspicion: 'Suspected opt-out',
+  snippet: 'Snippet',
   webhook: 'Webhook',
   workspace: 'Workspace',
 };

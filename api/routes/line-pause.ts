@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { pauseOrResume } from '#db/commands/lines/line-pause.ts';
+import { findLineWithUsage, lockLine } from '#db/queries/lines.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
+import { Id } from '#domain/ids.ts';
+import { Line, LinePauseInput } from '#domain/line.ts';
+import { authorOf } from '../http/audit.ts';
+import { ApiError } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const params = z.object({ id: Id });
+const OneLine = z.object({ success: z.literal(true), line: Line });
+
+export const linePauseRoutes = [
+  workspaceRoute({
+    id: 'pauseLine',
+    method: 'POST',
+    path: '/api/lines/{id}/pause',
+    tag: 'Lines',
+    summary: 'Pause a line: it sends nothing until it is resumed, and its messages keep their places',
+    description:
+      'The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason.',
+    params,
+    body: LinePauseInput,
+    role: 'admin',
+    responses: { 200: OneLine },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'line.paused', target: 'line', targets: 'handler' },
+    async handler({ db, caller, params: { id }, body: { reason }, now }) {
+      return setPausedTo(db, caller, id, { isPaused: true, reason }, now);
+    },
+  }),
+
+  workspaceRoute({
+    id: 'resumeLine',
+    method: 'POST',
+    path: '/api/lines/{id}/resume',
+    tag: 'Lines',
+    summary: 'Resume a paused line, whoever paused it',
+    params,
+    role: 'admin',
+    responses: { 200: OneLine },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'line.resumed', target: 'line', targets: 'handler' },
+    async handler({ db, caller, params: { id }, now }) {
+      return setPausedTo(db, caller, id, { isPaused: false }, now);
+    },
+  }),
+];
+
+async function setPausedTo(
+  db: TenantDb,
+  caller: WorkspaceCaller,
+  id: string,
+  { isPaused, reason = null }: { isPaused: boolean; reason?: string | null | undefined },
+  now: Date,
+) {
+  const locked = await lockLine(db, id);
+  if (locked) await pauseOrResume(db, locked, isPaused, { ...authorOf(caller), reason }, now);
+  const line = locked && (await findLineWithUsage(db, id, caller.workspace.timezone, now));
+  if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+  return { status: 200, body: { success: true, line } } as const;
+}

@@ -1,0 +1,41 @@
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { recordHold } from '#db/queries/line-holds.ts';
+import { setPaused } from '#db/queries/line-orders.ts';
+import type { LineRow } from '#db/queries/lines.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import type { NewAuditEntry } from '#domain/audit.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+/** Who pauses or resumes a line, and why. */
+export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;
+
+/**
+ * Pauses or resumes a line, for its workspace and for operators alike: it sends nothing until anybody resumes it, and its
+ * messages keep their places and tell who paused it. Changes and records nothing if it is already as asked. Requires
+ * `lockLine`.
+ */
+export async function pauseOrResume(
+  db: TenantDb,
+  line: LineRow,
+  isPaused: boolean,
+  { actor, channel, reason = null }: PauseAuthor,
+  now: Date,
+): Promise<void> {
+  if ((line.pausedAt !== null) === isPaused) return;
+  await setPaused(db, line.id, isPaused ? now : null);
+  const by = actor.name ?? actor.id;
+  // Also when it is resumed, so that the next pause is told with its own author, however soon it follows.
+  await recordHold(db, line, isPaused ? 'line_paused' : null, now, { by, reason });
+  await insertAuditEntry(
+    { db, workspaceId: db.workspaceId },
+    {
+      actor,
+      channel,
+      reason,
+      action: isPaused ? 'line.paused' : 'line.resumed',
+      target: { type: 'line', id: line.id },
+    },
+  );
+  wake(db, linePacerId(line.id), now, 'lineChanged');
+}
