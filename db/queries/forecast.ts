@@ -97,28 +97,33 @@ async function waitingAt(
 
 const LaterRow = z.object({
   lineId: z.string(),
-  lane: z.string(),
+  campaignId: z.string(),
+  recipientZones: z.array(z.string()).nullable(),
+  recipientRegion: z.string().nullable(),
   stepIndex: z.int(),
   count: z.int(),
   steps: z.array(CampaignStep),
 });
+type LaterRow = z.infer<typeof LaterRow>;
 
 /** The steps that wait for the ones before them. @returns those that follow a step at a line, in their order. */
 async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: string | null) {
   const rows = await db.any(sql.type(LaterRow)`
     select h.*, k.steps from (
-      select m.line_id, m.lane::text, m.campaign_id, m.step_index, count(*) from messages m
+      select m.line_id, m.campaign_id, m.recipient_zones, m.recipient_region, m.step_index, count(*) from messages m
       where m.workspace_id = ${db.workspaceId} and m.campaign_id in (
           select id from campaigns
           where workspace_id = ${db.workspaceId} and (status = 'active' or id = ${campaignId}))
         and m.held and m.status in ('pending', 'scheduled') and m.line_id = any(${sql.array([...lineIds], 'text')})
         and m.step_index is not null
-      group by 1, 2, 3, 4
+      group by 1, 2, 3, 4, 5
     ) h join campaigns k on k.workspace_id = ${db.workspaceId} and k.id = h.campaign_id order by h.step_index`);
-  const byLane = Map.groupBy(rows, ({ lineId, lane }) => `${lineId} ${lane}`);
-  return ({ lineId, lane, stepIndex }: Pick<WaitingRow, 'lineId' | 'lane' | 'stepIndex'>) => {
+  const keyOf = (row: Omit<LaterRow, 'stepIndex' | 'count' | 'steps'>): string =>
+    JSON.stringify([row.lineId, row.campaignId, row.recipientZones, row.recipientRegion]);
+  const later = Map.groupBy(rows, keyOf);
+  return ({ campaignId: id, stepIndex, ...row }: WaitingRow) => {
     let done = stepIndex ?? 0;
-    return (byLane.get(`${lineId} ${lane}`) ?? [])
+    return (id === null ? [] : (later.get(keyOf({ ...row, campaignId: id })) ?? []))
       .filter((row) => row.stepIndex > done)
       .map(({ steps, count, stepIndex: step }) => {
         const pause = steps.slice(done + 1, step + 1).reduce((sum, { delay }) => sum + delayMs(delay), 0);

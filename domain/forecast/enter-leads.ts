@@ -45,7 +45,7 @@ export function enterLeads(plan: ForecastPlan, runs: readonly LineRun[], count: 
   };
   const queue = (of: LeadStep, due: number, those: number): void => {
     const stream = streamOf(of);
-    if (stream) runs[of.line]?.queue(stream, stream.times.opening(due), those);
+    if (stream) runs[of.line]?.queue(stream, stream.times.opening(due), those, due);
   };
 
   function follow({ line, place, step: done, isNew: wasNew }: LeadStep, sent: number, at: number): void {

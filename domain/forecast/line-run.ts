@@ -93,10 +93,10 @@ export class LineRun {
     return stream;
   }
 
-  /** Queues messages. */
-  queue(stream: Stream, due: number, count: number): void {
+  /** Queues messages. @param from when they were to be sent, if their times postponed them until `due`. */
+  queue(stream: Stream, due: number, count: number, from = due): void {
     stream.cohorts.add(due, count);
-    if (due < this.wakeAt) this.wakeAt = due;
+    if (from < this.wakeAt) this.wakeAt = from;
   }
 
   /** Sends what it may send within an hour, from a time in it on. */
@@ -184,9 +184,7 @@ export class LineRun {
     const reason = isPostponed ? times.closedBy(now) : 'scheduled';
     if (!head || head === cohort) return { at: later, reason };
     const held = longest(holds, head.due);
-    return held && held.until < later
-      ? { at: held.until, reason: held.reason }
-      : { at: later, reason };
+    return held && held.until < later ? { at: held.until, reason: held.reason } : { at: later, reason };
   }
 
   /** The holds that are not over; compare `holdsOn` of domain/pacing.ts. */
