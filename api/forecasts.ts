@@ -7,7 +7,7 @@ import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
 import type { CampaignStep } from '#domain/campaign.ts';
-import type { ForecastPlan, ForecastStep } from '#domain/forecast/forecast.ts';
+import type { ForecastPlan, ForecastStep } from '#domain/forecast/plan.ts';
 import type { Forecast, ForecastInput } from '#domain/forecast/forecast-schema.ts';
 import { leadPlacesOf } from '#domain/forecast/lead-places.ts';
 import { forecastWithMoreLines } from '#domain/forecast/lines-for.ts';

@@ -23,7 +23,7 @@ export interface Scenario {
   delays: readonly number[];
   window?: SendWindow;
   /** Of the workspace; the leads are in these zones in turn. */
-  quiet?: { start: string; end: string; zones: readonly string[] };
+  quiet?: { start: string; end: string; zones: readonly string[] } | undefined;
   sticky: boolean;
   /** Messages to strangers that wait at each line. */
   waiting: number;

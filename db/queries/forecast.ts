@@ -4,7 +4,7 @@ import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStep } from '#domain/campaign.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
 import type { Channel } from '#domain/channel.ts';
-import type { ForecastLine, WaitingMessages } from '#domain/forecast/forecast.ts';
+import type { ForecastLine, WaitingMessages } from '#domain/forecast/plan.ts';
 import { sendTimes } from '#domain/forecast/send-times.ts';
 import { wakingHours } from '#domain/quiet-hours.ts';
 import type { TenantDb } from '#db/transactions.ts';

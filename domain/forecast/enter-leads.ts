@@ -1,7 +1,7 @@
 import type { Channel } from '../channel.ts';
 import { turnsOf } from '../pool-choice.ts';
 import { Cohorts } from './cohorts.ts';
-import type { Count, ForecastPlan, ForecastStep } from './forecast.ts';
+import type { Count, ForecastPlan, ForecastStep } from './plan.ts';
 import type { LineRun, Stream } from './line-run.ts';
 
 /** A step of leads of one place at one line, each by its index. */

@@ -1,61 +1,9 @@
 import { dayBounds, daysBetween, hourBounds, localDate } from '../calendar.ts';
-import type { Channel } from '../channel.ts';
-import type { HoldReason, LineHistory, PacedLine } from '../pacing.ts';
+import type { HoldReason } from '../pacing.ts';
 import { Cohorts } from './cohorts.ts';
 import { enterLeads } from './enter-leads.ts';
-import type { LineChange } from './line-changes.ts';
 import { LineRun, type Stream } from './line-run.ts';
-import type { SendTimes } from './send-times.ts';
-
-/** A line that takes part, with what already waits at it. */
-export interface ForecastLine {
-  line: PacedLine;
-  history: LineHistory;
-  /** How its reputation will change its rules, in the order of time. */
-  changes?: readonly LineChange[];
-  /** Its share of the leads among the lines; 1 for all without a pool. */
-  weight: number;
-  /** Of the leads those whom the line already knows. */
-  knownLeads?: number;
-  waiting: readonly WaitingMessages[];
-}
-
-/** Messages of a line's queue that the rules treat alike. */
-export interface WaitingMessages {
-  isNew: boolean;
-  times: SendTimes;
-  due: { at: Date; count: number }[];
-  /** The steps that follow these messages of a campaign. */
-  later?: readonly { delayMs: number; count: number }[];
-  /** Part of what the forecast is about. */
-  isCounted: boolean;
-}
-
-export interface ForecastStep {
-  channel: Channel;
-  /** The channels of lines that can send it. */
-  carriers: readonly Channel[];
-  delayMs: number;
-}
-
-/** Leads who may be sent messages at the same times. */
-export interface LeadPlace {
-  /** How many of the leads, relative to the other places. */
-  share: number;
-  times: SendTimes;
-}
-
-export interface ForecastPlan {
-  now: Date;
-  timezone: string;
-  lines: readonly ForecastLine[];
-  /** Leads who enter now, for whom each step is sent. */
-  leads: number;
-  steps: readonly ForecastStep[];
-  places: readonly LeadPlace[];
-  /** Whether a contact keeps one line. */
-  sticky: boolean;
-}
+import type { Count, ForecastPlan, WaitingMessages } from './plan.ts';
 
 export interface ForecastDay {
   date: string;
@@ -148,8 +96,6 @@ function sharesOf(limits: ReadonlyMap<HoldReason, number>): ForecastResult['limi
     .filter(({ share }) => share > LEAST_SHARE)
     .toSorted((a, b) => b.share - a.share);
 }
-
-export type Count = (step: number, isNew: boolean, sent: number, to: number) => void;
 
 /** Queues what already waits at a line, with its later steps. @returns how many of them are counted. */
 function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now: Date): number {

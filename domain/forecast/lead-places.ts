@@ -1,6 +1,6 @@
 import { type PhonePlace, type QuietPolicy, type WakingHours, wakingHours } from '../quiet-hours.ts';
 import type { SendWindow } from '../send-window.ts';
-import type { LeadPlace } from './forecast.ts';
+import type { LeadPlace } from './plan.ts';
 import { sendTimes } from './send-times.ts';
 
 /** Of leads in more places, those of the rarer ones are taken to be in the others. */
