@@ -25,7 +25,8 @@ export default defineConfig({
           name: 'unit',
           environment: 'node',
           include: ['**/*.test.ts'],
-          exclude: [...NEVER, 'test/**'],
+          // Recipes are tests of their users' own, which need a running product.
+          exclude: [...NEVER, 'test/**', 'examples/recipes/**'],
         },
       },
       {

@@ -5,7 +5,7 @@ create or replace function line_stop(l lines) returns text language sql stable a
     when not l.is_active or l.provisioning_status <> 'active' then 'line_inactive'
     when l.paused_at is not null then 'line_paused'
     when l.health_status = 'down' then 'line_down'
-    when l.reputation_rests_until is not null
+    when l.reputation_rests_until > now()
       and coalesce(l.reputation_override_until, '-infinity') <= now()
       and coalesce(l.reputation_policy, (select w.reputation_policy from public.workspaces w where w.id = l.workspace_id)) = 'protect'
       then 'line_resting'

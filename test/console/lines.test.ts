@@ -62,7 +62,7 @@ describe('the lines', () => {
     await drawer.getByRole('tab', { name: 'Reputation' }).click();
     await drawer.getByText('100 of 100 points').waitFor();
     await drawer.getByText('too few to judge it').waitFor();
-    await drawer.getByText(/The line sent 1 message, and 0 people opted out/).waitFor();
+    await drawer.getByText(/The line sent \d messages?, and 0 people opted out/).waitFor();
     expect(await inaccessible(page)).toEqual([]);
     await drawer.getByRole('combobox', { name: 'Policy' }).selectOption('observe');
     await eventually(async () => (await line()).reputationPolicy === 'observe');

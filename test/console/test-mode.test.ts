@@ -24,7 +24,7 @@ test('the account menu enters and leaves test mode, which every page marks', asy
   await account('Test mode');
   await page.getByRole('status').getByText('Test mode: nothing here is sent to anybody.').waitFor();
   await tab.go('/lines');
-  await page.getByText('+15005550001').first().waitFor();
+  await page.getByText('Test Line').first().waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });

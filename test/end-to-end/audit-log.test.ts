@@ -77,7 +77,10 @@ async function openDraft({ workspace }: World, address: string): Promise<string>
 async function changeEverything(of: World): Promise<void> {
   const { api, session, workspace } = of;
   const key = await bodyOf(session('POST', '/api/keys', { name: 'CI' }));
+  await bodyOf(session('POST', `/api/keys/${key._id}/roll`, { overlapHours: 1 }));
   await bodyOf(session('DELETE', `/api/keys/${key._id}`));
+  await bodyOf(session('PATCH', '/api/workspace', { reputationPolicy: 'observe' }));
+  await bodyOf(session('PUT', '/api/workspace/quiet-hours', { enabled: true }));
   const { webhook } = await bodyOf(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
   await bodyOf(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));
   await bodyOf(api('POST', `/api/webhooks/${webhook._id}/rotate-secret`));
@@ -113,6 +116,20 @@ async function changeEverything(of: World): Promise<void> {
 
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  const override = `/api/lines/${lineId}/reputation/override`;
+  await bodyOf(api('POST', override, { hours: 1, reason: 'A new list' }));
+  await bodyOf(api('DELETE', override));
+  const { pool } = await bodyOf(api('POST', '/api/pools', { name: 'All', lines: [{ lineId, weight: 1 }] }));
+  await bodyOf(api('PATCH', `/api/pools/${pool._id}`, { name: 'West' }));
+  await bodyOf(api('DELETE', `/api/pools/${pool._id}`));
+  const [suspicion, address] = [newId(), phone()];
+  await insertRow(app, 'opt_out_suspicions', {
+    workspace_id: workspace.id,
+    id: suspicion,
+    address,
+    reply_id: await openDraft(of, address),
+  });
+  await bodyOf(api('POST', `/api/opt-outs/suspected/${suspicion}`, { action: 'dismiss' }));
   await bodyOf(
     api('PUT', `/api/lines/${lineId}/carrier`, {
       provider: 'simulated',
@@ -160,6 +177,9 @@ async function changeEverythingOfAgency({ agent, agency, workspace }: World): Pr
   await bodyOf(agent('POST', '/api/agency/lines', transfer));
   await bodyOf(agent('POST', '/api/agency/lines', { action: 'delete', lineId }));
   await bodyOf(agent('POST', '/api/agency/admins', { email: 'secret-admin@example.com' }));
+  const suppressed = { address: 'secret-suppressed@example.com' };
+  await bodyOf(agent('POST', '/api/agency/suppressions', suppressed));
+  await bodyOf(agent('DELETE', '/api/agency/suppressions', suppressed));
   const { invitations } = await bodyOf(agent('GET', '/api/agency/invitations'));
   await bodyOf(agent('DELETE', `/api/agency/invitations/${invitations[0]._id}`));
   const coAdmin = newUserId();
@@ -210,6 +230,7 @@ describe('the audit log', () => {
         'key.created',
         'key.revoked',
         'payment_method.page_opened',
+        'suppressions.updated',
         'workspace.created',
       ].toSorted(),
     );
@@ -459,6 +480,16 @@ const NOT_RECORDED: Record<string, string> = {
   checkAvailabilityRoundRobinPost: 'changes nothing',
   replayWebhookDelivery: 'is in the delivery log',
   pingWebhook: 'is in the delivery log',
+  createConsent: 'consents are a ledger of their own',
+  createDraft: 'what is decided about it is recorded',
+  forecast: 'changes nothing',
+  forecastCampaign: 'changes nothing',
+  mcp: 'the endpoint of each tool records',
+  openTestMode: 'makes the twin that test keys need, and whose keys are recorded',
+  createTestLine: 'happens in test mode only',
+  moveTestClock: 'happens in test mode only',
+  testInbound: 'happens in test mode only',
+  testReceipt: 'happens in test mode only',
 };
 
 test('every request that changes something is recorded, except for a documented reason', () => {

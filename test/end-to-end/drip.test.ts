@@ -44,6 +44,7 @@ describe('POST /api/drip', () => {
       correlationId: expect.any(String),
       scheduledDate: expect.any(String),
       jitterMs: expect.any(Number),
+      warnings: [],
     });
     const ahead = Date.parse(body.scheduledDate) - before;
     expect(ahead).toBeGreaterThanOrEqual(30_000);

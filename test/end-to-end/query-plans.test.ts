@@ -94,7 +94,12 @@ test('a line with many due messages finds those forced to SMS without reading th
 
 test('a line with 50,000 due messages reads only those it may send, and a reached cap writes one row', async () => {
   const { id: workspaceId } = await createWorkspace(app);
-  const lineId = await createLine(app, workspaceId, 'imessage', { hourly_new_limit: 3 });
+  const now = new Date('2026-06-10T12:30:00Z');
+  const lineId = await createLine(app, workspaceId, 'imessage', {
+    hourly_new_limit: 3,
+    // Judged just now, so that the plan does not write that.
+    reputation_checked_at: now,
+  });
   await connected(app.ownerUrl, async (owner) => {
     const campaignId = newId();
     await owner.query(
@@ -115,7 +120,6 @@ test('a line with 50,000 due messages reads only those it may send, and a reache
     await analyze(owner, 'messages');
   });
   const Work = z.object({ messagesRead: z.int(), messagesWritten: z.int(), linesWritten: z.int() });
-  const now = new Date('2026-06-10T12:30:00Z');
   /** Plans once. @returns what the plan sends, reads and writes. */
   const plan = () =>
     withTenant(

@@ -9,6 +9,7 @@ import { codeSamples } from '#test/support/code-samples.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { startLossyFront } from '#test/support/lossy-front.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 
 const run = promisify(execFile);
 
@@ -76,7 +77,15 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     for (const [index, example] of [...(await examples()), ...samples].entries())
       await writeFile(join(folder, `example_${index}.py`), example);
     await run(python, ['-m', 'mypy', '--strict', folder], { cwd: project });
-  }, 120_000);
+  }, 240_000);
+
+  it('tests a sequence of five days in seconds', async () => {
+    const { key } = await openTestMode(app, workspace);
+    await run(python, [resolve('examples/recipes/test-a-sequence/test_sequence.py')], {
+      cwd: project,
+      env: { ...environment(), LINEPACE_API_KEY: key },
+    });
+  }, 240_000);
 
   it('sends, pages, retries, streams and verifies', async () => {
     const endpoint = await startTestEndpoint();
@@ -101,5 +110,5 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
       },
     });
     expect(lossy.attempts()).toBe(2);
-  }, 120_000);
+  }, 240_000);
 });

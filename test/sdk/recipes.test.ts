@@ -11,6 +11,7 @@ import { createCopilot, receiveReply } from '#test/support/copilot.ts';
 import { type Received, registerWebhook, startEndpoint, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { listening } from '#test/support/lossy-front.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { installTypeScriptPackage } from '#test/support/typescript-package.ts';
 
 const RECIPES = resolve('examples/recipes');
@@ -136,6 +137,13 @@ test('an import of last night names the rejected rows', async () => {
   expect(await run()).toMatch(/^1 new, 0 known, 1 rejected\n.*Eve/s);
   expect(await run()).toMatch(/^0 new, 1 known, 1 rejected\n/);
 });
+
+test('a sequence of five days is tested in seconds', async () => {
+  const { key } = await openTestMode(app, workspace);
+  const recipe = await copied('test-a-sequence/sequence.test.ts');
+  const result = await output(process.execPath, ['--test', recipe], environment({}, key));
+  expect(result).toMatch(/pass 1\n/);
+}, 240_000);
 
 describe('verify a webhook', () => {
   let delivery: Received;
