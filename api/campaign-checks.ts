@@ -5,8 +5,10 @@ import { findPool } from '#db/queries/line-pools.ts';
 import { findList } from '#db/queries/lists.ts';
 import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { delayMs } from '#domain/campaign-schedule.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
-import { firstSendTime, lawWithoutTime } from '#domain/quiet-hours.ts';
+import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/quiet-hours.ts';
+import { type QuietUntil, quietUntil } from '#domain/warnings.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
@@ -73,6 +75,22 @@ export async function requireSendTimes(
   throw invalid(
     window.start === undefined && window.end === undefined ? 'allowedDaysOfWeek' : 'sendWindowStart',
     `never opens while recipients are awake: the quiet hours allow messages from ${start} to ${end}`,
+  );
+}
+
+/** Until when quiet hours postpone the first step of a campaign that starts now, for leads in its own zone; null: they do not. */
+export async function quietUntilOfFirstStep(
+  db: TenantDb,
+  campaign: CampaignRow,
+  now: Date,
+): Promise<QuietUntil | null> {
+  const { timezone, quiet: policy } = await workspacePace(db);
+  const zones = [campaign.timezone ?? timezone];
+  const recipient = { kind: 'campaign', campaignId: campaign.id, zones, region: null } as const;
+  const [first] = campaign.steps;
+  return quietUntil(
+    { window: campaignWindow(campaign, timezone), quiet: wakingHours(policy, recipient, timezone) },
+    new Date(now.getTime() + (first ? delayMs(first.delay) : 0)),
   );
 }
 

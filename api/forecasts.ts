@@ -1,14 +1,16 @@
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { forecastLines, knownLeads, leadsToEnter, linesOfCampaign } from '#db/queries/forecast.ts';
+import { leadPlaces } from '#db/queries/lead-places.ts';
 import { findPool, type PoolRow } from '#db/queries/line-pools.ts';
 import { type ChoosableLine, existingLines, usableLines } from '#db/queries/lines.ts';
+import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
 import type { CampaignStep } from '#domain/campaign.ts';
-import type { ForecastPlan, ForecastStep } from '#domain/forecast/forecast.ts';
+import type { ForecastPlan, ForecastStep } from '#domain/forecast/plan.ts';
 import type { Forecast, ForecastInput } from '#domain/forecast/forecast-schema.ts';
+import { leadPlacesOf } from '#domain/forecast/lead-places.ts';
 import { forecastWithMoreLines } from '#domain/forecast/lines-for.ts';
-import { sendTimes } from '#domain/forecast/send-times.ts';
 import { CARRYING_CHANNELS, sendWindow } from '#domain/message-draft.ts';
 import { ApiError, invalid } from './http/errors.ts';
 
@@ -28,12 +30,14 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
   const unknown = lineIds?.findIndex((id) => !own.has(id)) ?? -1;
   if (unknown !== -1) throw new ApiError('NOT_FOUND', `lineIds[${unknown}]: no such line in this workspace`);
   const shares = sharesOf(await usableLines(db), pool, lineIds ?? null);
+  const { quiet } = await workspacePace(db);
+  const window = sendWindow(input, site.timezone) ?? undefined;
   return {
     ...site,
     lines: await forecastLines(db, shares, null, site),
     leads: input.newConversations,
     steps: requireCarried(stepsOf(input.steps), shares),
-    times: sendTimes(sendWindow(input, site.timezone) ?? undefined, site.timezone),
+    places: leadPlacesOf({ quiet, campaignId: null, window, places: [] }, site.timezone),
     sticky: pool ? pool.sticky : (input.stickinessPolicy ?? 'sticky') === 'sticky',
   };
 }
@@ -56,6 +60,9 @@ export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: 
     campaign.id,
     site,
   );
+  const { quiet } = await workspacePace(db);
+  const window = campaignWindow(campaign, site.timezone);
+  const places = await leadPlaces(db, campaign);
   const sticky = pool ? pool.sticky : campaign.stickinessPolicy === 'sticky';
   const known = await knownLeads(
     db,
@@ -67,7 +74,7 @@ export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: 
     lines: lines.map((line) => ({ ...line, knownLeads: known.get(line.line.id) ?? 0 })),
     leads,
     steps,
-    times: sendTimes(campaignWindow(campaign, site.timezone), site.timezone),
+    places: leadPlacesOf({ quiet, campaignId: campaign.id, window, places }, site.timezone),
     sticky,
   };
 }

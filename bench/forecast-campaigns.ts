@@ -1,11 +1,13 @@
 import { stepDate } from '#domain/campaign-schedule.ts';
 import type { CampaignStep } from '#domain/campaign.ts';
 import { type ForecastResult, runForecast } from '#domain/forecast/forecast.ts';
+import { leadPlacesOf } from '#domain/forecast/lead-places.ts';
 import { sendTimes } from '#domain/forecast/send-times.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { PacedLine } from '#domain/pacing.ts';
 import { turnsOf } from '#domain/pool-choice.ts';
-import { clampToWindow, type SendWindow } from '#domain/send-window.ts';
+import { firstSendTime, NO_QUIET_HOURS, type QuietPolicy } from '#domain/quiet-hours.ts';
+import { type SendWindow } from '#domain/send-window.ts';
 import { type Job, LineDriver, Workspace } from './line-driver.ts';
 
 /** A campaign that is forecast, and simulated message by message with the rules of domain/pacing.ts. */
@@ -20,6 +22,8 @@ export interface Scenario {
   /** In minutes. */
   delays: readonly number[];
   window?: SendWindow;
+  /** Of the workspace; the leads are in these zones in turn. */
+  quiet?: { start: string; end: string; zones: readonly string[] } | undefined;
   sticky: boolean;
   /** Messages to strangers that wait at each line. */
   waiting: number;
@@ -53,15 +57,22 @@ export const scenarioLine = (
 
 /** Runs a forecast to its end. @returns also the longest time without a yield, in milliseconds. */
 export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: number } {
-  const { start, timezone, lines, weights, leads, delays, window, sticky, waiting } = scenario;
-  const times = sendTimes(window, timezone);
+  const { start, timezone, lines, weights, leads, delays, window, quiet, sticky, waiting } = scenario;
   const { channel } = lines[0] ?? { channel: 'imessage' };
   const run = runForecast({
     now: start,
     timezone,
     leads,
     sticky,
-    times,
+    places: leadPlacesOf(
+      {
+        quiet: quietPolicy(quiet),
+        campaignId: null,
+        window,
+        places: (quiet?.zones ?? []).map((zone) => ({ zones: [zone], region: null, count: 1 })),
+      },
+      timezone,
+    ),
     steps: delays.map((minutes) => ({ channel, carriers: [channel], delayMs: minutes * MINUTE_MS })),
     lines: lines.map((line, index) => ({
       line,
@@ -71,7 +82,7 @@ export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: 
         {
           isNew: true,
           isCounted: false,
-          times: sendTimes(undefined, timezone),
+          times: sendTimes({}, timezone),
           due: [{ at: start, count: waiting }],
         },
       ],
@@ -88,7 +99,8 @@ export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: 
 
 /** Sends every message of a campaign on a virtual clock. */
 export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepAt: Date } {
-  const { start, lines, weights, leads, delays, window, sticky, waiting } = scenario;
+  const { start, weights, leads, delays, window, quiet, sticky, waiting } = scenario;
+  const lines = scenario.lines.map((line) => ({ ...line, quiet: quietPolicy(quiet) }));
   const steps = delays.map((minutes) => ({ delay: { minutes } }) as CampaignStep);
   const workspace = new Workspace();
   const turns = turnsOf(lines.map((_, index) => weights?.[index] ?? 1));
@@ -96,12 +108,28 @@ export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepA
     const turn = sticky ? lead : lead * steps.length + step;
     return turns[turn % turns.length] ?? 0;
   };
+  /** Each line writes to contacts of all zones. */
+  const zonesOf = (lead: number): string[] => {
+    const { zones } = quiet ?? { zones: [] };
+    return zones.slice(Math.floor(lead / turns.length) % zones.length).slice(0, 1);
+  };
+  /** The first time at which a lead may be sent a message. */
+  const openingFor = (lead: number, at: Date): Date =>
+    firstSendTime({ window, quiet: quiet && { ...quiet, zones: zonesOf(lead), law: null } }, at) ?? at;
   const jobOf = (lead: number, step: number, at: Date): Job => ({
     id: `${lead} ${step}`,
     address: `contact ${lead}`,
     scheduledAt: at,
     wroteAt: null,
     ...(window && { window }),
+    ...(quiet && {
+      recipient: {
+        kind: 'campaign',
+        campaignId: null,
+        zones: zonesOf(lead),
+        region: null,
+      },
+    }),
   });
   const wakes = lines.map(() => Infinity);
   let [lastAt, firstStepAt] = [start, start];
@@ -121,16 +149,17 @@ export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepA
           if (step === 0) firstStepAt = at;
           if (step + 1 === steps.length) continue;
           const to = lineOf(lead, step + 1);
-          const due = stepDate(steps, step, step + 1, window, at);
+          const due = openingFor(lead, stepDate(steps, step, step + 1, window, at));
           drivers[to]?.add([jobOf(lead, step + 1, due)]);
           wakes[to] = Math.min(wakes[to] ?? Infinity, due.getTime());
         }
       },
     });
   });
-  const due = clampToWindow(window, new Date(start.getTime() + (delays[0] ?? 0) * MINUTE_MS));
+  const due = new Date(start.getTime() + (delays[0] ?? 0) * MINUTE_MS);
   const first = lines.map((): Job[] => []);
-  for (let lead = 0; lead < leads; lead += 1) first[lineOf(lead, 0)]?.push(jobOf(lead, 0, due));
+  for (let lead = 0; lead < leads; lead += 1)
+    first[lineOf(lead, 0)]?.push(jobOf(lead, 0, openingFor(lead, due)));
   for (const [index, jobs] of first.entries()) {
     drivers[index]?.add(jobs);
     wakes[index] = drivers[index]?.firstDue()?.getTime() ?? Infinity;
@@ -145,5 +174,12 @@ export function simulateCampaign(scenario: Scenario): { lastAt: Date; firstStepA
     wakes[index] = Math.min(wakes[index] ?? Infinity, again);
   }
 }
+
+const quietPolicy = (quiet: Scenario['quiet']): QuietPolicy => ({
+  workspace: quiet
+    ? { ...NO_QUIET_HOURS, enabled: true, start: quiet.start, end: quiet.end }
+    : NO_QUIET_HOURS,
+  campaigns: new Map(),
+});
 
 export const daysFrom = (start: Date, at: Date): number => (at.getTime() - start.getTime()) / DAY_MS;

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { smsSegments } from './sms-segments.ts';
-import { campaignWarnings, type WarnedMessage, warningsOf } from './warnings.ts';
+import { campaignWarnings, quietUntil, type WarnedMessage, warningsOf } from './warnings.ts';
 
+const plain: WarnedMessage = {
+  channel: 'imessage',
+  text: 'Hi',
+  files: 0,
+  isFirst: true,
+  unanswered: 0,
+  quietUntil: null,
+};
 const codes = (message: Partial<WarnedMessage>): string[] =>
-  warningsOf({ channel: 'imessage', text: 'Hi', files: 0, isFirst: true, unanswered: 0, ...message }).map(
-    ({ code }) => code,
-  );
+  warningsOf({ ...plain, ...message }).map(({ code }) => code);
 
 describe('a warning', () => {
   it('is of a link or a file in a first message, and of one that may be the first', () => {
@@ -29,10 +35,29 @@ describe('a warning', () => {
     expect(codes({ fallbackText: 'a'.repeat(307) })).toEqual(['sms_segments']);
   });
 
+  it('is of quiet hours, with the time at which it leaves, by the clock of the recipient', () => {
+    const quiet = { zones: ['America/Los_Angeles'], start: '08:00', end: '21:00', law: null };
+    const night = new Date('2026-06-10T09:30:00Z');
+    const until = quietUntil({ quiet }, night);
+    expect(codes({ quietUntil: until })).toEqual(['quiet_hours']);
+    expect(warningsOf({ ...plain, quietUntil: until })[0]?.text).toContain(
+      'it leaves on 2026-06-10 at 08:00 (America/Los_Angeles)',
+    );
+    expect(quietUntil({ quiet }, new Date('2026-06-10T18:00:00Z'))).toBeNull();
+    expect(quietUntil({}, night)).toBeNull();
+    // The window opens later anyway.
+    const window = { timezone: 'America/Los_Angeles', start: '10:00', end: '12:00' };
+    expect(quietUntil({ window, quiet }, night)).toBeNull();
+    const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
+    expect(campaignWarnings([step, step], until).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^Step 1: Quiet hours/),
+    ]);
+  });
+
   it('of a campaign names the step', () => {
     const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step])).toEqual([]);
-    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step]);
+    expect(campaignWarnings([step, step], null)).toEqual([]);
+    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step], null);
     expect(warnings.map(({ code }) => code)).toEqual(['first_message_link', 'many_unanswered']);
     expect(warnings[1]?.text).toMatch(/^Step 4: The contact has not answered the last 3 messages/);
   });

@@ -1,12 +1,20 @@
 import { z } from 'zod';
+import { toZoned } from './calendar.ts';
 import type { Channel } from './channel.ts';
 import { hasLink } from './first-touch.ts';
+import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 
 /** What the sender should know about an accepted message. Never a refusal. */
 export const Warning = z
   .object({
-    code: z.enum(['first_message_link', 'first_message_file', 'many_unanswered', 'sms_segments']),
+    code: z.enum([
+      'first_message_link',
+      'first_message_file',
+      'many_unanswered',
+      'sms_segments',
+      'quiet_hours',
+    ]),
     text: z.string().meta({ description: 'For a person; may change.' }),
   })
   .meta({ id: 'Warning' });
@@ -28,6 +36,21 @@ export interface WarnedMessage {
   isFirst: boolean | null;
   /** Messages in a row that the contact has not answered, without this one; null: not known. */
   unanswered: number | null;
+  /** Until when the quiet hours postpone it; null: they do not, or it is not known without a query. */
+  quietUntil: QuietUntil | null;
+}
+
+export interface QuietUntil {
+  at: Date;
+  /** The zone of the recipient. */
+  zone: string;
+}
+
+/** When a message leaves that quiet hours postpone, pacing aside; null: they do not. @param earliest its scheduled time. */
+export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietUntil | null {
+  const [zone] = quiet?.zones ?? [];
+  const [at, without] = [firstSendTime({ window, quiet }, earliest), firstSendTime({ window }, earliest)];
+  return zone === undefined || at === null || at.getTime() === without?.getTime() ? null : { at, zone };
 }
 
 const MOST_SEGMENTS = 2;
@@ -53,7 +76,13 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
     if (segments <= MOST_SEGMENTS) return null;
     return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
   },
+  quiet_hours: ({ quietUntil: until }) =>
+    until &&
+    `Quiet hours postpone the message: it leaves on ${clockOf(until)} (${until.zone}) at the earliest, or when the recipient writes.`,
 };
+
+const clockOf = ({ at, zone }: QuietUntil): string =>
+  toZoned(zone, at).toPlainDateTime().toString({ smallestUnit: 'minute' }).replace('T', ' at ');
 
 const first = (isFirst: boolean | null): string =>
   isFirst ? 'The first message to the contact' : 'The message, if it is the first one to the contact,';
@@ -64,7 +93,10 @@ export const warningsOf = (message: WarnedMessage): Warning[] =>
     return text === null ? [] : [{ code, text }];
   });
 
-/** The steps of a campaign as messages: whoever does not answer gets one after the other. */
+/**
+ * The steps of a campaign as messages: whoever does not answer gets one after the other.
+ * @param quiet until when quiet hours postpone its first step, by the clock of its zone.
+ */
 export function campaignWarnings(
   steps: readonly {
     message: string;
@@ -72,6 +104,7 @@ export function campaignWarnings(
     attachmentUrls: readonly string[];
     smsFallbackMessage?: string | undefined;
   }[],
+  quiet: QuietUntil | null,
 ): Warning[] {
   const found = steps.flatMap(
     ({ message: text, messageType: channel, attachmentUrls, smsFallbackMessage }, index) =>
@@ -82,6 +115,7 @@ export function campaignWarnings(
         fallbackText: smsFallbackMessage,
         isFirst: index === 0,
         unanswered: index,
+        quietUntil: index === 0 ? quiet : null,
       }).map((warning) => ({ ...warning, text: `Step ${index + 1}: ${warning.text}` })),
   );
   // Of each kind, the first; many unanswered messages are those of the last step.

@@ -26,7 +26,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
-import { checkCampaign, requireLines, requireSendTimes } from '../campaign-checks.ts';
+import { checkCampaign, quietUntilOfFirstStep, requireLines, requireSendTimes } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
@@ -117,7 +117,8 @@ export const campaignRoutes = [
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
-      const warnings = campaignWarnings(made.steps);
+      const quiet = body.start ? await quietUntilOfFirstStep(db, made, now) : null;
+      const warnings = campaignWarnings(made.steps, quiet);
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       await requireLines(db, made);
@@ -204,7 +205,7 @@ export const campaignRoutes = [
       if (changesSequence) await requireSendTimes(db, body, row, now);
       const changed = await updateCampaign(db, row.id, body);
       if (!changed) throw campaignNotFound();
-      const warnings = campaignWarnings(changed.steps);
+      const warnings = campaignWarnings(changed.steps, null);
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
     },
   }),

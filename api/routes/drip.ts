@@ -70,4 +70,5 @@ const bodyWarnings = ({ message, messageType, attachmentUrls, smsFallbackMessage
     fallbackText: smsFallbackMessage,
     isFirst: null,
     unanswered: null,
+    quietUntil: null,
   });

@@ -7,7 +7,7 @@ import { workspaceRoute } from '../http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
 
 const ABOUT =
-  'Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen.';
+  'Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen.';
 
 export const forecastRoutes = [
   workspaceRoute({

@@ -5,11 +5,14 @@ import { contactStanding } from '#db/queries/contact-standing.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
 import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
+import { recipientOf } from '#db/queries/message-recipient.ts';
+import { sendWindow } from '#db/queries/message-window.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
-import { Warnings, warningsOf } from '#domain/warnings.ts';
+import { quietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
+import { wakingHours } from '#domain/quiet-hours.ts';
 import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
 import { startOf } from '#domain/moment.ts';
@@ -49,12 +52,16 @@ export const messageRoutes = [
         throw toApiError(error);
       }
       const message = await acceptMessage(db, draft, now);
+      const { answersUntil, scheduledAt } = message;
+      const isAnswer = answersUntil !== null && answersUntil > scheduledAt;
+      const quiet = isAnswer ? undefined : wakingHours(context.quiet, recipientOf(message), context.timezone);
       const warnings = warningsOf({
         channel: message.channel,
         text: message.body,
         files: message.attachmentUrls.length,
         fallbackText: message.smsFallbackMessage ?? undefined,
         ...(await contactStanding(db, message.lineId, message.address)),
+        quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
       });
       return { status: 201, body: { ...presentMessage(message), warnings } };
     },

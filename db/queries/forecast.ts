@@ -4,13 +4,18 @@ import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStep } from '#domain/campaign.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
 import type { Channel } from '#domain/channel.ts';
-import type { ForecastLine, WaitingMessages } from '#domain/forecast/forecast.ts';
+import type { ForecastLine, WaitingMessages } from '#domain/forecast/plan.ts';
 import { sendTimes } from '#domain/forecast/send-times.ts';
+import { wakingHours } from '#domain/quiet-hours.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { lineHistory } from './attempts.ts';
 import type { CampaignRow } from './campaigns.ts';
+import { changesOfLines } from './line-changes.ts';
+import { MessageRecipient, recipientOf } from './message-recipient.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 import { findPacedLines } from './paced-lines.ts';
+import { RULES } from './queue.ts';
+import { workspacePace } from './workspaces.ts';
 
 /** Lines as a forecast sees them, with what waits at each. @param campaignId whose messages the forecast counts. */
 export async function forecastLines(
@@ -22,22 +27,28 @@ export async function forecastLines(
   const lineIds = shares.map(({ lineId }) => lineId);
   const paced = await findPacedLines(db, lineIds, now);
   const waiting = await waitingAt(db, lineIds, campaignId, { timezone, now });
+  const changes = await changesOfLines(db, lineIds, now);
   const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
   const lines: ForecastLine[] = [];
   for (const { lineId, weight } of shares) {
     const pace = paced.get(lineId);
     if (!pace) continue;
     const history = await lineHistory(db, lineId, since);
-    lines.push({ line: pace.line, weight, history, waiting: waiting.get(lineId) ?? [] });
+    lines.push({
+      line: pace.line,
+      changes: changes.get(lineId) ?? [],
+      weight,
+      history,
+      waiting: waiting.get(lineId) ?? [],
+    });
   }
   return lines;
 }
 
-const WaitingRow = MessageWindow.extend({
+const WaitingRow = MessageWindow.extend(MessageRecipient.shape).extend({
   lineId: z.string(),
   lane: z.string(),
   isNew: z.boolean(),
-  campaignId: z.string().nullable(),
   stepIndex: z.int().nullable(),
   at: z.date(),
   count: z.int(),
@@ -52,14 +63,15 @@ async function waitingAt(
   { timezone, now }: { timezone: string; now: Date },
 ): Promise<Map<string, WaitingMessages[]>> {
   const rows = await db.any(sql.type(WaitingRow)`
-    select m.line_id, m.lane::text, m.is_new, m.campaign_id, m.step_index, m.window_timezone, m.window_start, m.window_end,
-      m.window_days, date_trunc('hour', greatest(m.scheduled_at, ${sql.timestamp(now)})) "at", count(*)
+    select m.line_id, m.lane::text, m.is_new, m.step_index, ${RULES},
+      date_trunc('hour', greatest(m.scheduled_at, ${sql.timestamp(now)})) "at", count(*)
     from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = any(${sql.array([...lineIds], 'text')})
       and m.status in ('pending', 'scheduled') and not m.held and not m.force_fallback
       and (m.campaign_id is null or m.campaign_id = ${campaignId} or m.campaign_id in (
         select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))
-    group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 order by 10`);
+    group by m.line_id, m.lane, m.is_new, m.step_index, ${RULES}, "at" order by "at"`);
+  const { quiet } = await workspacePace(db);
   const later = await laterSteps(db, lineIds, campaignId);
   const found = new Map<string, WaitingMessages[]>();
   const streamOf = ({ lineId, lane, isNew, stepIndex }: WaitingRow): string =>
@@ -72,7 +84,10 @@ async function waitingAt(
     ofLine.push({
       isNew: first.isNew,
       isCounted: campaignId !== null && first.campaignId === campaignId,
-      times: sendTimes(sendWindow(first).window, timezone),
+      times: sendTimes(
+        { ...sendWindow(first), quiet: wakingHours(quiet, recipientOf(first), timezone) },
+        timezone,
+      ),
       due: rowsOfStream.map(({ at, count }) => ({ at, count })),
       later: later(first),
     });
@@ -83,27 +98,32 @@ async function waitingAt(
 const LaterRow = z.object({
   lineId: z.string(),
   campaignId: z.string(),
+  recipientZones: z.array(z.string()).nullable(),
+  recipientRegion: z.string().nullable(),
   stepIndex: z.int(),
   count: z.int(),
   steps: z.array(CampaignStep),
 });
+type LaterRow = z.infer<typeof LaterRow>;
 
 /** The steps that wait for the ones before them. @returns those that follow a step at a line, in their order. */
 async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: string | null) {
   const rows = await db.any(sql.type(LaterRow)`
     select h.*, k.steps from (
-      select m.line_id, m.campaign_id, m.step_index, count(*) from messages m
+      select m.line_id, m.campaign_id, m.recipient_zones, m.recipient_region, m.step_index, count(*) from messages m
       where m.workspace_id = ${db.workspaceId} and m.campaign_id in (
           select id from campaigns
           where workspace_id = ${db.workspaceId} and (status = 'active' or id = ${campaignId}))
         and m.held and m.status in ('pending', 'scheduled') and m.line_id = any(${sql.array([...lineIds], 'text')})
         and m.step_index is not null
-      group by 1, 2, 3
+      group by 1, 2, 3, 4, 5
     ) h join campaigns k on k.workspace_id = ${db.workspaceId} and k.id = h.campaign_id order by h.step_index`);
-  const byLine = Map.groupBy(rows, ({ lineId, campaignId: id }) => `${lineId} ${id}`);
-  return ({ lineId, campaignId: id, stepIndex }: Pick<WaitingRow, 'lineId' | 'campaignId' | 'stepIndex'>) => {
+  const keyOf = (row: Omit<LaterRow, 'stepIndex' | 'count' | 'steps'>): string =>
+    JSON.stringify([row.lineId, row.campaignId, row.recipientZones, row.recipientRegion]);
+  const later = Map.groupBy(rows, keyOf);
+  return ({ campaignId: id, stepIndex, ...row }: WaitingRow) => {
     let done = stepIndex ?? 0;
-    return (byLine.get(`${lineId} ${id}`) ?? [])
+    return (id === null ? [] : (later.get(keyOf({ ...row, campaignId: id })) ?? []))
       .filter((row) => row.stepIndex > done)
       .map(({ steps, count, stepIndex: step }) => {
         const pause = steps.slice(done + 1, step + 1).reduce((sum, { delay }) => sum + delayMs(delay), 0);
@@ -114,7 +134,8 @@ async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: 
 }
 
 /** The leads of a draft enter when it starts. */
-const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean => status !== 'draft' && enteredAll;
+export const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean =>
+  status !== 'draft' && enteredAll;
 
 const ReachRow = z.object({ phones: z.int(), emails: z.int(), either: z.int() });
 

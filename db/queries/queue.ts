@@ -23,7 +23,7 @@ const queued = (db: TenantDb, lineId: string) => sql.fragment`
   and not m.force_fallback`;
 
 /** What the rules of a message are derived from. */
-const RULES = sql.fragment`m.campaign_id, m.source, m.recipient_zones, m.recipient_region,
+export const RULES = sql.fragment`m.campaign_id, m.source, m.recipient_zones, m.recipient_region,
   m.window_timezone, m.window_start, m.window_end, m.window_days`;
 
 const LaneRow = MessageWindow.extend(MessageRecipient.shape).extend({

@@ -2,16 +2,8 @@ import type { Bounds } from '../calendar.ts';
 import { dailyNewCap, hourlyNewCap } from '../line-limits.ts';
 import type { HoldReason, LineHistory, PacedLine } from '../pacing.ts';
 import type { Cohorts } from './cohorts.ts';
+import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
-
-/** What protects a line beside its caps. */
-export interface LineEffects {
-  newConversationsFactor: number;
-  gapFactor: number;
-  newConversationsStopped: boolean;
-}
-
-const NO_EFFECTS: LineEffects = { newConversationsFactor: 1, gapFactor: 1, newConversationsStopped: false };
 
 /** Messages of a line that the rules treat alike. */
 export interface Stream {
@@ -47,12 +39,13 @@ const DAY_MS = 86_400_000;
  * have their mean length, messages that are sent in a row are one event, and contacts do not write.
  */
 export class LineRun {
-  readonly line: PacedLine;
+  /** As its reputation has it at present. */
+  line: PacedLine;
   readonly streams: Stream[] = [];
   /** When it has something to do. */
   wakeAt = NEVER;
-  private readonly effects: LineEffects;
-  private readonly gap: number;
+  private readonly changes: LineChange[];
+  private gap: number;
   private gapEnd: number;
   private day: Bounds | null = null;
   private hour: Bounds | null = null;
@@ -74,20 +67,20 @@ export class LineRun {
     line: PacedLine,
     {
       history,
-      effects = NO_EFFECTS,
+      changes = [],
       now,
       onDay,
     }: {
       history: LineHistory;
-      effects?: LineEffects | undefined;
+      changes?: readonly LineChange[] | undefined;
       now: number;
       onDay: OnDays;
     },
   ) {
     this.line = line;
-    this.effects = effects;
+    this.changes = [...changes];
     this.onDay = onDay;
-    this.gap = line.minGapSeconds * 1000 * effects.gapFactor;
+    this.gap = meanGap(line);
     this.gapEnd = history.lastSentAt && this.gap > 0 ? history.lastSentAt.getTime() + this.gap : 0;
     ({ sentToday: this.sentToday, newToday: this.newToday, newThisHour: this.newThisHour } = history);
     const { dailyTotal, dailyNew, hourlyNew } = line.usedUp;
@@ -100,10 +93,10 @@ export class LineRun {
     return stream;
   }
 
-  /** Queues messages. */
-  queue(stream: Stream, due: number, count: number): void {
+  /** Queues messages. @param from when they were to be sent, if their times postponed them until `due`. */
+  queue(stream: Stream, due: number, count: number, from = due): void {
     stream.cohorts.add(due, count);
-    if (due < this.wakeAt) this.wakeAt = due;
+    if (from < this.wakeAt) this.wakeAt = from;
   }
 
   /** Sends what it may send within an hour, from a time in it on. */
@@ -139,8 +132,14 @@ export class LineRun {
       }
       this.day = day;
       this.waits = new Map();
-      const { newConversationsFactor: factor, newConversationsStopped } = this.effects;
-      this.newCap = newConversationsStopped ? 0 : Math.floor(dailyNewCap(this.line, day.start) * factor);
+      this.newCap = dailyNewCap(this.line, day.start);
+    }
+    for (let [next] = this.changes; next && next.from <= hour.start; [next] = this.changes) {
+      const { from: _, ...change } = next;
+      this.line = { ...this.line, ...change };
+      this.gap = meanGap(this.line);
+      this.newCap = dailyNewCap(this.line, day.start);
+      this.changes.shift();
     }
     if (this.hour?.start.getTime() !== hour.start.getTime()) {
       if (this.hour) this.newThisHour = 0;
@@ -180,11 +179,12 @@ export class LineRun {
     if (cohort && cohort.due <= now) return { at: now, reason: 'scheduled', cohort };
     const later = cohort ? cohort.due : NEVER;
     const head = cohorts.first(0);
-    if (!head || head === cohort) return { at: later, reason: 'scheduled' };
+    // What is due with the opening was postponed to it.
+    const isPostponed = later > now && later === times.opening(now);
+    const reason = isPostponed ? times.closedBy(now) : 'scheduled';
+    if (!head || head === cohort) return { at: later, reason };
     const held = longest(holds, head.due);
-    return held && held.until < later
-      ? { at: held.until, reason: held.reason }
-      : { at: later, reason: 'scheduled' };
+    return held && held.until < later ? { at: held.until, reason: held.reason } : { at: later, reason };
   }
 
   /** The holds that are not over; compare `holdsOn` of domain/pacing.ts. */
@@ -196,8 +196,10 @@ export class LineRun {
     const { dailyTotal, dailyNew, hourlyNew } = this.usedUp;
     if (dailyTotal > 0) add('daily_total_cap', dailyTotal, times.morning(dailyTotal));
     if (isNew && dailyNew > 0) add('daily_new_cap', dailyNew, times.morning(dailyNew));
+    const restsUntil = this.line.restsUntil?.getTime() ?? 0;
+    if (isNew && restsUntil > 0) add('line_resting', restsUntil, times.opening(restsUntil));
     const opening = times.opening(now);
-    if (opening > now) add('send_window', opening, opening);
+    if (opening > now) add(times.closedBy(now), opening, opening);
     if (isNew && hourlyNew > 0)
       add(
         'hourly_new_cap',
@@ -245,6 +247,8 @@ export class LineRun {
     return [...this.waits].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? 'scheduled';
   }
 }
+
+const meanGap = ({ minGapSeconds, gapFactor = 1 }: PacedLine): number => minGapSeconds * 1000 * gapFactor;
 
 const longest = (holds: readonly Hold[], due: number): Hold | null =>
   holds.reduce<Hold | null>(

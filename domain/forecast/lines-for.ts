@@ -1,12 +1,7 @@
 import { DEFAULT_LIMITS } from '../line-limits.ts';
 import { runInTurns } from '../turns.ts';
-import {
-  daysUntil,
-  type ForecastLine,
-  type ForecastPlan,
-  type ForecastResult,
-  runForecast,
-} from './forecast.ts';
+import { daysUntil, type ForecastResult, runForecast } from './forecast.ts';
+import type { ForecastLine, ForecastPlan } from './plan.ts';
 
 /** How many lines it takes to be done in how many days, today included. */
 export interface LinesFor {

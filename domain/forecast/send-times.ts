@@ -1,37 +1,54 @@
-import { morningAfter } from '../pacing.ts';
-import { clampToWindow, type SendWindow } from '../send-window.ts';
+import { type HoldReason, morningAfter } from '../pacing.ts';
+import { firstSendTime, type SendTimes as Rules } from '../quiet-hours.ts';
 
+const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** More than the hours of three years. */
 const MOST_REMEMBERED = 30_000;
 
-/** When messages may be sent, in milliseconds: by their window, and whatever else closes hours to them. */
+/** When messages may be sent, in milliseconds: within their window, and while their recipients are awake. */
 export interface SendTimes {
   /** `at` if they may be sent then, else the next time. */
   opening: (at: number) => number;
+  /** Why they may not be sent at a time before its opening. */
+  closedBy: (at: number) => HoldReason;
   /** When an open time ends, to the minute; `limit` if it lasts until then, an hour at most. */
   closing: (at: number, limit: number) => number;
   /** When what a cap of the day holds is sent, after the midnight that ended that day. */
   morning: (midnight: number) => number;
 }
 
-export function sendTimes(window: SendWindow | undefined, timezone: string): SendTimes {
-  const morning = remembered((midnight) => morningAfter({ window }, new Date(midnight), timezone).getTime());
-  if (!window) return { opening: (at) => at, closing: (_, limit) => limit, morning };
+export function sendTimes(rules: Rules, timezone: string): SendTimes {
+  const { window, quiet } = rules;
+  const morning = remembered((midnight) => morningAfter(rules, new Date(midnight), timezone).getTime());
+  if (!window && !quiet)
+    return { opening: (at) => at, closedBy: () => 'send_window', closing: (_, limit) => limit, morning };
+  /** Of rules that leave no time, the pacer looks again a day later. */
+  const clamp = (at: number): number => firstSendTime(rules, new Date(at))?.getTime() ?? at + DAY_MS;
+  let closed = { since: 0, until: 0 };
   /** Of each hour of UTC: open for all of it, closed until a time after it, or neither. */
   const kindOf = remembered((hour): number => {
     const start = hour * HOUR_MS;
-    const first = clampToWindow(window, new Date(start)).getTime();
+    // What is closed stays closed until its opening.
+    const isClosed = closed.since <= start && start + HOUR_MS <= closed.until;
+    const first = isClosed ? closed.until : clamp(start);
+    if (first > start && !isClosed) closed = { since: start, until: first };
     if (first > start) return first >= start + HOUR_MS ? first : MIXED;
     return isOpen(start + HOUR_MS - 1) ? OPEN : MIXED;
   });
-  const isOpen = (at: number): boolean => clampToWindow(window, new Date(at)).getTime() === at;
+  const isOpen = (at: number): boolean => clamp(at) === at;
 
   function opening(at: number): number {
     const kind = kindOf(Math.floor(at / HOUR_MS));
     if (kind === OPEN) return at;
-    return kind === MIXED ? clampToWindow(window, new Date(at)).getTime() : kind;
+    return kind === MIXED ? clamp(at) : kind;
+  }
+
+  /** As the pacer has it: the quiet hours are named if the window is open. */
+  function closedBy(at: number): HoldReason {
+    const isOutside = firstSendTime({ window }, new Date(at))?.getTime() !== at;
+    return isOutside ? 'send_window' : 'recipient_quiet_hours';
   }
 
   function closing(at: number, limit: number): number {
@@ -47,7 +64,7 @@ export function sendTimes(window: SendWindow | undefined, timezone: string): Sen
     return high * MINUTE_MS;
   }
 
-  return { opening, closing, morning };
+  return { opening, closedBy: quiet ? closedBy : () => 'send_window', closing, morning };
 }
 
 const OPEN = 0;

@@ -68,7 +68,7 @@ function Judgement({ reputation }: { reputation: Reputation }) {
               <p className="flex items-center justify-between gap-2">
                 <span className="font-medium">{TERMS[term.name]}</span>
                 <Badge tone={toneOf(term)}>
-                  {term.points === 0 ? 'takes nothing' : `${term.points} of −${term.weight}`}
+                  {term.points === 0 ? 'takes nothing' : `−${-term.points} of ${term.weight}`}
                 </Badge>
               </p>
               <p className="text-muted">{term.text}</p>
@@ -133,6 +133,7 @@ function Override({ lineId }: { lineId: string }) {
   };
   return (
     <form className="flex flex-col gap-3 rounded-lg border border-line p-3" onSubmit={submit}>
+      <h3 className="font-medium">Lift its effects for some hours</h3>
       <div className="grid gap-3 sm:grid-cols-[6rem_1fr]">
         <TextField
           label="Hours"

@@ -1,0 +1,57 @@
+import type { Channel } from '../channel.ts';
+import type { LineHistory, PacedLine } from '../pacing.ts';
+import type { LineChange } from './line-changes.ts';
+import type { SendTimes } from './send-times.ts';
+
+/** A line that takes part, with what already waits at it. */
+export interface ForecastLine {
+  line: PacedLine;
+  history: LineHistory;
+  /** How its reputation will change its rules, in the order of time. */
+  changes?: readonly LineChange[];
+  /** Its share of the leads among the lines; 1 for all without a pool. */
+  weight: number;
+  /** Of the leads those whom the line already knows. */
+  knownLeads?: number;
+  waiting: readonly WaitingMessages[];
+}
+
+/** Messages of a line's queue that the rules treat alike. */
+export interface WaitingMessages {
+  isNew: boolean;
+  times: SendTimes;
+  due: { at: Date; count: number }[];
+  /** The steps that follow these messages of a campaign. */
+  later?: readonly { delayMs: number; count: number }[];
+  /** Part of what the forecast is about. */
+  isCounted: boolean;
+}
+
+export interface ForecastStep {
+  channel: Channel;
+  /** The channels of lines that can send it. */
+  carriers: readonly Channel[];
+  delayMs: number;
+}
+
+/** Leads who may be sent messages at the same times. */
+export interface LeadPlace {
+  /** How many of the leads, relative to the other places. */
+  share: number;
+  times: SendTimes;
+}
+
+export interface ForecastPlan {
+  now: Date;
+  timezone: string;
+  lines: readonly ForecastLine[];
+  /** Leads who enter now, for whom each step is sent. */
+  leads: number;
+  steps: readonly ForecastStep[];
+  places: readonly LeadPlace[];
+  /** Whether a contact keeps one line. */
+  sticky: boolean;
+}
+
+/** Called with the messages of a step that were sent, and when the last of them was. */
+export type Count = (step: number, isNew: boolean, sent: number, to: number) => void;
