@@ -114,6 +114,22 @@ export type InboxReplyInput = {
     fromLineId?: string;
 };
 
+export type SnippetInput = {
+    name: string;
+    /**
+     * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+     */
+    text: string;
+};
+
+export type SnippetPatch = {
+    name?: string;
+    /**
+     * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+     */
+    text?: string;
+};
+
 export type KnowledgeBase = {
     mode: 'off' | 'copilot';
     /**
@@ -189,6 +205,13 @@ export type LinePatch = {
     reputationPolicy?: 'protect' | 'observe' | 'off' | null;
 };
 
+export type LinePauseInput = {
+    /**
+     * For the audit log and the timelines of the messages that wait.
+     */
+    reason?: string;
+};
+
 export type ReputationOverrideInput = {
     hours: number;
     reason: string;
@@ -204,7 +227,7 @@ export type LineConnectionInput = {
      */
     address?: string;
     /**
-     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+     * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
      */
     config: {
         [key: string]: unknown;
@@ -869,7 +892,7 @@ export type ReputationTerm = {
 };
 
 export type Warning = {
-    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments';
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'quiet_hours';
     /**
      * For a person; may change.
      */
@@ -932,7 +955,7 @@ export type WaitingFor = {
 export type TimelineEvent = {
     at: string;
     /**
-     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` of the operator who paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.
+     * `moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; `data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.
      */
     type: 'accepted' | 'scheduled' | 'moved' | 'held' | 'ordered' | 'claimed' | 'sent' | 'delivered' | 'read' | 'failed' | 'fallback' | 'canceled' | 'reconciled' | 'webhook_delivered' | 'webhook_failed';
     /**
@@ -1003,6 +1026,14 @@ export type ThreadItem = {
     }>;
 };
 
+export type Snippet = {
+    _id: string;
+    name: string;
+    text: string;
+    createdAt: string;
+    updatedAt: string;
+};
+
 export type AutoReply = {
     /**
      * The draft's id. A draft of the copilot has that of the reply it answers.
@@ -1060,7 +1091,7 @@ export type OptOutSuspicion = {
 export type OptOut = {
     address: string;
     /**
-     * `reply`, `unsubscribe`, `carrier` or `api`.
+     * `reply`, `unsubscribe`, `carrier`, `complaint` (the contact reported an email as spam) or `api`.
      */
     source: string;
     createdAt: string;
@@ -1102,7 +1133,7 @@ export type Line = {
     contactGapSeconds: number;
     lineDownNotifications: boolean;
     /**
-     * An operator of the service holds it: it sends nothing, and its messages wait.
+     * It sends nothing until it is resumed, and its messages wait.
      */
     isPaused: boolean;
     /**
@@ -1241,6 +1272,26 @@ export type LineConnection = {
      * Whether `callbackUrl` was registered at the provider. If not, register it there yourself.
      */
     callbackRegistered: boolean;
+};
+
+export type EmailCheck = {
+    name: 'spf' | 'dkim' | 'dmarc' | 'mx' | 'ptr';
+    /**
+     * `unknown`: DNS did not answer in time, or the answer does not decide it.
+     */
+    result: 'pass' | 'fail' | 'unknown';
+    /**
+     * What DNS has, one record a line; null: nothing.
+     */
+    found: string | null;
+    /**
+     * What DNS should have.
+     */
+    expected: string;
+    /**
+     * The result in words.
+     */
+    text: string;
 };
 
 export type LineRequest = {
@@ -1729,7 +1780,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'snippets' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -1872,9 +1923,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -2711,6 +2762,143 @@ export type PostApiInboxSendReplyResponses = {
 
 export type PostApiInboxSendReplyResponse = PostApiInboxSendReplyResponses[keyof PostApiInboxSendReplyResponses];
 
+export type GetApiSnippetsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/snippets';
+};
+
+export type GetApiSnippetsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSnippetsError = GetApiSnippetsErrors[keyof GetApiSnippetsErrors];
+
+export type GetApiSnippetsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        snippets: Array<Snippet>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiSnippetsResponse = GetApiSnippetsResponses[keyof GetApiSnippetsResponses];
+
+export type PostApiSnippetsData = {
+    body: {
+        name: string;
+        /**
+         * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+         */
+        text: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/snippets';
+};
+
+export type PostApiSnippetsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiSnippetsError = PostApiSnippetsErrors[keyof PostApiSnippetsErrors];
+
+export type PostApiSnippetsResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        snippet: Snippet;
+    };
+};
+
+export type PostApiSnippetsResponse = PostApiSnippetsResponses[keyof PostApiSnippetsResponses];
+
+export type DeleteApiSnippetsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/snippets/{id}';
+};
+
+export type DeleteApiSnippetsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSnippetsByIdError = DeleteApiSnippetsByIdErrors[keyof DeleteApiSnippetsByIdErrors];
+
+export type DeleteApiSnippetsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiSnippetsByIdResponse = DeleteApiSnippetsByIdResponses[keyof DeleteApiSnippetsByIdResponses];
+
+export type PatchApiSnippetsByIdData = {
+    body?: {
+        name?: string;
+        /**
+         * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+         */
+        text?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/snippets/{id}';
+};
+
+export type PatchApiSnippetsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiSnippetsByIdError = PatchApiSnippetsByIdErrors[keyof PatchApiSnippetsByIdErrors];
+
+export type PatchApiSnippetsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        snippet: Snippet;
+    };
+};
+
+export type PatchApiSnippetsByIdResponse = PatchApiSnippetsByIdResponses[keyof PatchApiSnippetsByIdResponses];
+
 export type GetApiKnowledgeBaseData = {
     body?: never;
     path?: never;
@@ -3539,6 +3727,71 @@ export type GetApiLinesByIdPaceResponses = {
 
 export type GetApiLinesByIdPaceResponse = GetApiLinesByIdPaceResponses[keyof GetApiLinesByIdPaceResponses];
 
+export type PostApiLinesByIdPauseData = {
+    body?: {
+        /**
+         * For the audit log and the timelines of the messages that wait.
+         */
+        reason?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/pause';
+};
+
+export type PostApiLinesByIdPauseErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLinesByIdPauseError = PostApiLinesByIdPauseErrors[keyof PostApiLinesByIdPauseErrors];
+
+export type PostApiLinesByIdPauseResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        line: Line;
+    };
+};
+
+export type PostApiLinesByIdPauseResponse = PostApiLinesByIdPauseResponses[keyof PostApiLinesByIdPauseResponses];
+
+export type PostApiLinesByIdResumeData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/resume';
+};
+
+export type PostApiLinesByIdResumeErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLinesByIdResumeError = PostApiLinesByIdResumeErrors[keyof PostApiLinesByIdResumeErrors];
+
+export type PostApiLinesByIdResumeResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        line: Line;
+    };
+};
+
+export type PostApiLinesByIdResumeResponse = PostApiLinesByIdResumeResponses[keyof PostApiLinesByIdResumeResponses];
+
 export type GetApiLinesByIdReputationData = {
     body?: never;
     path: {
@@ -3698,7 +3951,7 @@ export type PutApiLinesByIdCarrierData = {
          */
         address?: string;
         /**
-         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+         * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
          */
         config: {
             [key: string]: unknown;
@@ -3731,6 +3984,35 @@ export type PutApiLinesByIdCarrierResponses = {
 };
 
 export type PutApiLinesByIdCarrierResponse = PutApiLinesByIdCarrierResponses[keyof PutApiLinesByIdCarrierResponses];
+
+export type GetApiLinesByIdEmailAuthenticationData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/email-authentication';
+};
+
+export type GetApiLinesByIdEmailAuthenticationErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLinesByIdEmailAuthenticationError = GetApiLinesByIdEmailAuthenticationErrors[keyof GetApiLinesByIdEmailAuthenticationErrors];
+
+export type GetApiLinesByIdEmailAuthenticationResponses = {
+    /**
+     * Success
+     */
+    200: {
+        checks: Array<EmailCheck>;
+    };
+};
+
+export type GetApiLinesByIdEmailAuthenticationResponse = GetApiLinesByIdEmailAuthenticationResponses[keyof GetApiLinesByIdEmailAuthenticationResponses];
 
 export type PostApiLineRequestsData = {
     body: {
@@ -6606,13 +6888,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -7053,13 +7335,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

@@ -2,13 +2,14 @@
 
 from typing import Literal
 
-DIGEST = "7ca3de6100122b5a48677716b7c3f536f969887173d297de574e595215a022f1"
+DIGEST = "3a4ecba99f9062f6b52477de5a47fe1fba7c2606ec323f5241351252ae44a163"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
     "POST /api/messages",
     "POST /api/drip",
     "POST /api/inbox/send-reply",
+    "POST /api/snippets",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",

@@ -89,6 +89,16 @@ class InboxReplyInput(TypedDict):
     fromLineId: NotRequired[str]
 
 
+class SnippetInput(TypedDict):
+    name: str
+    text: str
+
+
+class SnippetPatch(TypedDict):
+    name: NotRequired[str]
+    text: NotRequired[str]
+
+
 class KnowledgeDocument(TypedDict):
     title: str
     text: str
@@ -128,6 +138,10 @@ class LinePatch(TypedDict):
     contactGapSeconds: NotRequired[int]
     lineDownNotifications: NotRequired[bool]
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"] | None]
+
+
+class LinePauseInput(TypedDict):
+    reason: NotRequired[str]
 
 
 class ReputationOverrideInput(TypedDict):
@@ -550,7 +564,7 @@ class ReputationTerm(TypedDict):
 
 
 class Warning(TypedDict):
-    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments"]
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "quiet_hours"]
     text: str
 
 
@@ -616,6 +630,14 @@ class ThreadItem(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     reactions: list[ThreadItemReaction]
+
+
+class Snippet(TypedDict):
+    _id: str
+    name: str
+    text: str
+    createdAt: str
+    updatedAt: str
 
 
 class AutoReply(TypedDict):
@@ -780,6 +802,14 @@ class LineConnection(TypedDict):
     config: dict[str, Any]
     callbackUrl: str
     callbackRegistered: bool
+
+
+class EmailCheck(TypedDict):
+    name: Literal["spf", "dkim", "dmarc", "mx", "ptr"]
+    result: Literal["pass", "fail", "unknown"]
+    found: str | None
+    expected: str
+    text: str
 
 
 class LineRequestLine(TypedDict):
@@ -1092,7 +1122,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "snippets", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str
@@ -1213,7 +1243,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]
     id: str
 
 
@@ -1657,6 +1687,41 @@ class SendReplyRequest(TypedDict):
     fromLineId: NotRequired[str]
 
 
+class ListSnippetsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListSnippetsResponse(TypedDict):
+    success: Literal[True]
+    snippets: list[Snippet]
+    nextCursor: str | None
+
+
+class CreateSnippetRequest(TypedDict):
+    name: str
+    text: str
+
+
+class CreateSnippetResponse(TypedDict):
+    success: Literal[True]
+    snippet: Snippet
+
+
+class UpdateSnippetRequest(TypedDict):
+    name: NotRequired[str]
+    text: NotRequired[str]
+
+
+class UpdateSnippetResponse(TypedDict):
+    success: Literal[True]
+    snippet: Snippet
+
+
+class DeleteSnippetResponse(TypedDict):
+    success: Literal[True]
+
+
 class GetKnowledgeBaseResponse(TypedDict):
     mode: Literal["off", "copilot"]
     instructions: str
@@ -1904,6 +1969,20 @@ class GetLinePaceResponse(TypedDict):
     pace: LinePace
 
 
+class PauseLineRequest(TypedDict):
+    reason: NotRequired[str]
+
+
+class PauseLineResponse(TypedDict):
+    success: Literal[True]
+    line: Line
+
+
+class ResumeLineResponse(TypedDict):
+    success: Literal[True]
+    line: Line
+
+
 class OverrideLineReputationRequest(TypedDict):
     hours: int
     reason: str
@@ -1928,6 +2007,10 @@ class ConnectLineCarrierRequest(TypedDict):
 class ConnectLineCarrierResponse(TypedDict):
     success: Literal[True]
     connection: LineConnection
+
+
+class CheckEmailAuthenticationResponse(TypedDict):
+    checks: list[EmailCheck]
 
 
 class CreateLineRequestRequest(TypedDict):
@@ -2647,10 +2730,10 @@ class RevokeKeyResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2764,10 +2847,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -3454,7 +3537,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]

@@ -138,6 +138,30 @@ class Conversations:
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return self._transport.call("POST", "/api/inbox/send-reply", body=body)
 
+    def list_snippets(self, **query: Unpack[models.ListSnippetsParametersQuery]) -> models.ListSnippetsResponse:
+        """List snippets, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/snippets", query=query)
+
+    def create_snippet(self, **body: Unpack[models.CreateSnippetRequest]) -> models.CreateSnippetResponse:
+        """Create a snippet: a text that the workspace writes often, with variables.
+
+        Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
+        return self._transport.call("POST", "/api/snippets", body=body)
+
+    def update_snippet(self, id: str, **body: Unpack[models.UpdateSnippetRequest]) -> models.UpdateSnippetResponse:
+        """Update a snippet.
+
+        A key needs the scope `send`. Recorded in the audit log as `snippet.updated`."""
+        return self._transport.call("PATCH", f"/api/snippets/{self._transport.escape(id)}", body=body)
+
+    def delete_snippet(self, id: str) -> models.DeleteSnippetResponse:
+        """Delete a snippet. Messages that contain its text stay as they are.
+
+        A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
+        return self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
+
 
 class AsyncConversations:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -172,6 +196,30 @@ class AsyncConversations:
 
         Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved. A key needs the scope `send`. Recorded in the audit log as `draft.decided`."""
         return await self._transport.call("POST", "/api/inbox/send-reply", body=body)
+
+    async def list_snippets(self, **query: Unpack[models.ListSnippetsParametersQuery]) -> models.ListSnippetsResponse:
+        """List snippets, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/snippets", query=query)
+
+    async def create_snippet(self, **body: Unpack[models.CreateSnippetRequest]) -> models.CreateSnippetResponse:
+        """Create a snippet: a text that the workspace writes often, with variables.
+
+        Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
+        return await self._transport.call("POST", "/api/snippets", body=body)
+
+    async def update_snippet(self, id: str, **body: Unpack[models.UpdateSnippetRequest]) -> models.UpdateSnippetResponse:
+        """Update a snippet.
+
+        A key needs the scope `send`. Recorded in the audit log as `snippet.updated`."""
+        return await self._transport.call("PATCH", f"/api/snippets/{self._transport.escape(id)}", body=body)
+
+    async def delete_snippet(self, id: str) -> models.DeleteSnippetResponse:
+        """Delete a snippet. Messages that contain its text stay as they are.
+
+        A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
+        return await self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
 
 
 class AiDrafts:
@@ -458,6 +506,18 @@ class Lines:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
 
+    def pause(self, id: str, **body: Unpack[models.PauseLineRequest]) -> models.PauseLineResponse:
+        """Pause a line: it sends nothing until it is resumed, and its messages keep their places.
+
+        The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
+        return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
+
+    def resume(self, id: str) -> models.ResumeLineResponse:
+        """Resume a paused line, whoever paused it.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.resumed`."""
+        return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
+
     def get_reputation(self, id: str) -> models.Reputation:
         """Get how the messages of a line are received, what that does to its pacing, and why.
 
@@ -494,6 +554,12 @@ class Lines:
         Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
+    def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
+        """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
+
+        Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/email-authentication")
+
 
 class AsyncLines:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -522,6 +588,18 @@ class AsyncLines:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
+
+    async def pause(self, id: str, **body: Unpack[models.PauseLineRequest]) -> models.PauseLineResponse:
+        """Pause a line: it sends nothing until it is resumed, and its messages keep their places.
+
+        The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
+        return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
+
+    async def resume(self, id: str) -> models.ResumeLineResponse:
+        """Resume a paused line, whoever paused it.
+
+        A key needs the scope `manage`. Recorded in the audit log as `line.resumed`."""
+        return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
 
     async def get_reputation(self, id: str) -> models.Reputation:
         """Get how the messages of a line are received, what that does to its pacing, and why.
@@ -558,6 +636,12 @@ class AsyncLines:
 
         Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
+
+    async def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
+        """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
+
+        Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/email-authentication")
 
 
 class LineRequests:
@@ -1073,13 +1157,13 @@ class Forecast:
     def forecast_campaign(self, id: str) -> models.Forecast:
         """Forecast when a campaign is done, or would be if it were started or resumed now.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
         """Forecast when a sequence to so many new contacts is done.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return self._transport.call("POST", "/api/forecast", body=body)
 
 
@@ -1090,13 +1174,13 @@ class AsyncForecast:
     async def forecast_campaign(self, id: str) -> models.Forecast:
         """Forecast when a campaign is done, or would be if it were started or resumed now.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     async def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
         """Forecast when a sequence to so many new contacts is done.
 
-        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, and what already waits at the lines. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
+        Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/forecast", body=body)
 
 
