@@ -7,6 +7,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { installTypeScriptPackage } from '#test/support/typescript-package.ts';
 
 let app: TestApp;
@@ -104,6 +106,62 @@ describe('send, messages, timeline', () => {
     const { stdout } = await linepace('messages', '--status', 'delivered');
     expect(stdout).toMatch(/^_ID +STATUS/);
     expect(stdout).toContain(_id);
+  });
+});
+
+describe('reputation and forecast', () => {
+  it('tell how a line is judged, and when a campaign will be done', async () => {
+    const judged = await linepace('reputation', workspace.lineId);
+    expect(judged).toMatchObject({ code: 0, stdout: expect.stringMatching(/is new: \d+ of 100/) as string });
+    const { body } = await workspace.api('POST', '/api/campaigns', {
+      name: 'From the shell',
+      steps: [{ message: 'Hello', delay: {} }],
+    });
+    const foreseen = await linepace('forecast', body.campaign._id);
+    expect(foreseen).toMatchObject({ code: 0, stdout: expect.stringContaining('All done: ') as string });
+  });
+});
+
+describe('keys', () => {
+  it('are created, rolled and revoked by a signed-in person, and refuse a key', async () => {
+    expect(await linepace('keys')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('SESSION_REQUIRED') as string,
+    });
+    const { ownerId: userId, id: organizationId } = workspace;
+    const token = await signIn(app, { userId, organizationId, role: 'org:admin' });
+    const asOwner = (...args: string[]) => run(args, { ...signedIn(), LINEPACE_API_KEY: token });
+    const created = await asOwner('keys', 'create', 'Reader', '--scopes', 'read', '--json');
+    const { _id, key } = JSON.parse(created.stdout);
+    const asReader = (...args: string[]) => run(args, { ...signedIn(), LINEPACE_API_KEY: key });
+    expect(await asReader('send', 'Hello', '--to', '+14155550123')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('INSUFFICIENT_SCOPE') as string,
+    });
+    const rolled = await asOwner('keys', 'roll', _id, '--overlap-hours', '1');
+    expect(rolled.stdout).toMatch(/^svc_/);
+    expect((await asOwner('keys', 'revoke', _id)).code).toBe(0);
+    expect((await asReader('lines')).code).toBe(3);
+  });
+});
+
+describe('test mode', () => {
+  it('is entered with a key of its own, gets a line, and causes replies', async () => {
+    const { key } = await openTestMode(app, workspace);
+    const env = { ...environment(), HOME: await mkdtemp(join(inject('runFolder'), 'cli-home-')) };
+    const login = await run(['login', '--test', '--url', app.url, '--key', key], env);
+    expect(login).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('as the profile test') as string,
+    });
+    expect(JSON.parse((await run(['lines', '--json'], env)).stdout)).toHaveLength(1);
+    const replied = await run(['trigger', 'message.reply', '--from', '+14155550123', '--json'], env);
+    expect(JSON.parse(replied.stdout)).toMatchObject({ replyId: expect.any(String) as string });
+    expect(await run(['trigger', 'message.reply'], env)).toMatchObject({ code: 2 });
+    expect(await run(['trigger', 'message.opened', '--message', '6'.repeat(24)], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('NOT_FOUND') as string,
+    });
   });
 });
 
