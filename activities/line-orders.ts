@@ -4,6 +4,7 @@ import { pauseOrResume } from '#db/commands/lines/line-pause.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { makeDue, nextInTurn, setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { lockSequences } from '#db/queries/message-locks.ts';
 import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db/queries/messages.ts';
 import { wake } from '#db/wakes.ts';
 import { byOperator } from '#domain/audit.ts';
@@ -75,6 +76,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     async skipMessage(order: OfLine<MessageOrder>): Promise<MessageVerdict> {
       return command(order, async (db, line, now) => {
         const { id } = await messageOf(db, line, order.messageId);
+        await lockSequences(db, [id]);
         const { message, canceled } = await cancelMessage(db, id);
         const status = message ? presentMessage(message).status : 'canceled';
         if (canceled) {

@@ -3,6 +3,7 @@ import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { contactStanding } from '#db/queries/contact-standing.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
+import { lockSequences } from '#db/queries/message-locks.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
 import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
 import { recipientOf } from '#db/queries/message-recipient.ts';
@@ -137,6 +138,8 @@ export const messageRoutes = [
     responses: { 200: Message },
     errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
     async handler({ db, params, now }) {
+      // In the order of all others: its sequence may end with it.
+      await lockSequences(db, [params.id]);
       const { message, canceled } = await cancelMessage(db, params.id);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
       if (!canceled) {
