@@ -39,9 +39,7 @@ export const login = (): Command =>
       if (options.test && !apiKey.startsWith(TEST_KEY_PREFIX))
         throw new CommandFailed(`--test needs a key that begins with ${TEST_KEY_PREFIX}`, EXIT.USAGE);
 
-      const linepace = new Linepace({ baseUrl: url, apiKey });
-      const { workspace } = await linepace.workspace.get();
-      if (options.test) await ensureLine(linepace);
+      const { workspace } = await new Linepace({ baseUrl: url, apiKey }).workspace.get();
       const profile = globalOptions(command).profile ?? (options.test ? 'test' : 'default');
       const storedIn = await saveProfile({ profile, url, apiKey });
       print(
@@ -56,12 +54,6 @@ async function keyOfDemo(url: string, demo: Demo, isTest = false): Promise<strin
   if (!isTest || demo.sessionToken === undefined) return isTest ? undefined : demo.workspaceKey;
   const owner = new Linepace({ baseUrl: url, apiKey: demo.sessionToken });
   return (await owner.keys.create({ name: 'Command line', mode: 'test' })).key;
-}
-
-/** A test workspace starts without lines. */
-async function ensureLine(linepace: Linepace): Promise<void> {
-  const { lines } = await linepace.lines.list();
-  if (lines.length === 0) await linepace.testMode.createTestLine({ channelType: 'imessage' });
 }
 
 async function readDemo(): Promise<Demo> {

@@ -146,7 +146,7 @@ describe('keys', () => {
 });
 
 describe('test mode', () => {
-  it('is entered with a key of its own, gets a line, and causes replies', async () => {
+  it('is entered with a key of its own, has lines, and causes replies', async () => {
     const { key } = await openTestMode(app, workspace);
     const env = { ...environment(), HOME: await mkdtemp(join(inject('runFolder'), 'cli-home-')) };
     const login = await run(['login', '--test', '--url', app.url, '--key', key], env);
@@ -154,7 +154,7 @@ describe('test mode', () => {
       code: 0,
       stdout: expect.stringContaining('as the profile test') as string,
     });
-    expect(JSON.parse((await run(['lines', '--json'], env)).stdout)).toHaveLength(1);
+    expect(JSON.parse((await run(['lines', '--json'], env)).stdout)).not.toEqual([]);
     const replied = await run(['trigger', 'message.reply', '--from', '+14155550123', '--json'], env);
     expect(JSON.parse(replied.stdout)).toMatchObject({ replyId: expect.any(String) as string });
     expect(await run(['trigger', 'message.reply'], env)).toMatchObject({ code: 2 });
