@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/setup/longest-first.ts';
 
-const NEVER = ['node_modules/**', '.data/**'];
+const NEVER = ['**/node_modules/**', '.data/**'];
 
 /**
  * Two projects: `unit` tests stand beside the code and need no server; those below `test/` share one PostgreSQL and one
