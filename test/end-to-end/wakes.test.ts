@@ -246,12 +246,16 @@ describe('a request to a workflow that is working', () => {
     await request(id);
     const adding = await addingWork();
     let looks = 0;
-    const { nextAt } = await decideToRest(pools, workspaceId, id, async (db) => {
-      const look = await takeWork(db);
-      if (++looks === 1) void adding.commit();
-      return look;
-    });
-    expect([looks, nextAt?.getTime()]).toEqual([2, expect.any(Number)]);
+    const decideOnce = () =>
+      decideToRest(pools, workspaceId, id, async (db) => {
+        const { nextAt } = await takeWork(db);
+        if (++looks === 1) void adding.commit();
+        return { nextAt, foundWork: nextAt !== null };
+      });
+    let decided = await decideOnce();
+    // A long transaction of anybody on the server makes it due again without a second look.
+    while (!decided.foundWork && decided.nextAt) decided = await decideOnce();
+    expect([looks, decided.foundWork]).toEqual([2, true]);
     // The workflow is working again and need not be woken.
     await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
     expect(signals).toEqual([id]);
