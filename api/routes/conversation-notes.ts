@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { insertNote, pageOfNotes, presentNotes } from '#db/queries/conversation-notes.ts';
 import { listInboxMembers } from '#db/queries/inbox-members.ts';
-import { lockConversation } from '#db/queries/message-locks.ts';
 import { ConversationNote, mentionsIn, NoteInput } from '#domain/conversation-note.ts';
-import { conversationOf, ConversationParams } from '../conversations.ts';
+import { conversationOf, ConversationParams, lockedConversationOf } from '../conversations.ts';
 import { invalid } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -56,13 +55,12 @@ export const conversationNoteRoutes = [
     },
     async handler(context) {
       const { db, caller, body, now } = context;
-      const { address } = await conversationOf(context);
+      const { address } = await lockedConversationOf(context);
       const mentions = mentionsIn(body.text);
       const members = await listInboxMembers(db, mentions);
       const stranger = mentions.find((id) => !members.some(({ userId }) => userId === id));
       if (stranger !== undefined)
         throw invalid('text', `@[${stranger}] mentions nobody who is a member of the workspace`);
-      await lockConversation(db, address);
       const note = await insertNote(db, { address, text: body.text, author: caller.actor, mentions }, now);
       for (const userId of mentions)
         await notify(db, `note:${note.id}:${userId}`, { about: 'mentioned', noteId: note.id, userId }, now);

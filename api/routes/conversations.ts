@@ -20,7 +20,7 @@ import {
   TagsInput,
   ThreadItem,
 } from '#domain/conversation.ts';
-import { conversationOf, ConversationParams } from '../conversations.ts';
+import { conversationOf, ConversationParams, lockedConversationOf } from '../conversations.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
 import { invalid } from '../http/errors.ts';
 import { NextCursor } from '../http/page.ts';
@@ -149,7 +149,7 @@ export const conversationRoutes = [
     },
     async handler(context) {
       const { db, caller, body, now, audit } = context;
-      const { address } = await conversationOf(context);
+      const { address } = await lockedConversationOf(context);
       const { status, assigneeId } = body;
       const snoozedUntil = body.snoozedUntil === undefined ? undefined : new Date(body.snoozedUntil);
       if (snoozedUntil !== undefined && snoozedUntil <= now)
@@ -177,7 +177,7 @@ export const conversationRoutes = [
     errors: ['NOT_FOUND'],
     async handler(context) {
       const { db, caller, now } = context;
-      const { address } = await conversationOf(context);
+      const { address } = await lockedConversationOf(context);
       await markRead(db, address, await readerOf(db, caller, now));
       return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
     },

@@ -25,7 +25,7 @@ type By = Pick<AuditActor, 'type' | 'id'>;
 
 const SYSTEM: By = { type: 'system', id: null };
 
-/** Changes what a team does with a conversation, with an event for each change. What is already so has none. */
+/** Changes what a team does with a conversation, with an event for each change. What is already so has none. Requires its lock. */
 export async function changeConversation(
   db: TenantDb,
   address: string,
@@ -34,7 +34,7 @@ export async function changeConversation(
 ): Promise<void> {
   const before = await db.one(sql.type(StateRow)`
     select status, snoozed_until, assignee_id from conversations
-    where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
   const after: State = {
     ...(change.status === undefined
       ? { status: statusAt(before, now), snoozedUntil: before.snoozedUntil }
