@@ -297,12 +297,17 @@ function checkTimes(
   );
 }
 
+type WindowInput = Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek'>;
+
+export const hasSendWindow = ({ sendWindowStart, sendWindowEnd, allowedDaysOfWeek }: WindowInput): boolean =>
+  sendWindowStart !== undefined || sendWindowEnd !== undefined || allowedDaysOfWeek !== undefined;
+
 export function sendWindow(
-  input: Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek' | 'timezone'>,
+  input: WindowInput & Pick<MessageInput, 'timezone'>,
   workspaceTimezone: string,
 ): SendWindow | null {
+  if (!hasSendWindow(input)) return null;
   const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
-  if (start === undefined && end === undefined && days === undefined) return null;
   return {
     timezone: input.timezone ?? workspaceTimezone,
     ...(start !== undefined && { start }),
