@@ -211,6 +211,19 @@ describe('quiet hours', () => {
   });
 });
 
+test('a number whose area has zones that are never all awake is refused', async () => {
+  const idaho = '+12085550123';
+  expect(placeOf(idaho).zones?.length).toBeGreaterThan(1);
+  await setQuietHours({ start: '09:00', end: '10:00' });
+  const { status, body } = await workspace.api('POST', '/api/messages', {
+    message: 'Hi',
+    recipientPhone: idaho,
+  });
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('recipientPhone')]);
+  await setQuietHours({ start: '09:00', end: '10:15' });
+  await send({ recipientPhone: idaho });
+});
+
 test('ten messages to ten zones leave when it is daytime there, whatever the time is', async () => {
   const numbers = {
     'America/New_York': '+1212555',
