@@ -15,6 +15,7 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { complianceRoutes } from './routes/compliance.ts';
 import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -45,6 +46,7 @@ import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { poolRoutes } from './routes/pools.ts';
+import { optOutHistoryRoutes } from './routes/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
@@ -83,8 +85,9 @@ export const routes: readonly Route[] = [
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
-  ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
   ...under('/api/consents', consentRoutes),
+  ...under('/api/compliance', complianceRoutes),
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
