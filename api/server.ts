@@ -9,6 +9,7 @@ import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments } from '#providers/payments/provider.ts';
+import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -33,6 +34,7 @@ import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { publishedRoutes, routes } from './routes.ts';
+import { CALLBACK_PATH } from './routes/sign-in.ts';
 import type { Services } from './services.ts';
 
 export interface RunningApi {
@@ -69,6 +71,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
     sessions: createSessionVerifier(sessionOptions(config)),
+    identityProvider: identityProvider(config),
     callers: createCallerCache(config.database.listenUrl),
     waitingMessages: createWaitingMessages(
       (workspaceId) =>
@@ -126,6 +129,18 @@ export async function startApi(config: Config): Promise<RunningApi> {
       await pools.close();
     },
   };
+}
+
+function identityProvider({ auth, publicUrl }: Config): IdentityProvider | null {
+  if (!auth.client) return null;
+  const { id: clientId, secret: clientSecret } = auth.client;
+  return createIdentityProvider({
+    issuer: auth.issuer,
+    clientId,
+    clientSecret,
+    redirectUri: publicUrl + CALLBACK_PATH,
+    signedOutUri: `${publicUrl}/console`,
+  });
 }
 
 const sessionOptions = ({ auth }: Config) => ({

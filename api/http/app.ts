@@ -9,6 +9,7 @@ import { isOverload } from '#db/overload.ts';
 import { withTenant } from '#db/transactions.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
+import { BACKGROUND_HEADER, SESSION_HEADER } from '../auth/user-sessions.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp, proxySettings } from './client-address.ts';
@@ -72,6 +73,9 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   const request = {
     authorization: context.get('authorization'),
     path: context.path,
+    cookies: context.get('cookie'),
+    sessionId: context.get(SESSION_HEADER),
+    inBackground: context.get(BACKGROUND_HEADER) !== '',
     client: () => clientAddress(context),
     ip: clientIp(context),
     agencyId: context.get('x-agency-id'),

@@ -39,6 +39,7 @@ import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
+import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
@@ -92,6 +93,7 @@ type Declared = (
   | typeof poolRoutes
   | typeof replyRoutes
   | typeof limitRoutes
+  | typeof sessionRoutes
   | typeof teamMemberRoutes
   | typeof teamRoutes
   | typeof webhookDeliveryRoutes
