@@ -53,6 +53,7 @@ import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { snippetRoutes } from './routes/snippets.ts';
@@ -124,6 +125,7 @@ export const routes: readonly Route[] = [
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/sessions', sessionRoutes),
+  ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 
   ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),

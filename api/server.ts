@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
+import { insertRequests } from '#db/queries/request-log.ts';
 import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -20,12 +21,13 @@ import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { withTenantReads } from '#db/transactions.ts';
+import { systemDb, withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
+import { createRequestLog } from './request-log.ts';
 import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
@@ -78,6 +80,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
         withTenantReads(pools, workspaceId, (db) => countUsed(db, workspaceId, 'waitingMessages')),
       logger,
     ),
+    requestLog: createRequestLog(
+      (rows) => insertRequests(systemDb(pools), rows),
+      logger,
+      metrics.unloggedRequests,
+    ),
     refusedRequests: createRefusedRequests(pools, logger),
     secrets,
     signer,
@@ -125,6 +132,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         services.callers.close(),
         services.rateLimits.close(),
       ]);
+      await services.requestLog.close();
       await clock.stop();
       await pools.close();
     },

@@ -23,6 +23,7 @@ import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { Receipts } from './receipts.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** The dependencies of request handlers, created once per process. */
 export interface Services {
@@ -39,6 +40,7 @@ export interface Services {
   readonly identityProvider: IdentityProvider | null;
   readonly callers: CallerCache;
   readonly waitingMessages: WaitingMessages;
+  readonly requestLog: RequestLog;
   readonly refusedRequests: RefusedRequests;
   readonly secrets: SecretBox;
   readonly signer: Signer;

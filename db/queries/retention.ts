@@ -9,6 +9,7 @@ const PARTITIONED = {
   published_events: 'events',
   webhook_deliveries: 'events',
   carrier_events: 'carrier-events',
+  request_log: 'requests',
 } as const satisfies Record<string, RetentionKind>;
 const DAYS_AHEAD = 7;
 /** How long every API process can be down without an event being lost to the streams. */

@@ -242,6 +242,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'endLineReputationOverride',
     'getLineCarrier',
     'inviteToTeam',
+    'listRequests',
     'overrideLineReputation',
     'pauseLine',
     'removeTeamMember',
