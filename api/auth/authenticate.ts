@@ -268,7 +268,7 @@ async function clientCaller(
 async function ownCaller(
   route: Guarded,
   { identified }: CredentialedRequest,
-  { organizationId, role: tokenRole, userId }: Session,
+  { organizationId, role: tokenRole, userId, ofAnyWorkspace = false }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
   const found = organizationId === null ? null : await lookup.workspace(organizationId);
@@ -288,22 +288,26 @@ async function ownCaller(
   // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
   if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));
   if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-  const role = await roleIn(found, tokenRole, lookup);
+  const role = await roleIn(found, tokenRole, lookup, { mayJoin: !ofAnyWorkspace });
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const caller = callerWith(role);
   identified?.(caller);
   return caller;
 }
 
-/** @throws UNAUTHORIZED if the user is not a member. */
+/**
+ * @param options.mayJoin the identity provider names the organization, so its admin becomes a member.
+ * @throws UNAUTHORIZED if the user is not a member.
+ */
 async function roleIn(
   { workspace, memberRole, isOfAgency }: Membership,
   tokenRole: string | null,
   lookup: SessionLookup,
+  { mayJoin }: { mayJoin: boolean },
 ): Promise<string | null> {
   if (memberRole !== null) return lowerRole(tokenRole, memberRole);
   if (isOfAgency) return tokenRole;
-  if (tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
+  if (mayJoin && tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
   throw new ApiError('UNAUTHORIZED');
 }
 

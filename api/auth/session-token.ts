@@ -17,7 +17,7 @@ export interface Session {
   /** `org:admin`, `org:member`, or another role of the identity provider's. */
   role: string | null;
   /** The identity provider names no organization, and `organizationId` is only where the user starts. */
-  ofAnyWorkspace?: true;
+  ofAnyWorkspace?: boolean;
 }
 
 /** The token is not valid. The message is for logs, not for the caller. */

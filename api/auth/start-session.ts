@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { workspaceOfSession } from '#db/queries/credentials.ts';
-import { endSession, homeOf, insertUserSession } from '#db/queries/user-sessions.ts';
+import { endSession, homeOf, insertUserSession, type SessionKey } from '#db/queries/user-sessions.ts';
 import { type SystemDb, withSystemShare } from '#db/transactions.ts';
 import { hashSessionToken, lifetimeOf, newSessionToken } from '#domain/user-session.ts';
 import type { SignedIn } from '#providers/identity-provider.ts';
@@ -10,25 +10,26 @@ import type { Services } from '../services.ts';
 import { addCookie, cookieHeader } from './cookies.ts';
 import { joinAsAdmin } from './first-session.ts';
 import { SessionRefused } from './session-token.ts';
-import { findSession, placeOf, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
+import { placeOf, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
 
 const MAX_USER_AGENT = 300;
 
 /**
- * Starts a session, in place of the one that the browser has.
+ * Starts a session.
+ * @param previous the one that it takes the place of.
  * @returns false if the user belongs to no workspace, or not to the one that the provider names.
  */
 export async function startSession(
   context: Context,
   services: Services,
   { claims, tokens }: SignedIn,
+  previous: SessionKey | null,
 ): Promise<boolean> {
   const { config, pools, secrets } = services;
   const client = clientAddress(context);
   const place = readPlace(claims);
   if (!place) return false;
   const userId = String(claims['sub']);
-  const previous = await findSession({ cookies: context.get('cookie'), client: () => client }, services);
   const token = newSessionToken();
   const canBeRenewed = tokens.refreshToken !== null;
   const session = {

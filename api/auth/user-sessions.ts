@@ -17,11 +17,11 @@ import {
   type ProviderTokens,
   SignInRefused,
 } from '#providers/identity-provider.ts';
-import { secretContext, type SecretBox } from '#providers/secret-box.ts';
+import { secretContext, type SecretBox, SecretBoxError } from '#providers/secret-box.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Services } from '../services.ts';
 import { cookieOf } from './cookies.ts';
-import { organizationOf, type Session } from './session-token.ts';
+import { organizationOf, type Session, SessionRefused } from './session-token.ts';
 
 /**
  * The header with the id of the session that the console believes to be in. The cookie counts only with it: no form, link
@@ -98,7 +98,7 @@ async function renew(session: FoundSession, services: Services): Promise<void> {
       logger.warn({ sessionId: session.id, error }, 'a session was not renewed');
       return;
     }
-    if (!(error instanceof SignInRefused)) throw error;
+    if (!ENDS.some((kind) => error instanceof kind)) throw error;
     await withSystemShare(pools, session.workspaceId, async (db) => {
       const ended = await endSession(db, session.id, { workspaceId: session.workspaceId, id: session.id });
       if (ended) await recordEnd(db, ended, { actor: BY_PROVIDER, channel: 'system' }, 'identity_provider');
@@ -106,6 +106,9 @@ async function renew(session: FoundSession, services: Services): Promise<void> {
     throw new ApiError('UNAUTHORIZED');
   }
 }
+
+/** The provider refuses, its claims are not valid, or no key decrypts its tokens. */
+const ENDS = [SignInRefused, SessionRefused, SecretBoxError];
 
 const BY_PROVIDER = { type: 'system', id: null, name: 'Identity provider' } as const;
 

@@ -71,7 +71,13 @@ export const signInRoutes = [
       const { publicUrl } = services.config;
       const given = [context.query['returnTo']].flat()[0] ?? '';
       const { url, checks } = await provider.begin().catch((error: unknown) => unavailable(error, services));
-      const attempt = { ...checks, returnTo: isReturnPath(given) ? given : '/console', at: Date.now() };
+      const previous = await findSession(cookiesOf(context), services);
+      const attempt: Attempt = {
+        ...checks,
+        returnTo: isReturnPath(given) ? given : '/console',
+        at: Date.now(),
+        previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
+      };
       const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
       // The provider leads back from another site.
       addCookie(
@@ -109,7 +115,7 @@ export const signInRoutes = [
         keepInvitee(context, services, String(signedIn.claims['sub']));
         return context.redirect(attempt.returnTo);
       }
-      if (!(await startSession(context, services, signedIn))) {
+      if (!(await startSession(context, services, signedIn, attempt.previous))) {
         return showPage(context, 403, html`You are not a member of a workspace`, NO_MEMBER);
       }
       context.redirect(attempt.returnTo);
@@ -150,10 +156,13 @@ const Attempt = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   at: z.number(),
+  /** The session that the browser has: its cookie is not sent when the provider leads back. */
+  previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
 });
+type Attempt = z.infer<typeof Attempt>;
 
 /** What the browser has kept since it left for the provider; null if it has nothing, or it is too old. */
-function readAttempt(context: Context, { secrets, config }: Services): z.infer<typeof Attempt> | null {
+function readAttempt(context: Context, { secrets, config }: Services): Attempt | null {
   const sealed = cookieOf(context.get('cookie'), 'sign-in', config.publicUrl);
   if (sealed === '') return null;
   try {

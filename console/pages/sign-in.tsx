@@ -64,7 +64,7 @@ export default function SignIn() {
     exchange(given)
       .then((token) => setSession({ token, workspaceId: null }))
       .catch(() => {
-        setError('This link was used before or has expired. Sign in with a key instead.');
+        setError('This link was used before or has expired.');
         setExchanging(false);
       });
   }, []);
@@ -75,7 +75,7 @@ export default function SignIn() {
         <img src="/console/assets/icon.svg" alt="" className="mb-6 size-10" />
         <h1 className="text-2xl font-semibold tracking-tight">Sign in to Linepace</h1>
         {options?.method === 'provider' ? (
-          <AtProvider />
+          <AtProvider failure={error} />
         ) : options ? (
           <WithCredential keys={options.method === 'credential'} busy={isExchanging} failure={error} />
         ) : (
@@ -96,11 +96,16 @@ export default function SignIn() {
 }
 
 /** A link, because the policy of the page lets forms lead nowhere. */
-const AtProvider = () => (
+const AtProvider = ({ failure }: { failure: string | undefined }) => (
   <>
     <p className="mt-1.5 mb-6 text-muted">
       You sign in with the account of your organization, and come back to this page.
     </p>
+    {failure !== undefined && (
+      <p role="alert" className="mb-4 text-bad">
+        {failure}
+      </p>
+    )}
     <a
       href={`/auth/sign-in?returnTo=${encodeURIComponent(location.pathname + location.search)}`}
       className={buttonClasses('primary')}

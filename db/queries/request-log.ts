@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { AuditActor } from '#domain/audit.ts';
+import { firstId } from '#domain/ids.ts';
 
 const RequestRow = z.object({
   id: z.string(),
@@ -85,7 +86,8 @@ export async function listRequests(
     from request_log where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
-      since && sql.fragment`id >= first_id(${sql.timestamp(since)}) and at >= ${sql.timestamp(since)}`,
+      // The id says which days to read.
+      since && sql.fragment`id >= ${firstId(since)} and at >= ${sql.timestamp(since)}`,
       until && sql.fragment`at <= ${sql.timestamp(until)}`,
       status && sql.fragment`status between ${from} and ${to}`,
       // For the index of those that failed.

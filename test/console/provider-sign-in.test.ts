@@ -189,6 +189,17 @@ describe('signing in at the identity provider', () => {
     ]);
   });
 
+  it('takes the place of the session that the browser has', async () => {
+    const { page } = await signedIn(workspace.ownerId);
+    const first = await sessionIn(page.context());
+    await page.locator('body').evaluate("() => location.assign('/auth/sign-in')");
+    await eventually(async () => (await sessionIn(page.context())).id !== first.id);
+    expect(await statusOf(first)).toBe(401);
+    expect(await logOf(workspace, 'session.ended')).toMatchObject([
+      { target: { id: first.id }, changes: { reason: 'replaced' } },
+    ]);
+  });
+
   it('leads to pages of the product only', async () => {
     const { page } = await newBrowser();
     await page.goto(`${app.url}/auth/sign-in?returnTo=${encodeURIComponent('//evil.example/console')}`);
@@ -279,6 +290,10 @@ describe('signing in at the identity provider', () => {
     const ownerApi = clientOf(await sessionIn(owner.page.context()));
     expect((await ownerApi('GET', '/api/workspace')).body.workspace._id).toBe(client.id);
     expect((await ownerApi('GET', '/api/agency/subaccounts')).status).toBe(200);
+    await connected(app.ownerUrl, (sql) =>
+      sql.query(`set app.migrating = 'on'; update workspaces set agency_id = null where id = '${client.id}'`),
+    );
+    expect((await ownerApi('GET', '/api/workspace')).status).toBe(401);
   });
 });
 

@@ -74,7 +74,6 @@ test('tells of each request what was called, by whom, and how it ended, without 
   expect(await filtered(`&actorId=${key}&status=2xx`)).toEqual(['/api/messages', '/api/snippets']);
   const { at } = log[2] as LoggedRequest;
   expect(await filtered(`&since=${at}&until=${at}`)).toContain('/api/snippets');
-  expect((await api('GET', `/api/requests?until=${log[0]?.at.replace('Z', '0Z')}`)).status).toBe(200);
   const { body } = await api('GET', '/api/requests?status=4x');
   expect([body.code, body.issues[0].path]).toEqual(['VALIDATION_ERROR', 'status']);
 
