@@ -55,6 +55,9 @@ import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
@@ -124,6 +127,8 @@ export const routes: readonly Route[] = [
   ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
+  ...under('/api/sessions', sessionRoutes),
+  ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 
   ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
@@ -147,6 +152,7 @@ export const routes: readonly Route[] = [
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),
+  ...under('/auth', signInRoutes),
   ...under('/console', consoleRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),
