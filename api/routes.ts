@@ -20,6 +20,8 @@ import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
+import { conversationNoteRoutes } from './routes/conversation-notes.ts';
+import { conversationPresenceRoutes } from './routes/conversation-presence.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -83,7 +85,11 @@ export const routes: readonly Route[] = [
   ...under('/api/drip', dripRoutes),
 
   ...under('/api/replies', replyRoutes),
-  ...under('/api/conversations', conversationRoutes),
+  ...under('/api/conversations', [
+    ...conversationRoutes,
+    ...conversationNoteRoutes,
+    ...conversationPresenceRoutes,
+  ]),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),

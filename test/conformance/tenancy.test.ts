@@ -101,6 +101,9 @@ const BODIES: Record<string, object> = {
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
   createDraft: { message: 'Hello' },
+  createNote: { text: 'Calls back on Monday' },
+  reportPresence: { state: 'viewing' },
+  updateConversation: { status: 'closed' },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */

@@ -155,6 +155,10 @@ async function changeEverything(of: World): Promise<void> {
   await openDraft(of, answered);
   await bodyOf(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
 
+  const conversation = `/api/conversations/${encodeURIComponent(answered)}`;
+  await bodyOf(api('PATCH', conversation, { status: 'closed' }));
+  await bodyOf(api('POST', `${conversation}/notes`, { text: 'secret note' }));
+
   const steps = [{ message: 'secret step', delay: { days: 1 } }];
   const { campaign } = await bodyOf(api('POST', '/api/campaigns', { name: 'Spring', steps }));
   const path = `/api/campaigns/${campaign._id}`;
@@ -492,6 +496,8 @@ const NOT_RECORDED: Record<string, string> = {
   deleteOptOut: 'opt-outs are records of their own',
   deleteNamedOptOut: 'opt-outs are records of their own',
   tagConversation: 'tags are no settings',
+  reportPresence: 'is not even stored',
+  readConversation: 'what a user has read is theirs',
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
   checkAvailability: 'changes nothing',
