@@ -100,6 +100,7 @@ const BODIES: Record<string, object> = {
   updatePool: { name: 'Pool' },
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
+  testCarrierSettings: { provider: 'simulated', channel: 'sms', config: {} },
   createDraft: { message: 'Hello' },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
 };

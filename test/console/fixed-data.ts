@@ -180,6 +180,7 @@ export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseO
     agency: null,
   },
   'GET /api/workspace/limits': { success: true, limits: [] },
+  'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },
   'GET /api/lines/by-user': { lines: LINES },
   'GET /api/conversations': { ...none, conversations: CONVERSATIONS },
   'GET /api/conversations/{address}': {
