@@ -36,6 +36,7 @@ import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
+import { lineConnectionTestRoutes } from './routes/line-connection-tests.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
 import { emailAuthenticationRoutes } from './routes/email-authentication.ts';
@@ -56,6 +57,7 @@ import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
+import { setupRoutes } from './routes/setup.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -106,6 +108,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
+  ...under('/api/lines', lineConnectionTestRoutes),
   ...under('/api/lines', emailAuthenticationRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),
@@ -124,6 +127,7 @@ export const routes: readonly Route[] = [
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
+  ...under('/api/workspace/setup', setupRoutes),
   ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),

@@ -256,6 +256,8 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'resumeLine',
     'rotateWebhookSecret',
     'setQuietHours',
+    'testCarrierSettings',
+    'testLineCarrier',
     'updateFallbackConfig',
     'updateTeamMember',
     'updateWebhook',

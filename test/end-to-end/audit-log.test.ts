@@ -507,6 +507,8 @@ const NOT_RECORDED: Record<string, string> = {
   createConsent: 'consents are a ledger of their own',
   createDraft: 'what is decided about it is recorded',
   forecast: 'changes nothing',
+  testCarrierSettings: 'changes nothing',
+  testLineCarrier: 'changes nothing',
   forecastCampaign: 'changes nothing',
   mcp: 'the endpoint of each tool records',
   openTestMode: 'makes the twin that test keys need, and whose keys are recorded',
