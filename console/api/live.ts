@@ -31,6 +31,7 @@ const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][
       'GET /api/messages/{id}/timeline',
       'GET /api/lines/by-user',
       'GET /api/lines/{id}/pace',
+      'GET /api/workspace/setup',
     ],
   ],
 ];

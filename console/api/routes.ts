@@ -29,6 +29,7 @@ import type { workspaceKeyRoutes } from '#api/routes/keys.ts';
 import type { knowledgeBaseRoutes } from '#api/routes/knowledge-base.ts';
 import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
+import type { lineConnectionTestRoutes } from '#api/routes/line-connection-tests.ts';
 import type { lineHealthRoutes } from '#api/routes/line-health.ts';
 import type { linePaceRoutes } from '#api/routes/line-pace.ts';
 import type { linePauseRoutes } from '#api/routes/line-pause.ts';
@@ -41,7 +42,10 @@ import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
+import type { requestRoutes } from '#api/routes/requests.ts';
+import type { setupRoutes } from '#api/routes/setup.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
+import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { snippetRoutes } from '#api/routes/snippets.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
@@ -86,6 +90,7 @@ type Declared = (
   | typeof knowledgeBaseRoutes
   | typeof leadRoutes
   | typeof lineCarrierRoutes
+  | typeof lineConnectionTestRoutes
   | typeof lineHealthRoutes
   | typeof linePaceRoutes
   | typeof linePauseRoutes
@@ -98,7 +103,10 @@ type Declared = (
   | typeof optOutRoutes
   | typeof poolRoutes
   | typeof replyRoutes
+  | typeof setupRoutes
   | typeof limitRoutes
+  | typeof requestRoutes
+  | typeof sessionRoutes
   | typeof snippetRoutes
   | typeof teamMemberRoutes
   | typeof teamRoutes

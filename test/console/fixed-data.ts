@@ -188,6 +188,7 @@ export const RESPONSES: {
     agency: null,
   },
   'GET /api/workspace/limits': { success: true, limits: [] },
+  'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },
   'GET /api/lines/by-user': { lines: LINES },
   'GET /api/conversations': { ...none, conversations: CONVERSATIONS, unreadConversations: 1 },
   'GET /api/conversations/{address}': {
