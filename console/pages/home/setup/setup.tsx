@@ -13,14 +13,11 @@ import { ContactsStep } from './contacts-step.tsx';
 import { LineStep } from './line-step.tsx';
 import { MessageStep } from './message-step.tsx';
 import { ReplyStep } from './reply-step.tsx';
+import type { StepProps } from './step-props.ts';
 import { WebhookStep } from './webhook-step.tsx';
 
 type SetupState = ResponseOf<'GET /api/workspace/setup'>['setup'];
 type Name = SetupState['steps'][number]['step'];
-
-export interface StepProps {
-  done: boolean;
-}
 
 const STEPS: Record<
   Name,
@@ -81,7 +78,7 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
         )
       }
     >
-      <ol className="divide-y divide-line">
+      <ol className="divide-y divide-line overflow-hidden rounded-b-xl">
         {steps.map(({ step, done: isDone }, index) => (
           <Step
             key={step}
