@@ -69,8 +69,8 @@ async function reachCallbacks(publicUrl: string, egress: Pick<Egress, 'post'>): 
     };
   if (isOurs(body)) return { result: 'pass', text: `This installation answers at ${publicUrl}.` };
   return {
-    result: 'fail',
-    text: `Something else answers at ${publicUrl}/callbacks: let the proxy pass it on to Linepace.`,
+    result: 'unknown',
+    text: `From here, something else answers at ${publicUrl}/callbacks. Check that the proxy passes it on to Linepace.`,
   };
 }
 

@@ -6,6 +6,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { CHANNELS, type Line } from '#console/lib/line.ts';
 import { TestConnection } from '#console/pages/lines/carrier-form.tsx';
 import { type Carrier, configOf, settingsOf } from '#console/pages/lines/carrier-settings.ts';
+import { EmailAuthentication } from '#console/pages/lines/email-authentication.tsx';
 import { ConnectionChecks } from '#console/pages/lines/connection-checks.tsx';
 import { SettingField } from '#console/pages/lines/setting-field.tsx';
 import { type Connection, useConnect } from './use-connect.ts';
@@ -151,6 +152,7 @@ const Finish = ({ carrier, connection }: { carrier: Carrier; connection: Connect
           onFocus={(event) => event.target.select()}
         />
         <TestConnection lineId={connection.lineId} />
+        {carrier.channels.includes('email') && <EmailAuthentication lineId={connection.lineId} />}
       </div>
     </Stage>
   </div>

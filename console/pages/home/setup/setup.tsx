@@ -57,6 +57,11 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
   // It stays open once it is done, with what it says, until somebody goes on.
   const [open, setOpen] = useState(next);
   const dismiss = useWrite('PATCH /api/workspace', { refresh: ['GET /api/workspace/setup'] });
+  // What has the focus is about to vanish.
+  const goOn = (name: Name): void => {
+    setOpen(name);
+    document.getElementById(headerId(name))?.focus();
+  };
   const done = steps.filter((step) => step.done).length;
   return (
     <Card
@@ -87,7 +92,7 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
             done={isDone}
             open={open === step}
             toggle={() => setOpen(open === step ? null : step)}
-            goOn={next === null || next === step ? undefined : () => setOpen(next)}
+            goOn={next === null || next === step ? undefined : () => goOn(next)}
             locked={STEPS[step].admin === true && !isAdmin}
           />
         ))}
@@ -95,6 +100,8 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
     </Card>
   );
 }
+
+const headerId = (name: Name): string => `first-step-${name}`;
 
 function Step({
   name,
@@ -122,6 +129,7 @@ function Step({
       <h3>
         <button
           type="button"
+          id={headerId(name)}
           aria-expanded={open}
           aria-controls={id}
           onClick={toggle}
