@@ -178,6 +178,7 @@ export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseO
     },
     caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
     agency: null,
+    workspaces: [],
   },
   'GET /api/workspace/limits': { success: true, limits: [] },
   'GET /api/lines/by-user': { lines: LINES },
