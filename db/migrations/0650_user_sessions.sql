@@ -19,7 +19,6 @@ create table user_sessions (
   tokens_sealed text not null,
   primary key (workspace_id, id)
 );
-create index user_sessions_id on user_sessions (id);
 create index user_sessions_user on user_sessions (user_id, started_at);
 call tenant_table('user_sessions');
 
