@@ -15,6 +15,7 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { complianceRoutes } from './routes/compliance.ts';
 import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -45,6 +46,7 @@ import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { poolRoutes } from './routes/pools.ts';
+import { optOutHistoryRoutes } from './routes/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
@@ -53,6 +55,9 @@ import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
@@ -83,8 +88,9 @@ export const routes: readonly Route[] = [
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
-  ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
   ...under('/api/consents', consentRoutes),
+  ...under('/api/compliance', complianceRoutes),
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
@@ -121,6 +127,8 @@ export const routes: readonly Route[] = [
   ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
+  ...under('/api/sessions', sessionRoutes),
+  ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 
   ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
@@ -144,6 +152,7 @@ export const routes: readonly Route[] = [
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),
+  ...under('/auth', signInRoutes),
   ...under('/console', consoleRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),

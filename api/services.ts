@@ -3,6 +3,7 @@ import type { ApiPools } from '#db/pools.ts';
 import type { Config } from '#domain/config.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { Egress } from '#providers/egress.ts';
+import type { IdentityProvider } from '#providers/identity-provider.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
@@ -22,6 +23,7 @@ import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { Receipts } from './receipts.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** The dependencies of request handlers, created once per process. */
 export interface Services {
@@ -34,8 +36,11 @@ export interface Services {
   /** null: payloads are not encrypted. */
   readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;
+  /** null: without `AUTH_CLIENT_ID`. */
+  readonly identityProvider: IdentityProvider | null;
   readonly callers: CallerCache;
   readonly waitingMessages: WaitingMessages;
+  readonly requestLog: RequestLog;
   readonly refusedRequests: RefusedRequests;
   readonly secrets: SecretBox;
   readonly signer: Signer;

@@ -22,6 +22,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   checkAvailability: { address: '+14155550123' },
   createOptOut: { address: '+14155550123' },
   deleteOptOut: { address: '+14155550123' },
+  previewQuietHours: { enabled: true, start: '09:00', end: '20:00', law: 'us' },
   putKnowledgeBase: { mode: 'copilot', instructions: 'Answer in two sentences.', documents: [] },
   createDraft: { phone: '+14155550123', message: 'Shall we talk on Tuesday?' },
   moveTestClock: { advanceSeconds: 86_400 },

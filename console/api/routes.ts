@@ -38,7 +38,9 @@ import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
+import type { requestRoutes } from '#api/routes/requests.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
+import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
@@ -92,6 +94,8 @@ type Declared = (
   | typeof poolRoutes
   | typeof replyRoutes
   | typeof limitRoutes
+  | typeof requestRoutes
+  | typeof sessionRoutes
   | typeof teamMemberRoutes
   | typeof teamRoutes
   | typeof webhookDeliveryRoutes

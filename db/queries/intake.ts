@@ -3,8 +3,9 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
-import type { IntakeContext } from '#domain/message-draft.ts';
+import { hasSendWindow, type IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
+import { NO_QUIET_POLICY } from '#domain/quiet-hours.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
@@ -45,6 +46,7 @@ export async function loadIntakeContext(
   const pools = await neededPools(db, [db.workspaceId], inputs);
   return {
     ...(await loadReferences(db, inputs, workspace, uploads)),
+    quiet: (await workspacePace(db)).quiet,
     lines,
     pools: pools.get(db.workspaceId) ?? new Map(),
   };
@@ -78,9 +80,11 @@ export async function loadIntakeContexts(
   const contexts = new Map<string, IntakeContext>();
   for (const [workspaceId, workspace] of workspaces) {
     const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
-    const references = await loadReferences(inWorkspace(db, workspace), inputs, workspace, uploads);
+    const own = inWorkspace(db, workspace);
     contexts.set(workspaceId, {
-      ...references,
+      ...(await loadReferences(own, inputs, workspace, uploads)),
+      // Only send windows are compared with the quiet hours.
+      quiet: inputs.some(hasSendWindow) ? (await workspacePace(own)).quiet : NO_QUIET_POLICY,
       lines: lines.get(workspaceId) ?? [],
       pools: pools.get(workspaceId) ?? new Map(),
     });
@@ -133,7 +137,7 @@ async function loadReferences(
   inputs: readonly MessageInput[],
   { timezone, country }: Workspace,
   uploads?: Uploads,
-): Promise<Omit<IntakeContext, 'lines' | 'pools'>> {
+): Promise<Omit<IntakeContext, 'quiet' | 'lines' | 'pools'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0
@@ -146,7 +150,6 @@ async function loadReferences(
   return {
     timezone,
     country,
-    quiet: (await workspacePace(db)).quiet,
     placeOf: placeOfRecipient,
     leads: new Map(leads.map((lead) => [lead.id, lead])),
     fallbackConfigured: needsFallback && (await isFallbackConfigured(db)),

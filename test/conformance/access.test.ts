@@ -180,11 +180,7 @@ describe('every endpoint', () => {
   it.each(Object.entries(RULES))('accepts or refuses %s as documented', async (name, rules) => {
     const wrong = await Promise.all(
       tenantRoutes.map(async (route) => {
-        const isMember = MEMBERS.includes(name);
-        const expected =
-          route.credential !== 'session' && route.role === 'admin' && isMember
-            ? 'ADMIN_REQUIRED'
-            : rules[kindOf(route)];
+        const expected = MEMBERS.includes(name) ? ruleForMember(route, rules) : rules[kindOf(route)];
         const response = await call(app.url, route, credentials[name] ?? null);
         const problem =
           expected === null ? problemOfAccess(route, response) : problemOfRefusal(route, response, expected);
@@ -194,6 +190,13 @@ describe('every endpoint', () => {
     expect(wrong.flat()).toEqual([]);
   });
 });
+
+function ruleForMember(route: TenantRoute, rules: Rules): ErrorCode | null {
+  const { credential, role, caller } = route;
+  if (caller === 'agency') return rules[kindOf(route)];
+  if (role !== 'admin') return rules.workspace;
+  return credential === 'session' ? rules['admin-session'] : 'ADMIN_REQUIRED';
+}
 
 /** Accepted: the response to an empty request is no refusal of the credential, unless the route declares that code. */
 function problemOfAccess(route: TenantRoute, { status, body }: ApiResponse): string | null {
@@ -239,6 +242,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'endLineReputationOverride',
     'getLineCarrier',
     'inviteToTeam',
+    'listRequests',
     'overrideLineReputation',
     'pauseLine',
     'removeTeamMember',

@@ -114,6 +114,18 @@ async function changeEverything(of: World): Promise<void> {
   await bodyOf(api('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
   await bodyOf(api('DELETE', `/api/team/${member}`));
 
+  const sessionId = newId();
+  await insertRow(app, 'user_sessions', {
+    workspace_id: workspace.id,
+    id: sessionId,
+    hash: sessionId,
+    user_id: workspace.ownerId,
+    user_agent: 'secret browser',
+    expires_at: new Date(Date.now() + 60_000),
+    tokens_sealed: '',
+  });
+  await bodyOf(session('DELETE', `/api/sessions/${sessionId}`));
+
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
   await bodyOf(session('POST', `/api/lines/${lineId}/pause`, { reason: 'Holidays' }));
