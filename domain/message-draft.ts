@@ -279,24 +279,32 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
-/** A message that could never be sent is refused: its window and the recipient's quiet hours exclude each other. */
+/** A message that could never be sent is refused: its window, or one zone of the number, excludes the waking hours of the others. */
 function checkTimes(
-  { leadId }: MessageInput,
+  { leadId, recipientPhone }: MessageInput,
   { window, source, ...recipient }: Recipient & { window: SendWindow | null; source: string },
   { quiet, leads, timezone, placeOf }: IntakeContext,
   earliest: Date,
 ): void {
   const kind = source === DRIP_SOURCE ? 'drip' : 'message';
-  if (!window || !quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
+  if (!quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
   const place = placeOf(recipient);
   const home = leads.get(leadId ?? '')?.timezone ?? null;
   const zones = home === null ? place.zones : [home];
   const hours = wakingHours(quiet, { kind, campaignId: null, zones, region: place.region }, timezone);
-  if (firstSendTime({ window, quiet: hours }, earliest) !== null) return;
+  if (!window && (zones?.length ?? 1) === 1) return;
+  if (firstSendTime({ window: window ?? undefined, quiet: hours }, earliest) !== null) return;
+  const times = `the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`;
+  if (!window)
+    throw new Refusal(
+      'VALIDATION_ERROR',
+      recipientPhone === undefined ? 'leadId' : 'recipientPhone',
+      `may be in several time zones, which are never all awake: ${times}`,
+    );
   throw new Refusal(
     'VALIDATION_ERROR',
     window.start === undefined && window.end === undefined ? 'allowedDaysOfWeek' : 'sendWindowStart',
-    `never opens while the recipient is awake: the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`,
+    `never opens while the recipient is awake: ${times}`,
   );
 }
 

@@ -10,10 +10,11 @@ import { isOverload } from '#db/overload.ts';
 import { withTenant } from '#db/transactions.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
+import { BACKGROUND_HEADER, SESSION_HEADER } from '../auth/user-sessions.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp, proxySettings } from './client-address.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
 import { composed, type Exchange, type Middleware, withoutKoa } from './exchange.ts';
 import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
@@ -90,6 +91,9 @@ async function tenantRoute(route: TenantRoute, context: Exchange, services: Serv
   const request = {
     authorization: context.get('authorization'),
     path: context.path,
+    cookies: context.get('cookie'),
+    sessionId: context.get(SESSION_HEADER),
+    inBackground: context.get(BACKGROUND_HEADER) !== '',
     client: () => clientAddress(context),
     ip: clientIp(context),
     agencyId: context.get('x-agency-id'),
@@ -167,20 +171,41 @@ async function requestId(context: Exchange, next: () => Promise<void>): Promise<
   await next();
 }
 
+/** What the middleware knows of a request. */
+interface RequestState {
+  requestId: string;
+  route?: Route;
+  caller?: Caller;
+  /** Of the error that it ended with. */
+  code?: ErrorCode;
+}
+
 /** Logs the route instead of the URL, which can contain phone numbers and other personal data. */
-function accessLog({ logger, metrics }: Services): Middleware {
+function accessLog({ logger, metrics, requestLog }: Services): Middleware {
   return async (context, next) => {
     const started = performance.now();
     await next();
-    const route = (context.state['route'] as Route | undefined)?.id ?? 'unmatched';
-    const seconds = (performance.now() - started) / 1000;
+    const { route: called, caller, code = null, requestId } = context.state as RequestState;
+    const route = called?.id ?? 'unmatched';
+    const ms = performance.now() - started;
+    const seconds = ms / 1000;
+    if (caller && called && called.caller !== 'anyone')
+      requestLog.record({
+        caller,
+        route: called,
+        isBulk: called.limit === INTAKE,
+        status: context.status,
+        code,
+        requestId,
+        ms,
+      });
     metrics.requests.inc({ route, method: context.method, status: context.status });
     metrics.duration.observe({ route, method: context.method }, seconds);
     logger.debug(
       {
         route,
         status: context.status,
-        ms: Math.round(seconds * 1000),
+        ms: Math.round(ms),
       },
       'request',
     );
@@ -207,7 +232,7 @@ function translated(error: unknown): unknown {
 const REFUSALS: readonly number[] = [403, 429];
 
 function recordRefusal(context: Exchange, { status, code }: ApiError, services: Services): void {
-  const { caller, route } = context.state as { caller?: Caller; route?: Route };
+  const { caller, route } = context.state as RequestState;
   if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
 }
 
@@ -230,6 +255,7 @@ function errors(services: Services): Middleware {
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
         recordRefusal(context, error, services);
+        context.state['code'] = error.code;
         context.status = error.status;
         context.body = errorBody(error, context);
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
@@ -237,6 +263,7 @@ function errors(services: Services): Middleware {
       }
       logger.error({ route: (context.state['route'] as Route | undefined)?.id, error }, 'request failed');
       const internal = new ApiError('INTERNAL_ERROR');
+      context.state['code'] = internal.code;
       context.status = internal.status;
       context.body = errorBody(internal, context);
     }

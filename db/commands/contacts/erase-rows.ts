@@ -218,9 +218,13 @@ export async function eraseEvents(db: TenantDb, erasure: Erasure): Promise<boole
         and (e.id <= ${erasure.id} or e.message_id <= ${erasure.id})
       returning e.id
     )
-    update webhook_deliveries d set status = 'done', success = false, error = 'erased', latency_ms = 0
+    update webhook_deliveries d set status = 'done', response_body = null,
+      success = case d.status when 'pending' then false else d.success end,
+      error = case d.status when 'pending' then 'erased' else d.error end,
+      latency_ms = case d.status when 'pending' then 0 else d.latency_ms end
     from erased
-    where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id and d.status = 'pending'
+    where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id
+      and (d.status = 'pending' or d.response_body is not null)
       and d.id between left(erased.id, 12) || repeat('0', 12) and left(erased.id, 12) || repeat('f', 12)`);
   await setEventsTo(db, erasure.id, last);
   return true;
