@@ -78,7 +78,7 @@ export function createDripIntake(
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
     acceptBatch(db, batch, links, currentTime());
 
-  /** What needs a transaction holds up nothing that does not. */
+  /** Plain requests are committed apart from those that need a transaction. */
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
     const isSpecial = (request: PendingRequest): boolean => !isPlain(request);
     await Promise.all([

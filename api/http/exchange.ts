@@ -20,7 +20,7 @@ const MAX_LENGTH = 4096;
 const TYPES: readonly (string | undefined)[] = ['application/json', 'application/json; charset=utf-8'];
 
 /** Whether a request needs nothing of Koa: it has a small JSON body of known length that is neither encoded nor in pieces. */
-export function isSimple({ headers }: IncomingMessage): boolean {
+function isSimple({ headers }: IncomingMessage): boolean {
   const length = Number(headers['content-length'] ?? 0);
   return (
     length > 0 &&
