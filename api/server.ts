@@ -30,6 +30,7 @@ import { countUsed } from '#db/queries/limits.ts';
 import { createRequestLog } from './request-log.ts';
 import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
+import { createPresenceBoard } from './presence.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
@@ -61,6 +62,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();
   const { codecKeys } = config.temporal;
+  const presence = createPresenceBoard(config.database.listenUrl);
   const services: Services = {
     config,
     logger,
@@ -100,7 +102,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
-    streams: createEventStreams({ pools, logger, openStreams: metrics.openStreams }),
+    presence,
+    streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   services.callers.onChange(() => services.streams.checkSoon());
@@ -130,6 +133,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         services.carriers.close(),
         temporal.connection.close(),
         services.callers.close(),
+        presence.close(),
         services.rateLimits.close(),
       ]);
       await services.requestLog.close();

@@ -21,6 +21,7 @@ import type { DripIntake } from './drip-intake.ts';
 import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { PresenceBoard } from './presence.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { Receipts } from './receipts.ts';
 import type { RequestLog } from './request-log.ts';
@@ -52,6 +53,7 @@ export interface Services {
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
+  readonly presence: PresenceBoard;
   readonly streams: EventStreams;
   readonly rateLimits: RateLimits;
   readonly metrics: Metrics;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agencyOfUser } from '#db/queries/credentials.ts';
 import { usableLines } from '#db/queries/lines.ts';
+import { dismissSetup } from '#db/queries/setup.ts';
 import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from '#db/queries/workspaces.ts';
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -97,19 +98,33 @@ export const workspaceRoutes = [
     method: 'PATCH',
     path: '/api/workspace',
     tag: 'Workspace',
-    summary: 'Update the workspace: what its lines do about their reputation',
+    summary:
+      'Update the workspace: what its lines do about their reputation, and whether the first steps are hidden',
     role: 'admin',
-    body: z.object({ reputationPolicy: ReputationPolicy }).partial().meta({ id: 'WorkspacePatch' }),
+    body: z
+      .object({
+        reputationPolicy: ReputationPolicy,
+        setupDismissed: z
+          .boolean()
+          .meta({ description: 'Whether the console hides the first steps (`GET /api/workspace/setup`).' }),
+      })
+      .partial()
+      .meta({ id: 'WorkspacePatch' }),
     responses: {
       200: z.object({ success: z.literal(true), workspace: WorkspaceRecord.omit({ testWorkspaceId: true }) }),
     },
-    audit: { action: 'workspace.updated', target: 'workspace', changes: ['reputationPolicy'] },
+    audit: {
+      action: 'workspace.updated',
+      target: 'workspace',
+      changes: ['reputationPolicy', 'setupDismissed'],
+    },
     async handler({ db, caller, body, now }) {
       if (body.reputationPolicy !== undefined) {
         await setReputationPolicy(db, body.reputationPolicy);
         // The pacers sleep until times computed with the old policy.
         for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
       }
+      if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
       const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const mode = modeOf(caller.workspace);
       const workspace = {

@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent, ERASED_BODY } from '#domain/event.ts';
 import { newId } from '#domain/ids.ts';
-import type { WebhookDelivery } from '#domain/webhook.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 

@@ -158,6 +158,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       replyId: planted.replyId,
       attachmentUrls: planted.uploadUrl,
       userId: workspace.ownerId,
+      assigneeId: workspace.ownerId,
       actorId: workspace.ownerId,
       targetId: webhook,
       workspaceId: workspace.id,

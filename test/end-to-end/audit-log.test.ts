@@ -155,6 +155,10 @@ async function changeEverything(of: World): Promise<void> {
   await openDraft(of, answered);
   await bodyOf(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
 
+  const conversation = `/api/conversations/${encodeURIComponent(answered)}`;
+  await bodyOf(api('PATCH', conversation, { status: 'closed' }));
+  await bodyOf(api('POST', `${conversation}/notes`, { text: 'secret note' }));
+
   const steps = [{ message: 'secret step', delay: { days: 1 } }];
   const { campaign } = await bodyOf(api('POST', '/api/campaigns', { name: 'Spring', steps }));
   const path = `/api/campaigns/${campaign._id}`;
@@ -492,6 +496,8 @@ const NOT_RECORDED: Record<string, string> = {
   deleteOptOut: 'opt-outs are records of their own',
   deleteNamedOptOut: 'opt-outs are records of their own',
   tagConversation: 'tags are no settings',
+  reportPresence: 'is not even stored',
+  readConversation: 'what a user has read is theirs',
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
   checkAvailability: 'changes nothing',
@@ -501,6 +507,8 @@ const NOT_RECORDED: Record<string, string> = {
   createConsent: 'consents are a ledger of their own',
   createDraft: 'what is decided about it is recorded',
   forecast: 'changes nothing',
+  testCarrierSettings: 'changes nothing',
+  testLineCarrier: 'changes nothing',
   forecastCampaign: 'changes nothing',
   mcp: 'the endpoint of each tool records',
   openTestMode: 'makes the twin that test keys need, and whose keys are recorded',

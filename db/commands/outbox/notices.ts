@@ -1,9 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { withNames } from '#domain/conversation-note.ts';
 import type { Notice } from '#domain/notification.ts';
 import { shownReply } from '#domain/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns.ts';
-import { findLead } from '#db/queries/leads.ts';
+import { findNote } from '#db/queries/conversation-notes.ts';
+import { listInboxMembers } from '#db/queries/inbox-members.ts';
+import { findLead, findLeadsByAddress } from '#db/queries/leads.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findSuspicion } from '#db/queries/opt-out-suspicions.ts';
 import { contactName } from '#db/queries/replies.ts';
@@ -76,6 +79,8 @@ export async function noticeText(
         ],
         action: null,
       };
+    case 'mentioned':
+      return mentioned(db, notice, publicUrl);
     case 'opt_out_suspected':
       return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'webhook_failing':
@@ -161,6 +166,38 @@ async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<D
 }
 
 /** @returns null if it was decided in the meantime. */
+/** For the mentioned member only. @returns null if they left the workspace, or their address is not known. */
+async function mentioned(
+  db: TenantDb,
+  { noteId, userId }: { noteId: string; userId: string },
+  publicUrl: string,
+): Promise<NoticeText | null> {
+  const note = await findNote(db, noteId);
+  if (!note) return null;
+  const members = await listInboxMembers(db, note.mentions);
+  const email = members.find((member) => member.userId === userId)?.email;
+  if (email === undefined || !email.includes('@')) return null;
+  const nameOf = (id: string): string | undefined => members.find((member) => member.userId === id)?.name;
+  const { address } = note;
+  const name = await nameOfContact(db, address);
+  return {
+    title: `${note.authorName ?? 'A colleague'} mentioned you in a note about ${name}`,
+    paragraphs: [`“${withNames(note.text, nameOf)}”`],
+    action: { label: 'Open the conversation', link: linkTo(address, publicUrl) },
+    once: `note:${noteId}`,
+    contactOwnerEmail: email,
+  };
+}
+
+const linkTo = (address: string, publicUrl: string): string =>
+  `${publicUrl}/inbox/${encodeURIComponent(address)}`;
+
+async function nameOfContact(db: TenantDb, address: string): Promise<string> {
+  const leadId = (await findLeadsByAddress(db, [address])).get(address);
+  const lead = leadId === undefined ? null : await findLead(db, leadId);
+  return contactName(lead && { firstName: lead.firstName, lastName: lead.lastName }, null, address);
+}
+
 async function optOutSuspected(
   db: TenantDb,
   suspicionId: string,
@@ -181,7 +218,7 @@ async function optOutSuspected(
       `${name === address ? name : `${name} (${address})`} wrote: “${shownReply(body)}”`,
       'Campaigns to them wait until somebody confirms the opt-out or dismisses it. Nobody is opted out by a guess.',
     ],
-    action: { label: 'Decide', link: `${publicUrl}/inbox/${encodeURIComponent(address)}` },
+    action: { label: 'Decide', link: linkTo(address, publicUrl) },
     once: `suspicion:${suspicionId}`,
     contactOwnerEmail: lead?.contactOwnerEmail ?? null,
   };
