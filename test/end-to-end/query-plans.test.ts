@@ -50,25 +50,29 @@ test('messages of a status are found by its index even when none has it any more
   });
 });
 
-test('the failed messages of a line or a campaign are found without reading the others', async () => {
-  const { id: workspaceId } = await createWorkspace(app);
-  const [lineId, campaignId] = [newId(), newId()];
-  await connected(app.ownerUrl, async (owner) => {
-    await owner.query(
-      `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
-       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 then 'failed' else 'delivered' end, $2, $3, '+14155550100', now(), 'api'
-       from generate_series(1, 20000) n`,
-      [workspaceId, lineId, campaignId],
-    );
-    await analyze(owner, 'messages');
-  });
-  for (const filter of [{ lineId }, { campaignId }]) {
-    const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
-      expect(await listMessages(db, { ...filter, status: 'failed' }, { limit: 50 })).toHaveLength(3);
+test.each(['failed', 'canceled'] as const)(
+  'the %s messages of a line or a campaign are found without reading the others, or those elsewhere',
+  async (status) => {
+    const { id: workspaceId } = await createWorkspace(app);
+    const [lineId, campaignId] = [newId(), newId()];
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(
+        `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
+         select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 or n > 20000 then $4 else 'delivered' end,
+           case when n <= 20000 then $2 else $1 end, case when n <= 20000 then $3 else $1 end, '+14155550100', now(), 'api'
+         from generate_series(1, 40000) n`,
+        [workspaceId, lineId, campaignId, status],
+      );
+      await analyze(owner, 'messages');
     });
-    expect(read).toBe(3);
-  }
-});
+    for (const filter of [{ lineId }, { campaignId }]) {
+      const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+        expect(await listMessages(db, { ...filter, status }, { limit: 50 })).toHaveLength(3);
+      });
+      expect(read).toBe(3);
+    }
+  },
+);
 
 test('a line with many due messages finds those forced to SMS without reading the others', async () => {
   const workspace = await createWorkspace(app);
