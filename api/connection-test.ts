@@ -18,9 +18,9 @@ export async function testConnection(
   const found: ConnectionCheck[] = [];
   const { promise: timeout, resolve: giveUp } = Promise.withResolvers<'timeout'>();
   const timer = setTimeout(giveUp, TEST_TIMEOUT_MS, 'timeout');
-  const checks = carrier
-    .checkConnection(settings, { ...subject, reachCallbacks: () => reachCallbacks(publicUrl, egress) })
-    [Symbol.asyncIterator]();
+  const all = { ...subject, reachCallbacks: () => reachCallbacks(publicUrl, egress) };
+  const running = carrier.checkConnection(settings, all);
+  const checks = running[Symbol.asyncIterator]();
   try {
     for (;;) {
       const next = await Promise.race([checks.next(), timeout]);
@@ -69,8 +69,8 @@ async function reachCallbacks(publicUrl: string, egress: Pick<Egress, 'post'>): 
     };
   if (isOurs(body)) return { result: 'pass', text: `This installation answers at ${publicUrl}.` };
   return {
-    result: 'fail',
-    text: `Something else answers at ${publicUrl}/callbacks: let the proxy pass it on to Linepace.`,
+    result: 'unknown',
+    text: `From here, something else answers at ${publicUrl}/callbacks. Check that the proxy passes it on to Linepace.`,
   };
 }
 

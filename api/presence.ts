@@ -39,7 +39,8 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
   }
 
   const listener = listen(databaseUrl, PRESENCE_CHANNEL, (payload) => {
-    if (payload !== '') set(Presence.parse(JSON.parse(payload)));
+    const presence = announced(payload);
+    if (presence) set(presence);
   });
 
   return {
@@ -72,4 +73,13 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
     },
     close: () => listener.close(),
   };
+}
+
+/** null: it is empty, or a process of another release says it otherwise. */
+function announced(payload: string): Presence | null {
+  try {
+    return Presence.parse(JSON.parse(payload));
+  } catch {
+    return null;
+  }
 }

@@ -14,7 +14,7 @@ import { workspacePace } from './workspaces.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
 const WorkspaceLineRef = LineRef.extend({ workspaceId: z.string() });
-type WorkspaceLineRef = z.infer<typeof WorkspaceLineRef>;
+export type WorkspaceLineRef = z.infer<typeof WorkspaceLineRef>;
 const LeadRef = z.object({
   id: z.string(),
   name: z.string(),
@@ -92,10 +92,27 @@ export async function loadIntakeContexts(
   return contexts;
 }
 
-async function neededLines(
-  db: SystemTransaction,
-  workspaceIds: string[],
-  named: string[],
+/** The context of plain drips (`isPlainDrip`), which refer to nothing. */
+export const plainContext = (
+  { timezone, country }: Workspace,
+  lines: readonly WorkspaceLineRef[],
+): IntakeContext => ({
+  timezone,
+  country,
+  lines,
+  quiet: NO_QUIET_POLICY,
+  placeOf: placeOfRecipient,
+  leads: new Map(),
+  pools: new Map(),
+  fallbackConfigured: false,
+  ownAttachments: new Set(),
+});
+
+/** Of each workspace, the lines that are named, and one of each channel that can be chosen. */
+export async function neededLines(
+  db: CommonQueryMethods,
+  workspaceIds: readonly string[],
+  named: readonly string[],
 ): Promise<Map<string, WorkspaceLineRef[]>> {
   const isOfThese = sql.fragment`workspace_id = any(${sql.array(workspaceIds, 'text')})`;
   const lines = await db.any(sql.type(WorkspaceLineRef)`

@@ -1,16 +1,15 @@
 import { expect } from 'vitest';
 import { hashConsoleCode } from '#domain/console-code.ts';
 import { newId } from '#domain/ids.ts';
-import { hashSessionToken } from '#domain/user-session.ts';
-import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { eventually, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import type { Endpoint } from '#test/support/endpoint.ts';
-import { createKey, insertRow, type TestAgency, type TestWorkspace } from '#test/support/factories.ts';
+import { createKey, insertRow, type TestAgency } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { plantSession } from '#test/support/user-sessions.ts';
 
 /** A workspace of an agency with a contact that has touched everything, and one of each resource that has an id. */
 export interface World extends Planted {
@@ -172,23 +171,4 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       search: person.phone,
     },
   };
-}
-
-/** A session of the owner that nobody uses. */
-async function plantSession(app: TestApp, { id: workspaceId, ownerId }: TestWorkspace): Promise<string> {
-  const id = newId();
-  const tokens = JSON.stringify({ idToken: '', refreshToken: null });
-  await insertRow(app, 'user_sessions', {
-    workspace_id: workspaceId,
-    id,
-    hash: hashSessionToken(id),
-    user_id: ownerId,
-    user_agent: 'test',
-    expires_at: new Date(Date.now() + 3_600_000),
-    tokens_sealed: createSecretBox(app.config.encryptionKeys).seal(
-      tokens,
-      secretContext('session', workspaceId, id),
-    ),
-  });
-  return id;
 }

@@ -273,11 +273,18 @@ describe('signing in at the identity provider', () => {
   it('opens each workspace of a user whose provider names none, and the clients of their agency', async () => {
     const agency = await createAgency(app);
     const client = await createWorkspace(app, { agency_id: agency.id, name: 'Client' });
-    const [joined, foreign] = await Promise.all([createWorkspace(app), createWorkspace(app)]);
+    const [joined, foreign] = await Promise.all([
+      createWorkspace(app, { name: 'Second Street' }),
+      createWorkspace(app),
+    ]);
     const { ownerId: user_id } = workspace;
     await insertRow(app, 'workspace_members', { workspace_id: joined.id, user_id, role: 'org:member' });
-    const { page } = await signedIn(user_id);
+    const { page, takeProblems } = await signedIn(user_id);
     const api = clientOf(await sessionIn(page.context()));
+    await page.getByRole('button', { name: 'Workspace: Harbour Homes' }).click();
+    await page.getByRole('menuitem', { name: 'Second Street' }).click();
+    await page.getByRole('button', { name: 'Workspace: Second Street' }).waitFor();
+    expect(takeProblems()).toEqual([]);
     const seen = async (id: string) => {
       const { status, body } = await api('GET', '/api/workspace', undefined, { 'x-workspace-id': id });
       return [status, body.workspace?._id, body.caller?.role];

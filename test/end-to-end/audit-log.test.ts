@@ -11,6 +11,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
+import { plantSession } from '#test/support/user-sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -114,16 +115,7 @@ async function changeEverything(of: World): Promise<void> {
   await bodyOf(api('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
   await bodyOf(api('DELETE', `/api/team/${member}`));
 
-  const sessionId = newId();
-  await insertRow(app, 'user_sessions', {
-    workspace_id: workspace.id,
-    id: sessionId,
-    hash: sessionId,
-    user_id: workspace.ownerId,
-    user_agent: 'secret browser',
-    expires_at: new Date(Date.now() + 60_000),
-    tokens_sealed: '',
-  });
+  const sessionId = await plantSession(app, workspace);
   await bodyOf(session('DELETE', `/api/sessions/${sessionId}`));
 
   const lineId = await createLine(app, workspace.id);

@@ -7,6 +7,7 @@ import { eventually, type OwnApp, sharedApp, startTestApp, type TestApp } from '
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { startMailbox } from '#test/support/mailbox.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -228,6 +229,25 @@ describe('a test of settings before a line exists', () => {
     const text = JSON.stringify(response.body);
     for (const secret of ['not-the-token', PASSWORD, 'hunter2', TWILIO_ACCOUNT.authToken])
       expect(text).not.toContain(secret);
+  });
+
+  it('opens the mailbox for replies, and names what keeps it from that', async () => {
+    const mailbox = await startMailbox();
+    const cases = [
+      [mailbox.url, { inbox_server: 'pass', inbox_credentials: 'pass', inbox: 'pass' }],
+      [mailbox.url.replace('hunter2', 'hunter3'), { inbox_server: 'pass', inbox_credentials: 'fail' }],
+      [
+        mailbox.url.replace('INBOX', 'Replies'),
+        { inbox_server: 'pass', inbox_credentials: 'pass', inbox: 'fail' },
+      ],
+    ] as const;
+    for (const [imapUrl, expected] of cases) {
+      const config = { url: app.smtpUrl, imapUrl };
+      const { body } = await testSettings({ provider: 'smtp', channel: 'email', config });
+      expect(resultsOf(body)).toEqual({ server: 'pass', credentials: 'unknown', ...expected });
+      expect(JSON.stringify(body)).not.toMatch(/hunter\d/);
+    }
+    await mailbox.stop();
   });
 
   it.each<[what: string, body: () => object, code: string, path: string]>([

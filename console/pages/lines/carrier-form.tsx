@@ -9,12 +9,11 @@ import { toast } from '#console/components/toast.tsx';
 import { wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
 import { EmailAuthentication } from './email-authentication.tsx';
-import { configOf, settingsOf, valuesOf } from './carrier-settings.ts';
+import { type Carrier, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
 import { ConnectionChecks } from './connection-checks.tsx';
 import { SettingField } from './setting-field.tsx';
 
 type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
-type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
 /** Connects the line to a carrier: the form is the one that the carrier's own schema asks for. */
 export function CarrierForm({ line }: { line: Line }) {

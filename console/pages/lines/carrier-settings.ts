@@ -1,4 +1,7 @@
+import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
+
+export type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
 /** One setting of a carrier, as its form shows it. */
 export interface Setting {

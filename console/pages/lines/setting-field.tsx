@@ -6,11 +6,13 @@ export function SettingField({
   setting: { name, label, hint, required, secret, options },
   value,
   onChange,
+  onBlur,
   error,
 }: {
   setting: Setting;
   value: string;
   onChange: (value: string) => void;
+  onBlur?: () => void;
   error: string | undefined;
 }) {
   const shown = required ? label : `${label} (optional)`;
@@ -22,6 +24,7 @@ export function SettingField({
         hint={hint}
         options={[...(required ? [] : [{ value: '', label: 'Default' }]), ...options]}
         onChange={(event) => onChange(event.target.value)}
+        onBlur={onBlur}
         error={error}
       />
     );
@@ -35,6 +38,7 @@ export function SettingField({
       value={value}
       hint={[hint, secret && 'Stored encrypted and never shown again.'].filter(Boolean).join(' ')}
       onChange={(event) => onChange(event.target.value)}
+      onBlur={onBlur}
       error={error}
     />
   );

@@ -57,6 +57,9 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
     ), taken as (
       delete from drip_buffer b using locked where b.workspace_id = ${db.workspaceId} and b.id = locked.id
       returning b.id, b.draft, b.created_at
+    ), unclaimed as (
+      delete from drip_claims c using taken t
+      where c.workspace_id = ${db.workspaceId} and c.message_id = decode(t.id, 'hex')
     )
     insert into messages (workspace_id, id, channel, status, hold_reason, address, lead_id, scheduled_at, source,
       created_by_user_id, created_at, updated_at)

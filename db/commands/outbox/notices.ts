@@ -165,7 +165,6 @@ async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<D
         and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
 }
 
-/** @returns null if it was decided in the meantime. */
 /** For the mentioned member only. @returns null if they left the workspace, or their address is not known. */
 async function mentioned(
   db: TenantDb,
@@ -182,12 +181,16 @@ async function mentioned(
   const name = await nameOfContact(db, address);
   return {
     title: `${note.authorName ?? 'A colleague'} mentioned you in a note about ${name}`,
-    paragraphs: [`“${withNames(note.text, nameOf)}”`],
+    // With the address, by which an erasure finds the email.
+    paragraphs: [`“${withNames(note.text, nameOf)}”`, withAddress(name, address)],
     action: { label: 'Open the conversation', link: linkTo(address, publicUrl) },
     once: `note:${noteId}`,
     contactOwnerEmail: email,
   };
 }
+
+const withAddress = (name: string, address: string): string =>
+  name === address ? name : `${name} (${address})`;
 
 const linkTo = (address: string, publicUrl: string): string =>
   `${publicUrl}/inbox/${encodeURIComponent(address)}`;
@@ -198,6 +201,7 @@ async function nameOfContact(db: TenantDb, address: string): Promise<string> {
   return contactName(lead && { firstName: lead.firstName, lastName: lead.lastName }, null, address);
 }
 
+/** @returns null if it was decided in the meantime. */
 async function optOutSuspected(
   db: TenantDb,
   suspicionId: string,
@@ -215,7 +219,7 @@ async function optOutSuspected(
   return {
     title: `${name} may want no more messages`,
     paragraphs: [
-      `${name === address ? name : `${name} (${address})`} wrote: “${shownReply(body)}”`,
+      `${withAddress(name, address)} wrote: “${shownReply(body)}”`,
       'Campaigns to them wait until somebody confirms the opt-out or dismisses it. Nobody is opted out by a guess.',
     ],
     action: { label: 'Decide', link: linkTo(address, publicUrl) },

@@ -5,10 +5,10 @@ import { Button, buttonClasses } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { CHANNELS, type Line } from '#console/lib/line.ts';
 import { TestConnection } from '#console/pages/lines/carrier-form.tsx';
-import { configOf, settingsOf } from '#console/pages/lines/carrier-settings.ts';
+import { type Carrier, configOf, settingsOf } from '#console/pages/lines/carrier-settings.ts';
+import { EmailAuthentication } from '#console/pages/lines/email-authentication.tsx';
 import { ConnectionChecks } from '#console/pages/lines/connection-checks.tsx';
 import { SettingField } from '#console/pages/lines/setting-field.tsx';
-import type { Carrier } from './line-step.tsx';
 import { type Connection, useConnect } from './use-connect.ts';
 
 type Tested = RequestTo<'POST /api/lines/carriers/test'>['body'];
@@ -43,6 +43,10 @@ export function CarrierWizard({
   const isTested = JSON.stringify(test.variables?.body) === JSON.stringify(body);
   const isComplete = settings.every(({ name, required, options }) => !required || options || values[name]);
   const run = (): void => test.mutate({ body });
+  /** Whoever leaves a field sees at once what it leads to. */
+  const leave = (): void => {
+    if (isComplete && !isTested && !test.isPending) run();
+  };
   const checks = isTested ? test.data?.checks : undefined;
   const failure = (field: string): string | undefined =>
     issueOf(error, field) ??
@@ -63,16 +67,12 @@ export function CarrierWizard({
       required
       value={entered[name]}
       onChange={(event) => setEntered({ ...entered, [name]: event.target.value })}
+      onBlur={leave}
       error={failure(name)}
     />
   );
   return (
-    <form
-      className="flex flex-col gap-5"
-      onSubmit={submit}
-      // Whoever leaves a field sees at once what it leads to.
-      onBlur={() => isComplete && !isTested && !test.isPending && run()}
-    >
+    <form className="flex flex-col gap-5" onSubmit={submit}>
       <Stage title={`At ${carrier.guide.title}`}>
         <Sentences sentences={carrier.guide.before} />
       </Stage>
@@ -93,6 +93,7 @@ export function CarrierWizard({
               setting={setting}
               value={values[setting.name] ?? ''}
               onChange={(value) => setValues({ ...values, [setting.name]: value })}
+              onBlur={leave}
               error={failure(`config.${setting.name}`)}
             />
           ))}
@@ -151,6 +152,7 @@ const Finish = ({ carrier, connection }: { carrier: Carrier; connection: Connect
           onFocus={(event) => event.target.select()}
         />
         <TestConnection lineId={connection.lineId} />
+        {carrier.channels.includes('email') && <EmailAuthentication lineId={connection.lineId} />}
       </div>
     </Stage>
   </div>

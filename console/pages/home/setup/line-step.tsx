@@ -1,14 +1,11 @@
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
-import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { lineAddress, lineName } from '#console/lib/line.ts';
 import { CarrierWizard } from './carrier-wizard.tsx';
 import { NewLine } from './new-line.tsx';
-import type { StepProps } from './setup.tsx';
-
-export type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
+import type { StepProps } from './step-props.ts';
 
 /** Chooses where messages leave from, and connects it. */
 export function LineStep({ done }: StepProps) {
@@ -37,7 +34,7 @@ export function LineStep({ done }: StepProps) {
           {known.map(({ provider, guide }) => (
             <label
               key={provider}
-              className="flex cursor-pointer items-start gap-2.5 rounded-lg border border-line p-3 hover:bg-hover has-checked:border-accent"
+              className="grid cursor-pointer grid-cols-[auto_1fr] content-start gap-x-2.5 rounded-lg border border-line p-3 hover:bg-hover has-checked:border-accent"
             >
               <input
                 type="radio"
@@ -46,10 +43,8 @@ export function LineStep({ done }: StepProps) {
                 checked={chosen === provider}
                 onChange={() => choose(provider)}
               />
-              <span className="min-w-0">
-                <span className="block font-medium">{guide.title}</span>
-                <span className="block text-muted">{guide.summary}</span>
-              </span>
+              <span className="font-medium">{guide.title}</span>
+              <span className="col-start-2 text-muted">{guide.summary}</span>
             </label>
           ))}
         </div>

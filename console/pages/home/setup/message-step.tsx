@@ -14,20 +14,28 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { type Line, lineName } from '#console/lib/line.ts';
 import { reasonOf } from '#console/pages/messages/message.ts';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
-import type { StepProps } from './setup.tsx';
+import type { StepProps } from './step-props.ts';
 
 const POLL_MS = 1000;
 const ON_THE_WAY = ['pending', 'scheduled', 'sending', 'sent'];
 
 /** Sends a message to oneself, and follows it until it is delivered. */
 export function MessageStep({ done }: StepProps) {
-  const lines = useRead('GET /api/lines/by-user', {});
+  const lines = useRead(
+    'GET /api/lines/by-user',
+    {},
+    // No event tells that a line was set up.
+    { refetchInterval: (data) => (data?.lines.some(isUsable) ? false : POLL_MS) },
+  );
   if (lines.error) return <ErrorState error={lines.error} retry={() => void lines.refetch()} />;
   if (!lines.data) return <SkeletonRows rows={2} />;
-  const active = lines.data.lines.filter((line) => line.provisioningStatus === 'active' && line.isActive);
+  const active = lines.data.lines.filter(isUsable);
   if (active.length === 0) return <EmptyState title="Connect a line first" />;
   return <SendForm lines={active} done={done} />;
 }
+
+const isUsable = ({ provisioningStatus, isActive }: Line): boolean =>
+  provisioningStatus === 'active' && isActive;
 
 function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
   const [lineId, setLineId] = useState(lines[0]?._id ?? '');
@@ -49,7 +57,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
         fromLineId: lineId,
         messageType: line?.requestedChannelType ?? 'imessage',
         [name]: address,
-      } as never,
+      },
     });
   };
   return (

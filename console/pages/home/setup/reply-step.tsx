@@ -3,7 +3,7 @@ import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import { Spinner } from '#console/components/spinner.tsx';
 import { ErrorState } from '#console/components/states.tsx';
-import type { StepProps } from './setup.tsx';
+import type { StepProps } from './step-props.ts';
 
 /** Waits for the first reply, which the event stream reports, and shows it. */
 export function ReplyStep({ done }: StepProps) {
@@ -27,7 +27,7 @@ export function ReplyStep({ done }: StepProps) {
             <Link
               to="/inbox/{-$address}"
               params={{ address: answered.address }}
-              className="text-accent-ink hover:underline"
+              className="text-accent-ink underline"
             >
               {answered.name}
             </Link>

@@ -13,14 +13,11 @@ import { ContactsStep } from './contacts-step.tsx';
 import { LineStep } from './line-step.tsx';
 import { MessageStep } from './message-step.tsx';
 import { ReplyStep } from './reply-step.tsx';
+import type { StepProps } from './step-props.ts';
 import { WebhookStep } from './webhook-step.tsx';
 
 type SetupState = ResponseOf<'GET /api/workspace/setup'>['setup'];
 type Name = SetupState['steps'][number]['step'];
-
-export interface StepProps {
-  done: boolean;
-}
 
 const STEPS: Record<
   Name,
@@ -60,6 +57,11 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
   // It stays open once it is done, with what it says, until somebody goes on.
   const [open, setOpen] = useState(next);
   const dismiss = useWrite('PATCH /api/workspace', { refresh: ['GET /api/workspace/setup'] });
+  // What has the focus is about to vanish.
+  const goOn = (name: Name): void => {
+    setOpen(name);
+    document.getElementById(headerId(name))?.focus();
+  };
   const done = steps.filter((step) => step.done).length;
   return (
     <Card
@@ -81,7 +83,7 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
         )
       }
     >
-      <ol className="divide-y divide-line">
+      <ol className="divide-y divide-line overflow-hidden rounded-b-xl">
         {steps.map(({ step, done: isDone }, index) => (
           <Step
             key={step}
@@ -90,7 +92,7 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
             done={isDone}
             open={open === step}
             toggle={() => setOpen(open === step ? null : step)}
-            goOn={next === null || next === step ? undefined : () => setOpen(next)}
+            goOn={next === null || next === step ? undefined : () => goOn(next)}
             locked={STEPS[step].admin === true && !isAdmin}
           />
         ))}
@@ -98,6 +100,8 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
     </Card>
   );
 }
+
+const headerId = (name: Name): string => `first-step-${name}`;
 
 function Step({
   name,
@@ -125,6 +129,7 @@ function Step({
       <h3>
         <button
           type="button"
+          id={headerId(name)}
           aria-expanded={open}
           aria-controls={id}
           onClick={toggle}

@@ -14,7 +14,8 @@ interface Wish {
   body: RequestTo<'PUT /api/lines/{id}/carrier'>['body'] & { channel: Channel };
 }
 
-const STATE_MS = 500;
+const STATE_MS = 1000;
+const STATE_READS = 60;
 
 /**
  * Requests a line of one's own, and connects it.
@@ -46,7 +47,7 @@ export function useConnect(lines: readonly Line[], isProvisioned: boolean) {
   }
 
   async function settled(id: string): Promise<void> {
-    for (;;) {
+    for (let asked = 0; asked < STATE_READS; asked += 1) {
       const { status } = await request('GET /api/line-requests/{id}', { params: { id } });
       if (status !== 'provisioning') return;
       await new Promise((resolve) => setTimeout(resolve, STATE_MS));

@@ -5,7 +5,7 @@ import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
 import { Secret } from '#console/pages/webhooks/secret.tsx';
 import { EVENT_NAMES } from '#console/pages/webhooks/webhook.ts';
-import type { StepProps } from './setup.tsx';
+import type { StepProps } from './step-props.ts';
 
 /** Registers a URL for all events, and sends it a test event. */
 export function WebhookStep({ done }: StepProps) {
