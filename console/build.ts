@@ -23,6 +23,7 @@ const FIRST_PAGES = {
   Messages: ['pages/messages/messages.tsx'],
   Webhooks: ['pages/webhooks/webhooks.tsx'],
   Analytics: ['pages/analytics/analytics.tsx', 'components/plot.tsx'],
+  Compliance: ['pages/compliance/compliance.tsx', 'components/plot.tsx'],
   Settings: ['pages/settings/settings.tsx'],
   Agency: ['pages/agency/agency.tsx'],
 };

@@ -30,6 +30,7 @@ const routeTree = root.addChildren([
   page('/messages', () => import('./pages/messages/messages.tsx')),
   page('/webhooks', () => import('./pages/webhooks/webhooks.tsx')),
   page('/analytics', () => import('./pages/analytics/analytics.tsx')),
+  page('/compliance', () => import('./pages/compliance/compliance.tsx')),
   page('/settings', () => import('./pages/settings/settings.tsx')),
   page('/agency', () => import('./pages/agency/agency.tsx')),
 ]);

@@ -19,6 +19,7 @@ const PAGES: Record<string, string> = {
   messages: '/messages',
   webhooks: '/webhooks',
   analytics: '/analytics?period=1',
+  compliance: '/compliance',
   settings: '/settings?tab=copilot',
   agency: '/agency',
 };

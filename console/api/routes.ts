@@ -13,6 +13,7 @@ import type { availabilityRoutes } from '#api/routes/availability.ts';
 import type { callRoutes } from '#api/routes/calls.ts';
 import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
+import type { complianceRoutes } from '#api/routes/compliance.ts';
 import type { conversationRoutes } from '#api/routes/conversations.ts';
 import type { dripRoutes } from '#api/routes/drip.ts';
 import type { emailAuthenticationRoutes } from '#api/routes/email-authentication.ts';
@@ -34,9 +35,11 @@ import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
+import type { optOutHistoryRoutes } from '#api/routes/opt-out-history.ts';
 import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
+import type { quietHoursRoutes } from '#api/routes/quiet-hours.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
@@ -67,6 +70,7 @@ type Declared = (
   | typeof campaignForecastRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
+  | typeof complianceRoutes
   | typeof conversationRoutes
   | typeof dripRoutes
   | typeof emailAuthenticationRoutes
@@ -87,9 +91,11 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof optOutHistoryRoutes
   | typeof optOutSuspicionRoutes
   | typeof optOutRoutes
   | typeof poolRoutes
+  | typeof quietHoursRoutes
   | typeof replyRoutes
   | typeof limitRoutes
   | typeof teamMemberRoutes

@@ -7,6 +7,7 @@ import {
   MessageSquare,
   Phone,
   Settings,
+  ShieldCheck,
   Users,
   Webhook,
 } from 'lucide-react';
@@ -34,6 +35,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/messages', title: 'Messages', icon: MessageSquare, key: 'm' },
     { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
+    { to: '/compliance', title: 'Compliance', icon: ShieldCheck, key: 'o' },
     { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
   ],
   [{ to: '/agency', title: 'Agency', icon: Building2, key: 'y', forAgency: true }],

@@ -11,7 +11,8 @@ import { Bubble } from './bubble.tsx';
 import type { Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
 import { ReplyBox } from './reply-box.tsx';
-import { type Suspicion, SuspicionCard } from './suspicion-card.tsx';
+import { SuspicionCard } from './suspicion-card.tsx';
+import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
 
 /** One conversation: who, what was said, and the answer. */
