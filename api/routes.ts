@@ -20,6 +20,8 @@ import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
+import { conversationNoteRoutes } from './routes/conversation-notes.ts';
+import { conversationPresenceRoutes } from './routes/conversation-presence.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -34,6 +36,7 @@ import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
+import { lineConnectionTestRoutes } from './routes/line-connection-tests.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
 import { emailAuthenticationRoutes } from './routes/email-authentication.ts';
@@ -54,7 +57,11 @@ import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
+import { setupRoutes } from './routes/setup.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
@@ -80,7 +87,11 @@ export const routes: readonly Route[] = [
   ...under('/api/drip', dripRoutes),
 
   ...under('/api/replies', replyRoutes),
-  ...under('/api/conversations', conversationRoutes),
+  ...under('/api/conversations', [
+    ...conversationRoutes,
+    ...conversationNoteRoutes,
+    ...conversationPresenceRoutes,
+  ]),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
@@ -97,6 +108,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
+  ...under('/api/lines', lineConnectionTestRoutes),
   ...under('/api/lines', emailAuthenticationRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),
@@ -115,6 +127,7 @@ export const routes: readonly Route[] = [
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
+  ...under('/api/workspace/setup', setupRoutes),
   ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
@@ -124,6 +137,8 @@ export const routes: readonly Route[] = [
   ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
+  ...under('/api/sessions', sessionRoutes),
+  ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 
   ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
@@ -147,6 +162,7 @@ export const routes: readonly Route[] = [
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),
+  ...under('/auth', signInRoutes),
   ...under('/console', consoleRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),

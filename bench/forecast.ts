@@ -18,7 +18,19 @@ const EMAIL = { channel: 'email' as const, ...DEFAULT_LIMITS.email };
 const BERLIN = 'Europe/Berlin';
 const NEW_YORK = 'America/New_York';
 
-const plain = { start: START, sticky: true, waiting: 0, delays: [0] };
+/** The quiet hours of every workspace; the leads of a campaign are in these zones in turn. */
+const QUIET = {
+  start: '08:00',
+  end: '21:00',
+  zones: [NEW_YORK, 'America/Los_Angeles', 'America/Phoenix', BERLIN],
+};
+/** As many places as a forecast tells apart. */
+const WORLD = {
+  ...QUIET,
+  zones: [...QUIET.zones, 'Africa/Lagos', 'America/Sao_Paulo', 'Europe/London', 'America/St_Johns'],
+};
+
+const plain = { start: START, sticky: true, waiting: 0, delays: [0], quiet: QUIET };
 const SCENARIOS: Scenario[] = [
   { ...plain, name: '3 lines, one message', timezone: NEW_YORK, lines: lines(3, NEW_YORK), leads: 1500 },
   {
@@ -129,6 +141,7 @@ for (const [count, delays] of [
     leads: 100_000,
     delays,
     window: { timezone: NEW_YORK, start: '09:00', end: '18:00' },
+    quiet: WORLD,
   });
   const took = performance.now() - begun;
   console.log(

@@ -83,6 +83,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Of a message whose request names none. */
+export const DEFAULT_CHANNEL: Channel = 'imessage';
+
 /** The channels of lines that can send a message, in order of preference. An iMessage line can also send SMS. */
 export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
   imessage: ['imessage'],
@@ -100,7 +103,7 @@ export function draftMessage(
   context: IntakeContext,
   { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
 ): MessageDraft {
-  const channel = input.messageType ?? 'imessage';
+  const channel = input.messageType ?? DEFAULT_CHANNEL;
   checkContent(input, context);
   if (schedule > latestSchedule(now))
     throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
@@ -276,33 +279,46 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
-/** A message that could never be sent is refused: its window and the recipient's quiet hours exclude each other. */
+/** A message that could never be sent is refused: its window, or one zone of the number, excludes the waking hours of the others. */
 function checkTimes(
-  { leadId }: MessageInput,
+  { leadId, recipientPhone }: MessageInput,
   { window, source, ...recipient }: Recipient & { window: SendWindow | null; source: string },
   { quiet, leads, timezone, placeOf }: IntakeContext,
   earliest: Date,
 ): void {
   const kind = source === DRIP_SOURCE ? 'drip' : 'message';
-  if (!window || !quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
+  if (!quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
   const place = placeOf(recipient);
   const home = leads.get(leadId ?? '')?.timezone ?? null;
   const zones = home === null ? place.zones : [home];
   const hours = wakingHours(quiet, { kind, campaignId: null, zones, region: place.region }, timezone);
-  if (firstSendTime({ window, quiet: hours }, earliest) !== null) return;
+  if (!window && (zones?.length ?? 1) === 1) return;
+  if (firstSendTime({ window: window ?? undefined, quiet: hours }, earliest) !== null) return;
+  const times = `the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`;
+  if (!window)
+    throw new Refusal(
+      'VALIDATION_ERROR',
+      recipientPhone === undefined ? 'leadId' : 'recipientPhone',
+      `may be in several time zones, which are never all awake: ${times}`,
+    );
   throw new Refusal(
     'VALIDATION_ERROR',
     window.start === undefined && window.end === undefined ? 'allowedDaysOfWeek' : 'sendWindowStart',
-    `never opens while the recipient is awake: the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`,
+    `never opens while the recipient is awake: ${times}`,
   );
 }
 
+type WindowInput = Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek'>;
+
+export const hasSendWindow = ({ sendWindowStart, sendWindowEnd, allowedDaysOfWeek }: WindowInput): boolean =>
+  sendWindowStart !== undefined || sendWindowEnd !== undefined || allowedDaysOfWeek !== undefined;
+
 export function sendWindow(
-  input: Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek' | 'timezone'>,
+  input: WindowInput & Pick<MessageInput, 'timezone'>,
   workspaceTimezone: string,
 ): SendWindow | null {
+  if (!hasSendWindow(input)) return null;
   const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
-  if (start === undefined && end === undefined && days === undefined) return null;
   return {
     timezone: input.timezone ?? workspaceTimezone,
     ...(start !== undefined && { start }),

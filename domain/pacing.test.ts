@@ -270,6 +270,45 @@ describe('a used-up cap', () => {
   });
 });
 
+describe('the next look at messages under quiet hours', () => {
+  const MIDNIGHT = at('2026-06-10T04:00:00Z'); // in New York
+  const recipient = { kind: 'campaign', campaignId: null, zones: null, region: null } as const;
+  const awake = (start: string, end: string): PacedLine => ({
+    ...EAGER,
+    usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: MIDNIGHT },
+    quiet: {
+      workspace: { enabled: true, start, end, law: 'none', appliesTo: ['campaign'] },
+      campaigns: new Map(),
+    },
+  });
+  const known = message('yesterday', {
+    isNew: false,
+    recipient,
+    scheduledAt: at('2026-06-10T03:00:00Z'),
+  });
+  const lane: Lane = { key: 'lane', isNew: false, recipient, firstAt: known.scheduledAt, laterAt: null };
+
+  it('is as early as that of any of them, if yesterday used up a cap for the first alone', () => {
+    const line = awake('06:00', '21:00');
+    const fresh = { ...known, scheduledAt: at('2026-06-10T05:00:00Z') };
+    const night = at('2026-06-10T06:00:00Z');
+    const { open, next } = planQueue(line, FRESH, [lane], night);
+    expect([next.at, next.reason]).toEqual([at('2026-06-10T10:00:00Z'), 'recipient_quiet_hours']);
+    expect(open.map(({ answersOnly }) => answersOnly)).toEqual([true]);
+    expect(shownWait(line, FRESH, fresh, night).scheduledAt).toEqual(next.at);
+    expect(shownWait(line, FRESH, known, night).scheduledAt).toEqual(at('2026-06-10T13:00:00Z'));
+  });
+
+  it('is that of an answer, which waits for no waking hours, while all are open', () => {
+    const line = awake('00:00', '00:15');
+    const window = { timezone: 'America/New_York', start: '00:20', end: '00:05' };
+    const answer = { ...known, isAnswer: true, window };
+    const { next } = planQueue(line, FRESH, [{ ...lane, window }], MIDNIGHT);
+    expect(next.at).toEqual(at('2026-06-10T04:20:00Z'));
+    expect(shownWait(line, FRESH, answer, MIDNIGHT).scheduledAt).toEqual(next.at);
+  });
+});
+
 describe('within a batch', () => {
   it('each send counts against the caps of the next', () => {
     const queue = ['a', 'b', 'c', 'd'].map((id) => message(id));

@@ -189,17 +189,17 @@ export function planQueue(
     if (firstAt <= now) {
       const rules = { ...(window && { window }), ...(recipient && { recipient }) };
       const all = activeHolds(line, { ...rules, opens: isNew }, now);
-      const hold = longest(all, firstAt);
-      looks.push(hold ? lookAfter(hold) : { at: now, reason: 'next_in_turn' });
+      const ends = looksAfter(all, firstAt, now);
+      looks.push(...(ends.length > 0 ? ends : [{ at: now, reason: 'next_in_turn' } as const]));
       const since = sinceOf(all);
       if (since <= now) open.push({ key, isNew, since });
-      // Answers, which are in the lanes of known contacts, are sent to contacts who are asleep.
-      else if (line.quiet && recipient && !isNew) {
+      // Answers, which are in the lanes of known contacts, are sent to contacts who are asleep, and may be held for less long.
+      if (line.quiet && recipient && !isNew) {
         const onAnswers = activeHolds(line, { ...(window && { window }), opens: false }, now);
         const answersSince = sinceOf(onAnswers);
-        if (answersSince <= now) open.push({ key, isNew, since: answersSince, answersOnly: true });
-        const held = longest(onAnswers, firstAt);
-        if (held) looks.push(lookAfter(held));
+        if (now < since && answersSince <= now)
+          open.push({ key, isNew, since: answersSince, answersOnly: true });
+        looks.push(...looksAfter(onAnswers, firstAt, now));
       }
     }
     // Messages that fall due while their cap is used up are held as well.
@@ -221,7 +221,14 @@ const activeHolds = (line: PacedLine, rules: Rules & { opens: boolean }, now: Da
 /** Messages that were scheduled at this time or later are not held. */
 const sinceOf = (holds: readonly Hold[]): Date => latest([BEGINNING, ...holds.map(({ before }) => before)]);
 
-const lookAfter = ({ until, reason }: Hold): NextLook => ({ at: until, reason });
+/** When the holds on due messages of a lane end. Messages that were due later than the first are held by fewer of them. */
+function looksAfter(holds: readonly Hold[], firstAt: Date, now: Date): NextLook[] {
+  const ends = holds.map(({ before }) => before).filter((before) => firstAt < before && before <= now);
+  return [firstAt, ...ends].flatMap((dueAt) => {
+    const hold = longest(holds, dueAt);
+    return hold ? [{ at: hold.until, reason: hold.reason }] : [];
+  });
+}
 
 export interface Choice {
   /** The messages to send at once. */

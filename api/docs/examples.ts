@@ -17,6 +17,11 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   addCampaignLead: { lead: { firstName: 'Ada', phone: '+14155550123' } },
   updateLine: { dailyTotalMessagesLimit: 100, minGapSeconds: 30 },
   connectLineCarrier: { provider: 'bluebubbles', config: { url: 'https://mac.example.com', password: '…' } },
+  testCarrierSettings: {
+    provider: 'bluebubbles',
+    channel: 'imessage',
+    config: { url: 'https://mac.example.com', password: '…' },
+  },
   createLineRequest: { channelType: 'imessage', firstName: 'Dana', lastName: 'Doe', areaCode: '415' },
   actOnLineRequest: { action: 'payment_link' },
   checkAvailability: { address: '+14155550123' },

@@ -4,6 +4,7 @@ import { Cohorts } from './cohorts.ts';
 import { enterLeads } from './enter-leads.ts';
 import { LineRun, type Stream } from './line-run.ts';
 import type { Count, ForecastPlan, WaitingMessages } from './plan.ts';
+import type { SendTimes } from './send-times.ts';
 
 export interface ForecastDay {
   date: string;
@@ -24,13 +25,20 @@ export const MOST_DAYS = 1096;
 const DAY_MS = 86_400_000;
 const LEAST_SHARE = 0.005;
 
-/** Runs the pacing rules ahead; yields after each hour of each line, so that others can have a turn. */
+/**
+ * Runs the pacing rules ahead; yields after each hour of each line, so that others can have a turn, and after the first look at
+ * the clocks of each place, which takes some milliseconds for a zone that nobody has asked for yet.
+ */
 export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult> {
   const { now, timezone } = plan;
   const horizon = now.getTime() + MOST_DAYS * DAY_MS;
   const days = new Map<number, ForecastDay>();
   const limits = new Map<HoldReason, number>();
   let today: ForecastDay = { date: '', messages: 0, newConversations: 0 };
+  for (const times of timesOf(plan)) {
+    times.opening(now.getTime());
+    yield;
+  }
   const left = { messages: 0, firstSteps: plan.leads };
   let lastAt: number | null = null;
   let firstAt: number | null = null;
@@ -88,6 +96,9 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
     limitedBy: sharesOf(limits),
   };
 }
+
+const timesOf = ({ places, lines }: ForecastPlan): Set<SendTimes> =>
+  new Set([...places, ...lines.flatMap(({ waiting }) => waiting)].map(({ times }) => times));
 
 function sharesOf(limits: ReadonlyMap<HoldReason, number>): ForecastResult['limitedBy'] {
   const total = [...limits.values()].reduce((sum, days) => sum + days, 0);

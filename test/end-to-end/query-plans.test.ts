@@ -3,12 +3,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
+import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
+import { listConversations } from '#db/queries/conversations.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { consentCoverage } from '#db/queries/consent-coverage.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { listMessages } from '#db/queries/messages.ts';
 import { MOST_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
+import type { ConversationFilters } from '#domain/conversation.ts';
 import { newId } from '#domain/ids.ts';
 import { analyze, connected } from '#test/setup/database.ts';
 import { entriesRead } from '#test/support/entries-read.ts';
@@ -47,25 +50,29 @@ test('messages of a status are found by its index even when none has it any more
   });
 });
 
-test('the failed messages of a line or a campaign are found without reading the others', async () => {
-  const { id: workspaceId } = await createWorkspace(app);
-  const [lineId, campaignId] = [newId(), newId()];
-  await connected(app.ownerUrl, async (owner) => {
-    await owner.query(
-      `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
-       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 then 'failed' else 'delivered' end, $2, $3, '+14155550100', now(), 'api'
-       from generate_series(1, 20000) n`,
-      [workspaceId, lineId, campaignId],
-    );
-    await analyze(owner, 'messages');
-  });
-  for (const filter of [{ lineId }, { campaignId }]) {
-    const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
-      expect(await listMessages(db, { ...filter, status: 'failed' }, { limit: 50 })).toHaveLength(3);
+test.each(['failed', 'canceled'] as const)(
+  'the %s messages of a line or a campaign are found without reading the others, or those elsewhere',
+  async (status) => {
+    const { id: workspaceId } = await createWorkspace(app);
+    const [lineId, campaignId] = [newId(), newId()];
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(
+        `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
+         select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 or n > 20000 then $4 else 'delivered' end,
+           case when n <= 20000 then $2 else $1 end, case when n <= 20000 then $3 else $1 end, '+14155550100', now(), 'api'
+         from generate_series(1, 40000) n`,
+        [workspaceId, lineId, campaignId, status],
+      );
+      await analyze(owner, 'messages');
     });
-    expect(read).toBe(3);
-  }
-});
+    for (const filter of [{ lineId }, { campaignId }]) {
+      const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+        expect(await listMessages(db, { ...filter, status }, { limit: 50 })).toHaveLength(3);
+      });
+      expect(read).toBe(3);
+    }
+  },
+);
 
 test('a line with many due messages finds those forced to SMS without reading the others', async () => {
   const workspace = await createWorkspace(app);
@@ -328,4 +335,58 @@ test('what is looked at of the messages that were sent is bounded, and answers s
   const days = (Date.now() - Date.parse(consents.body.from)) / 86_400_000;
   expect(days).toBeGreaterThan(9);
   expect(days).toBeLessThan(10);
+});
+
+test('the filters of an inbox with 100,000 conversations read those that match, and few others', async () => {
+  const { id: workspaceId, ownerId } = await createWorkspace(app);
+  const now = new Date('2026-06-10T12:00:00Z');
+  await connected(app.ownerUrl, async (owner) => {
+    // The oldest 30 are still open: nine are assigned, nine have a tag. Ten are snoozed. All others are closed.
+    await owner.query(
+      `insert into conversations (workspace_id, address, last_inbound_at, status, snoozed_until, assignee_id, tags)
+       select $1, '+1' || (2000000000 + n), $3::timestamptz - n * interval '1 minute',
+         case when n > 99970 then 'open' when n % 10000 = 0 then 'snoozed' else 'closed' end, '2027-01-01',
+         case when n > 99991 then $2 end, case when n > 99991 then array['VIP'] else '{}' end
+       from generate_series(1, 100000) n`,
+      [workspaceId, ownerId, now],
+    );
+    // Inbound messages of the last 30 days have been read.
+    await owner.query(
+      `insert into conversation_reads (workspace_id, address, user_id, read_at)
+       select workspace_id, address, $2, last_inbound_at from conversations
+       where workspace_id = $1 and last_inbound_at < $3::timestamptz - interval '20 minutes'`,
+      [workspaceId, ownerId, now],
+    );
+    await owner.query('vacuum conversations');
+    await analyze(owner, 'conversations');
+    await analyze(owner, 'conversation_reads');
+  });
+  const reader = { userId: ownerId, now, since: new Date(now.getTime() - 30 * 86_400_000) };
+  const cases: [filters: ConversationFilters, matches: number, most: number][] = [
+    [{ status: 'open' }, 30, 50],
+    [{ status: 'snoozed' }, 9, 20],
+    [{ status: 'closed' }, 50, 100],
+    [{ assignee: ownerId }, 9, 20],
+    [{ assignee: ownerId, tag: 'vip', status: 'open' }, 9, 20],
+    [{ assignee: 'none', status: 'open' }, 21, 50],
+    [{ tag: 'vip' }, 9, 20],
+    [{ unread: 'true', status: 'open' }, 0, 50],
+  ];
+  for (const [filters, matches, most] of cases) {
+    const read = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+      const conditions = await conditionsOf(db, filters, reader);
+      expect(await listConversations(db, conditions, { limit: 50, after: null })).toHaveLength(matches);
+    });
+    expect(read, JSON.stringify(filters)).toBeLessThanOrEqual(most);
+  }
+  const counted = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+    expect(await countUnread(db, reader)).toBe(0);
+  });
+  expect(counted).toBeLessThanOrEqual(50);
+  // All of the last 30 days are looked at to find what is unread.
+  const unread = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+    const conditions = await conditionsOf(db, { unread: 'true' }, reader);
+    expect(await listConversations(db, conditions, { limit: 50, after: null })).toHaveLength(20);
+  });
+  expect(unread).toBeLessThanOrEqual(30 * 24 * 60 + 50);
 });

@@ -73,6 +73,20 @@ describe('a message to somebody who is asleep', () => {
     expect(events.at(-1).data).toMatchObject({ reason: 'recipient_quiet_hours' });
   });
 
+  it.each(['/api/messages', '/api/drip'])(
+    'is refused by POST %s if its send window never opens while they are awake',
+    async (path) => {
+      await setQuietHours({ start: '09:00', end: '17:00' });
+      const window = { timezone: LOS_ANGELES, sendWindowStart: '20:00', sendWindowEnd: '22:00' };
+      const post = async (fields: object) =>
+        (await workspace.api('POST', path, { message: 'Hello', recipientPhone: phone(), ...fields })).status;
+      expect([await post(window), await post({ ...window, sendWindowStart: '12:00' })]).toEqual([
+        400,
+        path === '/api/drip' ? 202 : 201,
+      ]);
+    },
+  );
+
   it('is accepted with a warning that says when it leaves', async () => {
     const hours = asleepIn(LOS_ANGELES);
     await setQuietHours(hours);
@@ -201,6 +215,19 @@ describe('quiet hours', () => {
     // The last valid setting stays.
     expect((await workspace.api('GET', '/api/workspace/quiet-hours')).body.quietHours.start).toBe('08:00');
   });
+});
+
+test('a number whose area has zones that are never all awake is refused', async () => {
+  const idaho = '+12085550123';
+  expect(placeOf(idaho).zones?.length).toBeGreaterThan(1);
+  await setQuietHours({ start: '09:00', end: '10:00' });
+  const { status, body } = await workspace.api('POST', '/api/messages', {
+    message: 'Hi',
+    recipientPhone: idaho,
+  });
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('recipientPhone')]);
+  await setQuietHours({ start: '09:00', end: '10:15' });
+  await send({ recipientPhone: idaho });
 });
 
 describe('the preview', () => {

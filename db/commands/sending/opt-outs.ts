@@ -6,8 +6,7 @@ import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { auditedContact, insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
@@ -50,10 +49,6 @@ interface Change {
   replyId?: string;
 }
 
-/**
- * The id of a contact is that of its lead; without one, that of the message that tells of it, or else the hash under which
- * its opt-out outlives an erasure.
- */
 async function auditConsent(
   db: TenantDb,
   action: 'contact.opted_in' | 'contact.opted_out',
@@ -61,9 +56,7 @@ async function auditConsent(
   { messageId, ...author }: Author,
   source: OptOutSource,
 ): Promise<void> {
-  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
-  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
-  const id = leads?.get(address) ?? messageId ?? (await hash());
+  const id = await auditedContact(db, address, messageId);
   const changes = { source, ...(messageId !== undefined && { messageId }) };
   const target = { type: 'contact', id } as const;
   await insertAuditEntry({ db, workspaceId: db.workspaceId }, { ...author, action, target, changes });
