@@ -19,7 +19,7 @@ import { SOURCES } from '#console/pages/contacts/opt-outs.tsx';
 type Change = ResponseOf<'GET /api/opt-outs/history'>['changes'][number];
 
 const CHANGES = [
-  { value: '', label: 'Opt-outs and opt-ins' },
+  { value: '', label: 'Both' },
   { value: 'opted_out', label: 'Opt-outs' },
   { value: 'opted_in', label: 'Opt-ins' },
 ];

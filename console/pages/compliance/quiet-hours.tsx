@@ -14,8 +14,8 @@ const STATES = [
   { value: 'false', label: 'Off' },
 ];
 const LAWS = [
-  { value: 'none', label: 'None: these hours for everybody' },
-  { value: 'us', label: 'United States: the stricter of these hours and the state’s' },
+  { value: 'none', label: 'None' },
+  { value: 'us', label: 'United States, where it is stricter' },
 ];
 const KINDS: Record<Hours['appliesTo'][number], string> = {
   campaign: 'Campaigns',
