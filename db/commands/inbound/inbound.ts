@@ -5,7 +5,6 @@ import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
-import { asksToBeLeftAlone } from '#domain/suspected-opt-out.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
@@ -114,7 +113,7 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
     await stopContact(db, address, 'reply', now);
   }
   if (keyword) await applyKeyword(db, reply, keyword, at, now);
-  else if (asksToBeLeftAlone(reply.body)) await suspectOptOut(db, reply, now);
+  else await suspectOptOut(db, reply, now);
   await notifyReply(db, address, now);
 }
 
