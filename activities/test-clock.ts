@@ -12,6 +12,11 @@ import { createSendActivities } from './send.ts';
 
 /** How often to look whether the workflows rest. */
 const POLL_MS = 10;
+/**
+ * How long after a step what is still due is woken, then twice as long, and so on: time has gone on by itself to when a
+ * workflow was to look, and that has a timer for a later time. One that is at work does not mind.
+ */
+const WAKE_AFTER_MS = 250;
 /** Longer than a line takes to send all messages that a workspace in test mode holds, if it has no gaps. */
 const STUCK_MS = 10 * 60_000;
 const ROUND_MS = 120_000;
@@ -32,8 +37,11 @@ export function createTestClockActivities(dependencies: Dependencies) {
     async moveTestClock({ workspaceId }: { workspaceId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
+        let wakeAfterMs = WAKE_AFTER_MS;
         while (!canceled.aborted && Date.now() < end) {
-          const step = await withTenant(pools, workspaceId, stepTestClock);
+          const step = await withTenant(pools, workspaceId, (db) => stepTestClock(db, wakeAfterMs));
+          if (step.kind !== 'busy') wakeAfterMs = WAKE_AFTER_MS;
+          else if (step.sinceMs >= wakeAfterMs) wakeAfterMs = step.sinceMs * 2;
           if (step.kind === 'arrived') {
             const look = await decide(pools, workspaceId, testClockId(workspaceId), async (db) =>
               (await readTestClock(db)).targetAt === null

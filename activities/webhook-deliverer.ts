@@ -55,12 +55,12 @@ export function createWebhookDeliverer(services: {
 
   async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult> {
     try {
-      const { success, responseStatus, error, latencyMs } = await postDelivery(
+      const { success, responseStatus, error, latencyMs, responseBody } = await postDelivery(
         services,
         workspaceId,
         delivery,
       );
-      return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1 };
+      return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1, responseBody };
     } catch (error) {
       logger.error({ deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
       return {
@@ -70,6 +70,7 @@ export function createWebhookDeliverer(services: {
         error: 'internal error',
         latencyMs: 0,
         attemptCount: 1,
+        responseBody: null,
       };
     }
   }

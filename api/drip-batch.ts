@@ -1,14 +1,27 @@
-import { bufferDrips } from '#db/queries/drip.ts';
+import type { ApiPools } from '#db/pools.ts';
+import { bufferDrips, bufferDripsAtOnce, type Claims } from '#db/queries/drip.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
-import { loadIntakeContexts } from '#db/queries/intake.ts';
+import { loadIntakeContexts, plainContext, type WorkspaceLineRef } from '#db/queries/intake.ts';
 import type { SystemTransaction } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
-import { draftDrip, type Drip, DripAcknowledgement, findDuplicates } from '#domain/drip.ts';
-import { decideByKey, type KeyDecision, type KeyedRequest } from '#domain/idempotency.ts';
-import { type IntakeContext, Refusal } from '#domain/message-draft.ts';
+import {
+  acknowledge,
+  type Claim,
+  draftDrip,
+  type Drip,
+  DripAcknowledgement,
+  findDuplicates,
+} from '#domain/drip.ts';
+import {
+  decideByKey,
+  type KeyDecision,
+  type KeyedRequest,
+  type StoredResponse,
+} from '#domain/idempotency.ts';
+import { CARRYING_CHANNELS, DEFAULT_CHANNEL, type IntakeContext, Refusal } from '#domain/message-draft.ts';
 import type { DripInput } from '#domain/message.ts';
-import { dripDrainerId } from '#workflows/messages/wake.ts';
+import { isPlainDrip } from '#domain/plain-drip.ts';
 import { ApiError } from './http/errors.ts';
 
 export interface DripRequest extends KeyedRequest {
@@ -35,14 +48,54 @@ export async function acceptBatch<Request extends DripRequest>(
   links: LinkReader,
   now: Date,
 ): Promise<Map<Request, DripResult | Error>> {
-  const requestsOf = Map.groupBy(batch, workspaceOf);
   const contexts = await loadIntakeContexts(
     db,
     batch.map(({ caller, input }) => ({ workspace: caller.workspace, input })),
     { links, now },
   );
   const stored = await claimIdempotencyKeys(db, 'drip', keysOf(batch));
-  const decided = [...contexts].map(([workspaceId, context]) => ({
+  const decided = decide(batch, contexts, stored);
+  const outcomes = outcomesOf(decided, await bufferDrips(db, acceptedIn(decided), now));
+  await storeResponses(db, 'drip', responsesToStore(outcomes));
+  return outcomes;
+}
+
+/**
+ * Like `acceptBatch`, with one statement, for plain requests (`isPlain`).
+ * @param lines by workspace, among them one that can carry the request.
+ */
+export async function acceptPlain<Request extends DripRequest>(
+  pools: ApiPools,
+  batch: readonly Request[],
+  lines: ReadonlyMap<string, readonly WorkspaceLineRef[]>,
+  now: Date,
+): Promise<Map<Request, DripResult | Error>> {
+  const contexts = new Map(
+    batch.map(({ caller: { workspace } }) => [
+      workspace.id,
+      plainContext(workspace, lines.get(workspace.id) ?? []),
+    ]),
+  );
+  const decided = decide(batch, contexts, new Map());
+  return outcomesOf(decided, await bufferDripsAtOnce(pools, acceptedIn(decided), now));
+}
+
+/** Whether nothing has to be looked up for a request, apart from the lines of its caller. */
+export const isPlain = ({ idempotencyKey, input }: DripRequest): boolean =>
+  idempotencyKey === '' && isPlainDrip(input);
+
+export const canCarry = (lines: readonly WorkspaceLineRef[], { input }: DripRequest): boolean =>
+  lines.some(({ channel }) => CARRYING_CHANNELS[input.messageType ?? DEFAULT_CHANNEL].includes(channel));
+
+type Decided<Request> = { workspaceId: string; decisions: Map<Request, KeyDecision<Drip>> }[];
+
+function decide<Request extends DripRequest>(
+  batch: readonly Request[],
+  contexts: ReadonlyMap<string, IntakeContext>,
+  stored: ReadonlyMap<string, ReadonlyMap<string, StoredResponse>>,
+): Decided<Request> {
+  const requestsOf = Map.groupBy(batch, workspaceOf);
+  return [...contexts].map(([workspaceId, context]) => ({
     workspaceId,
     decisions: decideByKey<Request, Drip>(
       requestsOf.get(workspaceId) ?? [],
@@ -50,22 +103,22 @@ export async function acceptBatch<Request extends DripRequest>(
       (request) => draftOrRefusal(request, context),
     ),
   }));
+}
 
-  const earlier = await bufferDrips(
-    db,
-    decided.flatMap(({ workspaceId, decisions }) =>
-      acceptedOf(decisions).map((drip) => ({ workspaceId, drip })),
-    ),
+const acceptedIn = (decided: Decided<DripRequest>) =>
+  decided.flatMap(({ workspaceId, decisions }) =>
+    acceptedOf(decisions).map((drip) => ({ workspaceId, drip })),
   );
+
+function outcomesOf<Request extends DripRequest>(
+  decided: Decided<Request>,
+  earlier: Claims,
+): Map<Request, DripResult | Error> {
   const outcomes = new Map<Request, DripResult | Error>();
   for (const { workspaceId, decisions } of decided) {
-    const drips = acceptedOf(decisions);
-    const duplicates = findDuplicates(drips, earlier.get(workspaceId) ?? new Map());
+    const duplicates = findDuplicates(acceptedOf(decisions), earlier.get(workspaceId) ?? new Map());
     for (const [request, decision] of decisions) outcomes.set(request, outcomeOf(decision, duplicates));
-    if (drips.length > duplicates.size)
-      db.wakes.requestUnlessDue(workspaceId, dripDrainerId(workspaceId), now, 'dripsBuffered');
   }
-  await storeResponses(db, 'drip', responsesToStore(outcomes));
   return outcomes;
 }
 
@@ -91,10 +144,7 @@ function draftOrRefusal(
   }
 }
 
-function outcomeOf(
-  decision: KeyDecision<Drip>,
-  duplicates: ReadonlyMap<Drip, DripAcknowledgement>,
-): DripResult | Error {
+function outcomeOf(decision: KeyDecision<Drip>, duplicates: ReadonlyMap<Drip, Claim>): DripResult | Error {
   switch (decision.kind) {
     case 'refused':
       return decision.error;
@@ -105,8 +155,9 @@ function outcomeOf(
       return { acknowledgement: DripAcknowledgement.parse(decision.response), replayed: true };
     case 'accepted':
     case 'repeated': {
-      const acknowledgement = duplicates.get(decision.value) ?? decision.value.acknowledgement;
-      return { acknowledgement, replayed: decision.kind === 'repeated' };
+      const { kind, value: drip } = decision;
+      const acknowledgement = acknowledge(drip, duplicates.get(drip) ?? drip.claim);
+      return { acknowledgement, replayed: kind === 'repeated' };
     }
   }
 }

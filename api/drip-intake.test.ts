@@ -12,7 +12,7 @@ test('a batch that does not end does not hold up a later request', async () => {
   const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
-    void intake.accept({ caller: { workspace: { id: workspaceId } } } as DripRequest);
+    void intake.accept({ caller: { workspace: { id: workspaceId } }, idempotencyKey: 'key' } as DripRequest);
 
   accept('first');
   await vi.waitFor(() => expect(batches).toBe(1));
@@ -30,7 +30,7 @@ test('requests that both batches left waiting begin another one when the first e
   const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
-    void intake.accept({ caller: { workspace: { id: workspaceId } } } as DripRequest);
+    void intake.accept({ caller: { workspace: { id: workspaceId } }, idempotencyKey: 'key' } as DripRequest);
 
   accept('first');
   await vi.waitFor(() => expect(batches).toHaveLength(1));

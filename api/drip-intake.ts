@@ -5,7 +5,16 @@ import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import { takeFairly } from '#domain/fair-batch.ts';
-import { acceptBatch, type DripRequest, type DripResult, workspaceOf } from './drip-batch.ts';
+import { createCallerLines } from './caller-lines.ts';
+import {
+  acceptBatch,
+  acceptPlain,
+  canCarry,
+  type DripRequest,
+  type DripResult,
+  isPlain,
+  workspaceOf,
+} from './drip-batch.ts';
 import type { Metrics } from './http/metrics.ts';
 
 /** Commits concurrent requests together, whichever their workspaces. A request is acknowledged after its commit. */
@@ -33,6 +42,7 @@ export function createDripIntake(
 ): DripIntake {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
+  const callerLines = createCallerLines(pools);
   let waiting = 0;
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -68,13 +78,40 @@ export function createDripIntake(
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
     acceptBatch(db, batch, links, currentTime());
 
+  /** Plain requests are committed apart from those that need a transaction. */
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
-    const byWorkspace = Map.groupBy(batch, workspaceOf);
+    const isSpecial = (request: PendingRequest): boolean => !isPlain(request);
+    await Promise.all([
+      commitTogether(batch.filter(isPlain), commitPlain),
+      commitTogether(batch.filter(isSpecial), commitSpecial),
+    ]);
+  }
+
+  async function commitPlain(batch: readonly PendingRequest[]): Promise<void> {
+    const lines = await callerLines.find(new Set(batch.map(({ caller }) => caller)));
+    const isCarried = (request: PendingRequest): boolean =>
+      canCarry(lines.get(workspaceOf(request)) ?? [], request);
+    settle(await acceptPlain(pools, batch.filter(isCarried), lines, currentTime()));
+    // A line may have been added since.
+    const others = batch.filter((request) => !isCarried(request));
+    await commitTogether(others, commitSpecial);
+  }
+
+  async function commitSpecial(batch: readonly PendingRequest[]): Promise<void> {
+    const workspaceIds = [...new Set(batch.map(workspaceOf))];
+    settle(await withIntake(pools, workspaceIds, accept(batch)));
+  }
+
+  async function commitTogether(
+    batch: readonly PendingRequest[],
+    store: (batch: readonly PendingRequest[]) => Promise<void>,
+  ): Promise<void> {
+    if (batch.length === 0) return;
     try {
-      settle(await withIntake(pools, [...byWorkspace.keys()], accept(batch)));
+      await store(batch);
     } catch (error) {
       if (isOverload(error) && !isLockTimeout(error)) refuse(batch, error);
-      else for (const own of byWorkspace.values()) void commitAlone(own);
+      else for (const own of Map.groupBy(batch, workspaceOf).values()) void commitAlone(own);
     }
   }
 

@@ -15,10 +15,13 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { complianceRoutes } from './routes/compliance.ts';
 import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
+import { conversationNoteRoutes } from './routes/conversation-notes.ts';
+import { conversationPresenceRoutes } from './routes/conversation-presence.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -33,6 +36,7 @@ import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
+import { lineConnectionTestRoutes } from './routes/line-connection-tests.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
 import { emailAuthenticationRoutes } from './routes/email-authentication.ts';
@@ -45,6 +49,7 @@ import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { poolRoutes } from './routes/pools.ts';
+import { optOutHistoryRoutes } from './routes/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
@@ -52,7 +57,11 @@ import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
+import { setupRoutes } from './routes/setup.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
@@ -78,13 +87,18 @@ export const routes: readonly Route[] = [
   ...under('/api/drip', dripRoutes),
 
   ...under('/api/replies', replyRoutes),
-  ...under('/api/conversations', conversationRoutes),
+  ...under('/api/conversations', [
+    ...conversationRoutes,
+    ...conversationNoteRoutes,
+    ...conversationPresenceRoutes,
+  ]),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
-  ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),
   ...under('/api/consents', consentRoutes),
+  ...under('/api/compliance', complianceRoutes),
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
@@ -94,6 +108,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePauseRoutes),
   ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
+  ...under('/api/lines', lineConnectionTestRoutes),
   ...under('/api/lines', emailAuthenticationRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),
@@ -112,6 +127,7 @@ export const routes: readonly Route[] = [
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
+  ...under('/api/workspace/setup', setupRoutes),
   ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
@@ -121,6 +137,8 @@ export const routes: readonly Route[] = [
   ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
+  ...under('/api/sessions', sessionRoutes),
+  ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 
   ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
@@ -144,6 +162,7 @@ export const routes: readonly Route[] = [
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),
+  ...under('/auth', signInRoutes),
   ...under('/console', consoleRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),

@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
+import { insertRequests } from '#db/queries/request-log.ts';
 import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -9,6 +10,7 @@ import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments } from '#providers/payments/provider.ts';
+import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -19,20 +21,23 @@ import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { withTenantReads } from '#db/transactions.ts';
+import { systemDb, withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
+import { createRequestLog } from './request-log.ts';
 import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
+import { createPresenceBoard } from './presence.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { publishedRoutes, routes } from './routes.ts';
+import { CALLBACK_PATH } from './routes/sign-in.ts';
 import type { Services } from './services.ts';
 
 export interface RunningApi {
@@ -57,6 +62,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();
   const { codecKeys } = config.temporal;
+  const presence = createPresenceBoard(config.database.listenUrl);
   const services: Services = {
     config,
     logger,
@@ -69,11 +75,17 @@ export async function startApi(config: Config): Promise<RunningApi> {
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
     sessions: createSessionVerifier(sessionOptions(config)),
+    identityProvider: identityProvider(config),
     callers: createCallerCache(config.database.listenUrl),
     waitingMessages: createWaitingMessages(
       (workspaceId) =>
         withTenantReads(pools, workspaceId, (db) => countUsed(db, workspaceId, 'waitingMessages')),
       logger,
+    ),
+    requestLog: createRequestLog(
+      (rows) => insertRequests(systemDb(pools), rows),
+      logger,
+      metrics.unloggedRequests,
     ),
     refusedRequests: createRefusedRequests(pools, logger),
     secrets,
@@ -90,7 +102,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
-    streams: createEventStreams({ pools, logger, openStreams: metrics.openStreams }),
+    presence,
+    streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   services.callers.onChange(() => services.streams.checkSoon());
@@ -120,12 +133,26 @@ export async function startApi(config: Config): Promise<RunningApi> {
         services.carriers.close(),
         temporal.connection.close(),
         services.callers.close(),
+        presence.close(),
         services.rateLimits.close(),
       ]);
+      await services.requestLog.close();
       await clock.stop();
       await pools.close();
     },
   };
+}
+
+function identityProvider({ auth, publicUrl }: Config): IdentityProvider | null {
+  if (!auth.client) return null;
+  const { id: clientId, secret: clientSecret } = auth.client;
+  return createIdentityProvider({
+    issuer: auth.issuer,
+    clientId,
+    clientSecret,
+    redirectUri: publicUrl + CALLBACK_PATH,
+    signedOutUri: `${publicUrl}/console`,
+  });
 }
 
 const sessionOptions = ({ auth }: Config) => ({

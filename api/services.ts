@@ -3,6 +3,7 @@ import type { ApiPools } from '#db/pools.ts';
 import type { Config } from '#domain/config.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { Egress } from '#providers/egress.ts';
+import type { IdentityProvider } from '#providers/identity-provider.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
@@ -20,8 +21,10 @@ import type { DripIntake } from './drip-intake.ts';
 import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { PresenceBoard } from './presence.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { Receipts } from './receipts.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** The dependencies of request handlers, created once per process. */
 export interface Services {
@@ -34,8 +37,11 @@ export interface Services {
   /** null: payloads are not encrypted. */
   readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;
+  /** null: without `AUTH_CLIENT_ID`. */
+  readonly identityProvider: IdentityProvider | null;
   readonly callers: CallerCache;
   readonly waitingMessages: WaitingMessages;
+  readonly requestLog: RequestLog;
   readonly refusedRequests: RefusedRequests;
   readonly secrets: SecretBox;
   readonly signer: Signer;
@@ -47,6 +53,7 @@ export interface Services {
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
+  readonly presence: PresenceBoard;
   readonly streams: EventStreams;
   readonly rateLimits: RateLimits;
   readonly metrics: Metrics;

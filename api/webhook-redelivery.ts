@@ -50,8 +50,10 @@ export async function redeliver(
   });
 
   const { id, redelivery, webhook } = claimed;
-  const result = await postWithRetry(services, id, webhook, redelivery);
-  await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result }]));
+  const { responseBody: answered, ...result } = await postWithRetry(services, id, webhook, redelivery);
+  // Erasing a contact finds the answers to deliveries of its events by their time, which is not that of a replay.
+  const responseBody = redelivery.isReplayOf === null ? answered : null;
+  await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result, responseBody }]));
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
 }
 
@@ -81,6 +83,6 @@ async function postWithRetry(services: Services, id: string, webhook: WebhookRow
     result = await post();
     attemptCount = 2;
   }
-  const { success, responseStatus, error } = result;
-  return { success, responseStatus, error, latencyMs: elapsed(), attemptCount };
+  const { success, responseStatus, error, responseBody } = result;
+  return { success, responseStatus, error, responseBody, latencyMs: elapsed(), attemptCount };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { sql } from 'slonik';
@@ -16,8 +17,9 @@ import { type Counts, NO_COUNTS } from '#domain/metrics.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
+import { startCounting } from '#workers/count-changes.ts';
 import { measureWrites } from './analytics-writes.ts';
-import { BEGIN, END, loadMessages } from './message-load.ts';
+import { BEGIN, END, loadMessages, sendMore } from './message-load.ts';
 import { LINEPACE, median, report, type Row } from './rows.ts';
 
 /**
@@ -30,8 +32,10 @@ const { values: options } = parseArgs({
 const MESSAGES = Number(options.messages);
 const ROUNDS = Number(options.rounds);
 const DAY_MS = 86_400_000;
-/** Changes that housekeeping has not added to the metrics by the day. */
-const CHANGED = 1000;
+/** Messages of the last hour whose changes are not added to the metrics by the day. */
+const CHANGED = [1000, 20_000];
+/** As many as the product sends on two cores. */
+const RATE = 570;
 const measured: Row[] = [];
 
 const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
@@ -61,7 +65,7 @@ try {
   const counting = performance.now();
   while (await tenant(countSome));
   console.log(`metrics by the day were counted in ${seconds(performance.now() - counting)} s`);
-  await admin.query('vacuum (analyze) analytics_days, analytics_progress');
+  await admin.query('vacuum (analyze) analytics_days, analytics_hours, analytics_progress');
   await admin.query('select note_workspace_sizes()');
   await sizes();
   const ask = async (name: string, filter: AnalyticsFilter): Promise<void> => {
@@ -86,6 +90,10 @@ try {
     ['the last 365 days', year],
     ['the last 30 days', month],
     ['30 days, cut within a day', cut],
+    [
+      '30 days, cut in the middle of a day',
+      { from: new Date(month.from.getTime() + 9.6 * HOUR_MS), to: new Date(until.getTime() - 8.8 * HOUR_MS) },
+    ],
     ['365 days, cut within a day', { ...cut, from: new Date(year.from.getTime() + HOUR_MS) }],
     ['the last day', day],
     ['one line of 100', { lineId: workspace.lineId }],
@@ -94,27 +102,59 @@ try {
     ['one line, the last 30 days', { lineId: workspace.lineId, ...month }],
   ];
   for (const [name, filter] of questions) await ask(name, filter);
-  await admin.query(
-    `update messages set status = 'failed' where workspace_id = $1 and id in (
-       select id from messages where workspace_id = $1 and status = 'pending' order by id desc limit $2)`,
-    [workspace.id, CHANGED],
-  );
-  await ask(`all time, with ${CHANGED} changes to add`, {});
-  const adding = performance.now();
+  let sentMore = 0;
+  const send = async (count: number): Promise<void> => {
+    await sendMore(admin, workspace, { first: sentMore, count, contacts: Math.ceil(MESSAGES / 4) });
+    sentMore += count;
+  };
+  for (const count of CHANGED) {
+    await send(count);
+    const changes = `with ${count.toLocaleString('en')} changes to add`;
+    await ask(`all time, ${changes}`, {});
+    await ask(`the last 30 days, ${changes}`, month);
+    await ask(`one line, ${changes}`, { lineId: workspace.lineId });
+    const adding = performance.now();
+    while (await tenant(countSome));
+    console.log(`${count} changes were added in ${seconds(performance.now() - adding)} s`);
+  }
+  const worker = startCounting(pools, { warn: console.warn });
+  const stopping = new AbortController();
+  const sending = (async () => {
+    for (; !stopping.signal.aborted; await pause(100)) await send(RATE / 10);
+  })();
+  for (const [name, filter] of [
+    ['all time', {}],
+    ['the last 30 days', month],
+    ['one line', { lineId: workspace.lineId }],
+  ] as const) {
+    await pause(2000);
+    const busy = await inTurn(
+      () => tenant((db) => countMessages(db, filter, 'UTC')),
+      () => tenant((db) => plainCounts(db, filter)),
+    );
+    compare(`${name}, while ${RATE} messages are sent each second`, busy.ours.ms, busy.plain.ms);
+  }
+  stopping.abort();
+  await sending;
+  await worker.stop();
   while (await tenant(countSome));
-  console.log(`${CHANGED} changes were added in ${seconds(performance.now() - adding)} s`);
   const days = buckets('day', 'UTC', month);
   const daily = await inTurn(
     () => tenant((db) => countByBucket(db, month, days, 'UTC')),
     () => tenant((db) => plainSeries(db, month)),
   );
   compare('the last 30 days by the day', daily.ours.ms, daily.plain.ms);
-  const hours = buckets('hour', 'Asia/Kolkata', month);
-  const series = await inTurn(
-    () => tenant((db) => countByBucket(db, month, hours, 'Asia/Kolkata')),
-    () => tenant((db) => plainSeries(db, month)),
-  );
-  compare('the last 30 days by the hour', series.ours.ms, series.plain.ms);
+  for (const [hourly, zone] of [
+    ['the last 30 days by the hour', 'UTC'],
+    ['the last 30 days by the hour of a zone that is half an hour off', 'Asia/Kolkata'],
+  ] as const) {
+    const hours = buckets('hour', zone, month);
+    const series = await inTurn(
+      () => tenant((db) => countByBucket(db, month, hours, zone, 'UTC')),
+      () => tenant((db) => plainSeries(db, month)),
+    );
+    compare(hourly, series.ours.ms, series.plain.ms);
+  }
   const listed = await timed(() =>
     tenant((db) =>
       conversationsOfDay(db, { start: day.from, end: day.to }, { lineId: undefined, limit: 60 }),
@@ -204,7 +244,7 @@ async function sizes(): Promise<void> {
   const { rows } = await admin.query<{ name: string; size: string }>(`
     select relname "name", pg_size_pretty(pg_relation_size(oid)) size from pg_class
     where relname in ('messages', 'messages_created', 'messages_counted', 'inbound_messages', 'inbound_messages_counted', 'analytics_days',
-      'analytics_days_pkey')
+      'analytics_days_pkey', 'analytics_hours', 'analytics_hours_pkey')
     order by relname`);
   for (const { name, size } of rows) console.log(`${name}: ${size}`);
 }

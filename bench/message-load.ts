@@ -83,6 +83,22 @@ const MESSAGES = `
     case when n % 100 < 80 then 'delivered' when n % 100 < 88 then 'sent' when n % 100 < 92 then 'failed'
       when n % 100 < 95 then 'fallback' when n % 100 < 98 then 'canceled' else 'pending' end as status) m`;
 
+/** Sends as many more messages, each to another contact, within the last hour before `END`. @param first of their numbers. */
+export async function sendMore(
+  db: pg.Client,
+  { id }: LoadedWorkspace,
+  { first, count, contacts }: { first: number; count: number; contacts: number },
+): Promise<void> {
+  await db.query(
+    `insert into messages (workspace_id, id, channel, status, line_id, address, recipient_phone, body, scheduled_at, source, created_at, sent_at)
+    select $1, lpad(to_hex(extract(epoch from t)::bigint), 8, '0') || substr(md5('more ' || n), 1, 16), 'imessage', 'sent', ${LINE}, ${PHONE},
+      ${PHONE}, repeat('Hello there, ', 8) || n, t, 'api', t, t
+    from generate_series($2::int, $2::int + $3::int - 1) n, lateral (select n::bigint * 7907 % $4::bigint as c,
+      $5::timestamptz - (1 + n % 3599) * interval '1 second' as t) m`,
+    [id, first, count, contacts, END],
+  );
+}
+
 const REPLIES = `
   insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, body, campaign_id, auto_reply, received_at)
   select $1, lpad(to_hex(n), 24, '0'), ${LINE}, ${PHONE}, n::text, 'Tell me more', ${CAMPAIGN('($2::bigint + 1)')}, n % 70 = 0,

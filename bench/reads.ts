@@ -69,6 +69,7 @@ const QUESTIONS: Record<string, (n: number) => string> = {
   'messages that failed': () => '/api/messages?status=failed',
   'messages that wait': () => '/api/messages?status=pending',
   'messages of a line that failed': (n) => `/api/messages?status=failed&lineId=${line(n)}`,
+  'messages of a line that were canceled': (n) => `/api/messages?status=canceled&lineId=${line(n)}`,
   'messages with a correlation id': (n) => `/api/messages?correlationId=none-${n}`,
   'a message': (n) => `/api/messages/${message(n)}`,
   'the timeline of a message': (n) => `/api/messages/${message(n)}/timeline`,

@@ -181,6 +181,7 @@ async function deliver(continues: boolean): Promise<void> {
   await owner.query(`delete from webhook_deliveries where workspace_id = '${workspaceId}'`);
 }
 const DONE: Omit<DeliveryResult, 'id'> = {
+  responseBody: null,
   success: true,
   responseStatus: 200,
   error: null,

@@ -62,6 +62,7 @@ const KEPT: Record<string, string> = {
   line_holds: '30 days',
   mails: '30 days',
   idempotency_keys: '24 hours',
+  drip_claims: 'an hour',
   drip_fingerprints: 'an hour',
 };
 

@@ -22,6 +22,7 @@ const FIRST_PAGES = {
   Campaigns: ['pages/campaigns/campaigns.tsx'],
   Messages: ['pages/messages/messages.tsx'],
   Webhooks: ['pages/webhooks/webhooks.tsx'],
+  Requests: ['pages/requests/requests.tsx'],
   Analytics: ['pages/analytics/analytics.tsx', 'components/plot.tsx'],
   Settings: ['pages/settings/settings.tsx'],
   Agency: ['pages/agency/agency.tsx'],

@@ -29,6 +29,7 @@ const routeTree = root.addChildren([
   page('/campaigns', () => import('./pages/campaigns/campaigns.tsx')),
   page('/messages', () => import('./pages/messages/messages.tsx')),
   page('/webhooks', () => import('./pages/webhooks/webhooks.tsx')),
+  page('/requests', () => import('./pages/requests/requests.tsx')),
   page('/analytics', () => import('./pages/analytics/analytics.tsx')),
   page('/settings', () => import('./pages/settings/settings.tsx')),
   page('/agency', () => import('./pages/agency/agency.tsx')),

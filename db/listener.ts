@@ -13,9 +13,10 @@ const RECONNECT_MS = 1000;
 /**
  * Behind a pooler it gives up: notifications reach the pooler's connection and not the one that listened.
  * @param url of a login; any may listen.
- * @param onNotification called for each notification, and when the connection is lost, since some may have been missed.
+ * @param onNotification called for each notification with its payload, and with '' when the connection is opened or lost,
+ * since some may have been missed.
  */
-export function listen(url: string, channel: string, onNotification: () => void): Listener {
+export function listen(url: string, channel: string, onNotification: (payload: string) => void): Listener {
   const closing = new AbortController();
   let isListening = false;
   let isPooled = false;
@@ -32,9 +33,9 @@ export function listen(url: string, channel: string, onNotification: () => void)
       client.once('end', () => resolve());
       closing.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    client.on('notification', () => {
+    client.on('notification', ({ payload }) => {
       isListening = !closing.signal.aborted;
-      onNotification();
+      onNotification(payload ?? '');
     });
     try {
       await client.connect();
@@ -46,7 +47,7 @@ export function listen(url: string, channel: string, onNotification: () => void)
       await lost;
     } finally {
       isListening = false;
-      onNotification();
+      onNotification('');
       await client.end().catch(() => {});
     }
   }

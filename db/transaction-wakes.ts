@@ -126,7 +126,10 @@ export class Wakes {
     return wake;
   }
 
-  /** Signals a workflow that has no row after the commit. If the signal is lost, the sweep finds its work otherwise. */
+  /**
+   * Signals a workflow after the commit whose row a statement of the transaction has written (`buffer_drips`), or that has none:
+   * if the signal is lost, the sweep finds its work otherwise.
+   */
   signal(workflowId: string, ownerId: string, signal: SignalName): void {
     this.#signals.push({ workflowId, workspaceId: ownerId, signal, carrier: null });
   }
@@ -176,7 +179,8 @@ export class Wakes {
    * `unlessDue` is for work that an earlier statement of this transaction wrote. Then the transaction had its id before
    * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
    * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
-   * so if the check and the insert of the work are one statement, or in the other order: the wake is lost.
+   * so if the check and the insert of the work are one statement, or in the other order: the wake is lost. The function
+   * `buffer_drips` (migration 0553) does the same within one call, as two statements.
    *
    * A message that its line holds brings the next look forward to the end of the hold only, which is mostly not before it,
    * so nobody is signaled. A request for messages has their due times in `held_until` and `held_new_until`. No wake is lost:

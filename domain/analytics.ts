@@ -62,18 +62,51 @@ export function wholeDays(spans: readonly Span[], timezone: string): Days | null
 }
 
 /**
- * The whole calendar days within a span whose first or last day is cut.
+ * The starts of spans that are one clock hour each.
+ * @returns null if one is not.
+ */
+export function wholeHours(spans: readonly Span[], timezone: string): readonly Date[] | null {
+  const starts = spans.map(({ from, to }) => {
+    if (from === undefined || to === undefined) return null;
+    const { start, end } = hourBounds(timezone, from);
+    return start.getTime() === from.getTime() && end.getTime() === to.getTime() + 1 ? start : null;
+  });
+  return starts.every((start) => start !== null) ? starts : null;
+}
+
+/** A span that begins or ends within a day, as whole days and the parts by which it differs from them. */
+export interface CutSpan {
+  days: Span;
+  /** Parts of the span that are not in the days. */
+  added: readonly Span[];
+  /** Parts of the days that are not in the span. */
+  removed: readonly Span[];
+}
+
+/**
+ * The calendar days that come closest to a span.
  * @returns null if there are none.
  */
-export function innerDays({ from, to }: Span, timezone: string): Span | null {
-  const first = from === undefined ? undefined : dayBounds(timezone, new Date(from.getTime() - 1)).end;
-  const end = to === undefined ? undefined : dayBounds(timezone, new Date(to.getTime() + 1)).start;
-  if (first !== undefined && end !== undefined && first >= end) return null;
+export function closestDays({ from, to }: Span, timezone: string): CutSpan | null {
+  const [begin, end] = [from && closestMidnight(from, timezone), to && closestMidnight(next(to), timezone)];
+  if (begin && end && begin >= end) return null;
+  const parts = (first: Date | undefined, last: Date | undefined): Span[] =>
+    first && last && first < last ? [{ from: first, to: previous(last) }] : [];
   return {
-    ...(first !== undefined && { from: first }),
-    ...(end !== undefined && { to: new Date(end.getTime() - 1) }),
+    days: { ...(begin && { from: begin }), ...(end && { to: previous(end) }) },
+    added: [...parts(from, begin), ...parts(end, to && next(to))],
+    removed: [...parts(begin, from), ...parts(to && next(to), end)],
   };
 }
+
+function closestMidnight(at: Date, timezone: string): Date {
+  const { start, end } = dayBounds(timezone, at);
+  return at.getTime() - start.getTime() <= end.getTime() - at.getTime() ? start : end;
+}
+
+/** A span includes its last millisecond. */
+const next = (at: Date): Date => new Date(at.getTime() + 1);
+const previous = (at: Date): Date => new Date(at.getTime() - 1);
 
 function dayThatStarts(at: Date, timezone: string): string | null {
   const { start } = dayBounds(timezone, at);

@@ -90,6 +90,19 @@ describe('the production configuration', () => {
     expect(() => read({ ...PRODUCTION, [variable]: value })).toThrow(`  ${variable}: `);
   });
 
+  it('signs people in at an issuer that is an https address', () => {
+    const { auth } = read({ ...PRODUCTION, AUTH_CLIENT_ID: 'console', AUTH_SESSION_IDLE_MINUTES: '15' });
+    expect([auth.client, auth.sessions]).toEqual([
+      { id: 'console', secret: null },
+      { idleMinutes: 15, hours: 12 },
+    ]);
+    for (const issuer of ['urn:linepace', 'http://id.example.com'])
+      expect(() => read({ ...PRODUCTION, AUTH_CLIENT_ID: 'console', AUTH_ISSUER: issuer })).toThrow(
+        '  AUTH_ISSUER: must be',
+      );
+    expect(() => read({ AUTH_CLIENT_SECRET: 'secret' })).toThrow('  AUTH_CLIENT_ID: is required');
+  });
+
   it('reports all missing, malformed and contradictory variables at once', () => {
     const environment = {
       NODE_ENV: 'production',

@@ -113,6 +113,10 @@ const Environment = z.object({
   AUTH_AUDIENCE: optional(List),
   AUTH_AUTHORIZED_PARTIES: optional(List),
   AUTH_LOCAL_JWK: optional(z.string()),
+  AUTH_CLIENT_ID: optional(z.string()),
+  AUTH_CLIENT_SECRET: optional(z.string()),
+  AUTH_SESSION_IDLE_MINUTES: z.coerce.number().int().min(5).max(1440).default(60),
+  AUTH_SESSION_HOURS: z.coerce.number().int().min(1).max(168).default(12),
   WEBHOOK_ALLOW_PRIVATE: Flag.default(false),
   SIMULATOR_URL: optional(HttpUrl),
   SIMULATOR_SECRET: optional(z.string()),
@@ -190,6 +194,9 @@ const configOf = (env: Variables) => ({
     audience: env.AUTH_AUDIENCE,
     authorizedParties: env.AUTH_AUTHORIZED_PARTIES,
     localJwk: env.AUTH_LOCAL_JWK,
+    /** The client that people sign in to the console with; null: no OpenID Connect. */
+    client: env.AUTH_CLIENT_ID === null ? null : { id: env.AUTH_CLIENT_ID, secret: env.AUTH_CLIENT_SECRET },
+    sessions: { idleMinutes: env.AUTH_SESSION_IDLE_MINUTES, hours: env.AUTH_SESSION_HOURS },
   },
   webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
   simulator: simulator(env),
@@ -320,6 +327,8 @@ type Given = Partial<Record<keyof typeof Environment.shape, string>>;
 /** Variables that are required once another is set. */
 const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['AUTH_ISSUER', 'AUTH_JWKS_URL'],
+  ['AUTH_ISSUER', 'AUTH_CLIENT_ID'],
+  ['AUTH_CLIENT_ID', 'AUTH_CLIENT_SECRET'],
   ['S3_ACCESS_KEY_ID', 'S3_BUCKET'],
   ['S3_SECRET_ACCESS_KEY', 'S3_BUCKET'],
   ['SIMULATOR_SECRET', 'SIMULATOR_URL'],
@@ -343,6 +352,8 @@ function contradictions(env: Given): Problem[] {
   for (const [required, given] of REQUIRED_WITH)
     if (env[given] && !env[required])
       problems.push({ variable: required, message: `is required with ${given}` });
+  if (env.AUTH_CLIENT_ID && env.AUTH_ISSUER && !HttpUrl.safeParse(env.AUTH_ISSUER).success)
+    problems.push({ variable: 'AUTH_ISSUER', message: 'must be a URL with AUTH_CLIENT_ID' });
   if (env.TEMPORAL_API_KEY && env.TEMPORAL_API_KEY_FILE)
     problems.push({ variable: 'TEMPORAL_API_KEY', message: 'cannot be set with TEMPORAL_API_KEY_FILE' });
   if (env.TRUSTED_PROXIES && env.NODE_ENV !== 'production')
@@ -362,6 +373,11 @@ function productionProblems(env: Given): Problem[] {
     [!env.PUBLIC_URL, 'PUBLIC_URL', 'is required in production'],
     [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
     [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
+    [
+      Boolean(env.AUTH_CLIENT_ID) && isPlainHttp(env.AUTH_ISSUER),
+      'AUTH_ISSUER',
+      'must be https in production with AUTH_CLIENT_ID',
+    ],
     [
       !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
       'AUTH_AUDIENCE',

@@ -43,9 +43,27 @@ export const Consent = z
   .meta({ id: 'Consent' });
 export type Consent = z.infer<typeof Consent>;
 
+/** How many leads of a list may be sent messages on a channel. Each lead counts once, by its address on the channel. */
+export const ConsentCoverage = z
+  .object({
+    total: z.int().meta({ description: 'Leads of the list.' }),
+    unreachable: z.int().meta({ description: 'Without an address for the channel.' }),
+    optedOut: z.int(),
+    suppressed: z.int().meta({ description: 'Suppressed by the agency, and not opted out.' }),
+    granted: z.int().meta({ description: 'Of the others: who consented last.' }),
+    revoked: z.int().meta({ description: 'Of the others: who withdrew consent last.' }),
+    unknown: z.int().meta({ description: 'Of the others: without an entry.' }),
+  })
+  .meta({ id: 'ConsentCoverage' });
+export type ConsentCoverage = z.infer<typeof ConsentCoverage>;
+
 /** An entry to be added now. */
 export type NewConsent = Pick<Consent, 'address' | 'channel' | 'status' | 'source' | 'evidence'> & {
   at: Date;
+  /** How the opt-out or opt-in came about that the entry records; absent: it records neither. */
+  origin?: OptOutSource;
+  /** The reply in which the contact said so. */
+  replyId?: string | undefined;
 };
 
 /** How an opt-out came about, as a source of consent. */

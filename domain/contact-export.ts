@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AutoReply } from './ai-draft.ts';
 import { Call } from './call.ts';
 import { Consent } from './consent.ts';
+import { ConversationNote } from './conversation-note.ts';
 import { Conversation } from './conversation.ts';
 import { Id } from './ids.ts';
 import { Lead } from './lead.ts';
@@ -71,7 +72,7 @@ export const ContactExport = z
     leads: z.array(Lead.extend({ lists: z.array(z.object({ listId: Id, name: z.string() })) })),
     optOuts: z.array(OptOut),
     consents: z.array(Consent),
-    conversations: z.array(Conversation),
+    conversations: z.array(Conversation.omit({ unread: true, unreadCount: true })),
     availability: z.array(
       z.object({ address: z.string(), checkedAt: At.meta({ description: 'When it was last reachable.' }) }),
     ),
@@ -103,6 +104,7 @@ export const ContactExport = z
       Message.extend({ smsFallbackMessage: z.string().nullable(), attempts: z.array(ExportedAttempt) }),
     ),
     replies: z.array(ExportedReply),
+    notes: z.array(ConversationNote),
     drafts: z.array(AutoReply),
     calls: z.array(Call),
     events: z.array(ExportedEvent).meta({ description: 'Of the last 30 days.' }),

@@ -4,6 +4,21 @@ import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
 import { SINGLE_LINE } from './text.ts';
 
+export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
+export type ConversationStatus = z.infer<typeof ConversationStatus>;
+
+/** The stored status with the end of a snooze taken into account, which nothing writes. */
+export const statusAt = (
+  { status, snoozedUntil }: { status: ConversationStatus; snoozedUntil: Date | null },
+  now: Date,
+): ConversationStatus =>
+  status === 'snoozed' && snoozedUntil !== null && snoozedUntil <= now ? 'open' : status;
+
+/** How far an inbox looks back for what nobody has read. */
+export const UNREAD_DAYS = 30;
+/** Counts of unread messages and conversations end here. */
+export const MAX_UNREAD = 100;
+
 /** The conversation with one address, as the inbox lists it. */
 export const Conversation = z
   .object({
@@ -25,6 +40,15 @@ export const Conversation = z
     lastInboundAt: z.iso.datetime().nullable(),
     lastOutboundAt: z.iso.datetime().nullable(),
     inboxHref: z.string(),
+    status: ConversationStatus,
+    snoozedUntil: z.iso.datetime().nullable().meta({ description: 'Null unless it is snoozed.' }),
+    assigneeId: z.string().nullable().meta({ description: 'The id of the user who answers.' }),
+    unread: z.boolean().meta({
+      description: `Whether the contact has written since the user read the conversation, in the last ${UNREAD_DAYS} days and since they became a member. For a key, which reads nothing: since the last message to the contact.`,
+    }),
+    unreadCount: z
+      .int()
+      .meta({ description: `Messages of the contact that are unread, up to ${MAX_UNREAD}.` }),
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
@@ -48,6 +72,52 @@ export const ThreadItem = z
   })
   .meta({ id: 'ThreadItem' });
 export type ThreadItem = z.infer<typeof ThreadItem>;
+
+/** The body of `PATCH /api/conversations/{address}`. */
+export const ConversationPatch = z
+  .object({
+    status: ConversationStatus.optional(),
+    snoozedUntil: z.iso.datetime({ offset: true }).optional().meta({
+      description: 'In the future; required to snooze. The conversation is open again from then on.',
+    }),
+    assigneeId: z
+      .string()
+      .min(1)
+      .max(200)
+      .nullable()
+      .optional()
+      .meta({ description: 'The id of a member; null: nobody.' }),
+  })
+  .superRefine(({ status, snoozedUntil }, context) => {
+    const message =
+      status === 'snoozed' && snoozedUntil === undefined
+        ? 'is required to snooze'
+        : status !== 'snoozed' && snoozedUntil !== undefined
+          ? 'needs the status snoozed'
+          : null;
+    if (message !== null) context.addIssue({ code: 'custom', path: ['snoozedUntil'], message });
+  })
+  .meta({ id: 'ConversationPatch' });
+export type ConversationPatch = z.infer<typeof ConversationPatch>;
+
+/** The filters of `GET /api/conversations`, which all have to match. */
+export const ConversationFilters = z.object({
+  status: ConversationStatus.optional(),
+  assignee: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: '`me`, `none`, or the id of a user. `me` needs a session.' }),
+  tag: z.string().trim().min(1).max(50).optional(),
+  unread: z.enum(['true', 'false']).optional(),
+  line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
+  q: z.string().trim().min(1).max(100).optional().meta({
+    description:
+      'Part of a name, an address or a text. Texts are looked for in the newest 5,000 replies, sent messages and notes.',
+  }),
+});
+export type ConversationFilters = z.infer<typeof ConversationFilters>;
 
 const MAX_TAGS = 50;
 

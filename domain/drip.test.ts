@@ -1,6 +1,6 @@
 import { NO_QUIET_HOURS } from './quiet-hours.ts';
 import { describe, expect, it } from 'vitest';
-import { draftDrip, type DripAcknowledgement, findDuplicates } from './drip.ts';
+import { acknowledge, type Claim, draftDrip, findDuplicates } from './drip.ts';
 import type { IntakeContext } from './message-draft.ts';
 
 const NOW = new Date('2026-03-02T16:00:00Z');
@@ -29,30 +29,23 @@ describe('the jitter of a drip', () => {
     { random: 0.5, jitterMs: 150_000, at: '2026-03-02T16:03:00.000Z' },
     { random: 1 - Number.EPSILON, jitterMs: 299_999, at: '2026-03-02T16:05:29.999Z' },
   ])('adds $jitterMs ms to the delay of 30 seconds', ({ random, jitterMs, at }) => {
-    expect(drip('Hello', { random }).acknowledgement).toMatchObject({ jitterMs, scheduledDate: at });
+    expect(drip('Hello', { random }).claim).toEqual({ jitterMs, scheduledDate: at });
   });
 });
 
 describe('findDuplicates', () => {
-  it('finds the second of two identical drips and keeps its correlation id', () => {
-    const first = drip('Hello', { correlationId: 'first', random: 0.5 });
+  it('finds the second of two identical drips, which gets the claim of the first', () => {
+    const first = drip('Hello', { random: 0.5 });
     const second = drip('Hello', { correlationId: 'second' });
     const other = drip('Bye');
-    expect([...findDuplicates([first, second, other], new Map())]).toEqual([
-      [second, { ...first.acknowledgement, correlationId: 'second' }],
-    ]);
+    expect([...findDuplicates([first, second, other], new Map())]).toEqual([[second, first.claim]]);
   });
 
-  it('finds a drip whose fingerprint is already recorded', () => {
-    const repeated = drip('Hello', { correlationId: 'mine' });
-    const earlier: DripAcknowledgement = {
-      ...repeated.acknowledgement,
-      correlationId: 'theirs',
-      jitterMs: 7,
-    };
-    expect(findDuplicates([repeated], new Map([[repeated.fingerprint, earlier]])).get(repeated)).toEqual({
-      ...earlier,
-      correlationId: 'mine',
-    });
+  it('finds a duplicate of an earlier drip', () => {
+    const repeated = drip('Hello', { correlationId: 'again' });
+    const earlier: Claim = { scheduledDate: '2026-03-02T15:00:00.000Z', jitterMs: 5 };
+    const duplicates = findDuplicates([repeated], new Map([[repeated.fingerprint, earlier]]));
+    expect(duplicates.get(repeated)).toBe(earlier);
+    expect(acknowledge(repeated, earlier)).toEqual({ status: 'queued', correlationId: 'again', ...earlier });
   });
 });

@@ -14,12 +14,22 @@ export const DripAcknowledgement = z
   .meta({ id: 'DripAcknowledgement' });
 export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
 
+/** What the responses to a drip and to its duplicates have in common. */
+export type Claim = Pick<DripAcknowledgement, 'scheduledDate' | 'jitterMs'>;
+
 export interface Drip {
   draft: MessageDraft;
-  /** Drips with the same fingerprint are one message. */
+  /** Drips with the same fingerprint are one message. 16 bytes in hexadecimal. */
   fingerprint: string;
-  acknowledgement: DripAcknowledgement;
+  correlationId: string;
+  claim: Claim;
 }
+
+export const acknowledge = ({ correlationId }: Drip, claim: Claim): DripAcknowledgement => ({
+  status: 'queued',
+  correlationId,
+  ...claim,
+});
 
 /** A drip is scheduled this long after its acceptance, plus a jitter of up to `spreadMs`. */
 const DELAY = { minMs: 30_000, spreadMs: 300_000 };
@@ -50,31 +60,31 @@ export function draftDrip(
   return {
     draft,
     fingerprint: fingerprintOf(draft),
-    acknowledgement: { status: 'queued', correlationId, scheduledDate: draft.scheduledAt, jitterMs },
+    correlationId,
+    claim: { scheduledDate: draft.scheduledAt, jitterMs },
   };
 }
 
 /** The recipient and the body, of which attachments are part. */
 function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
-  return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'base64url');
+  return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'hex').slice(0, 32);
 }
 
 /**
  * Finds the duplicates among drips: of earlier drips, and of earlier ones in this batch.
- * @param earlier the acknowledgements of fingerprints that were claimed before.
- * @returns what a duplicate gets: the acknowledgement of the first, with its own correlation id.
+ * @param earlier what was claimed before, by fingerprint.
+ * @returns the claims of the first, by duplicate.
  */
 export function findDuplicates(
   drips: readonly Drip[],
-  earlier: ReadonlyMap<string, DripAcknowledgement>,
-): Map<Drip, DripAcknowledgement> {
+  earlier: ReadonlyMap<string, Claim>,
+): Map<Drip, Claim> {
   const originals = new Map(earlier);
-  const duplicates = new Map<Drip, DripAcknowledgement>();
+  const duplicates = new Map<Drip, Claim>();
   for (const drip of drips) {
-    const { fingerprint, acknowledgement } = drip;
-    const original = originals.get(fingerprint);
-    if (original) duplicates.set(drip, { ...original, correlationId: acknowledgement.correlationId });
-    else originals.set(fingerprint, acknowledgement);
+    const original = originals.get(drip.fingerprint);
+    if (original) duplicates.set(drip, original);
+    else originals.set(drip.fingerprint, drip.claim);
   }
   return duplicates;
 }

@@ -1,4 +1,5 @@
 import type { EventName } from './event.ts';
+import { type Presence, PRESENCE_EVENT } from './presence.ts';
 
 /** Streams that one key or user may have open at a time. */
 export const STREAMS_PER_HOLDER = 20;
@@ -28,6 +29,10 @@ export const formatEvent = ({
   event: EventName | null;
   body: string | null;
 }) => (event === null || body === null ? '' : `id: ${id}\nevent: ${event}\ndata: ${body}\n\n`);
+
+/** Without an id, because it is not stored. */
+export const formatPresence = (body: Presence): string =>
+  `event: ${PRESENCE_EVENT}\ndata: ${JSON.stringify(body)}\n\n`;
 
 /** Without an id: a client that reconnects before the next event is told again. */
 export const formatReset = (body: object): string =>

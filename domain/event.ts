@@ -13,6 +13,8 @@ export const EVENT_NAMES = [
   'message.ai_draft_rejected',
   'line.reputation_changed',
   'contact.opt_out_suspected',
+  'conversation.assigned',
+  'conversation.status_changed',
 ] as const;
 export const EventName = z.enum(EVENT_NAMES).meta({ id: 'EventName' });
 export type EventName = z.infer<typeof EventName>;

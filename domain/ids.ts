@@ -11,7 +11,8 @@ export const Id = z
   .regex(/^[0-9a-f]{24}$/, 'must be 24 lower-case hexadecimal characters')
   .meta({ example: '6742f1c09b1e8a00d4c3b2a1' });
 export const WorkspaceId = z.string().regex(/^org_[0-9a-f]{24}$/, 'must be a workspace id');
-export const UserId = z.string().regex(/^user_[0-9A-Za-z]+$/, 'must be a user id');
+/** Our own, or the `sub` of an identity provider, which OpenID Connect limits to 255 characters. */
+export const UserId = z.string().regex(/^[!-~]{1,255}$/, 'must be a user id');
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 const PROCESS = randomBytes(3).toString('hex');

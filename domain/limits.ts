@@ -33,6 +33,12 @@ export const AGENCY_LIMITS = {
 export const TEST_LIMITS = {
   testMessages: { max: MAX_TEST_MESSAGES, text: 'messages in test mode, which are kept for 30 days' },
 } as const satisfies Record<string, Limit>;
+/** What a workspace may have of each contact. */
+const CONTACT_LIMITS = {
+  notes: { max: 1000, text: 'notes about one contact' },
+} as const satisfies Record<string, Limit>;
+export const MAX_NOTES = CONTACT_LIMITS.notes.max;
+
 export type TestLimit = keyof typeof TEST_LIMITS;
 
 export type AgencyLimit = keyof typeof AGENCY_LIMITS;
@@ -40,8 +46,13 @@ export type AgencyLimit = keyof typeof AGENCY_LIMITS;
 /** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
 export const UNSUBSCRIBED_MAILS_PER_DAY = 3;
 
-type AnyLimit = WorkspaceLimit | AgencyLimit | TestLimit;
-const ALL: Record<AnyLimit, Limit> = { ...WORKSPACE_LIMITS, ...AGENCY_LIMITS, ...TEST_LIMITS };
+type AnyLimit = WorkspaceLimit | AgencyLimit | TestLimit | keyof typeof CONTACT_LIMITS;
+const ALL: Record<AnyLimit, Limit> = {
+  ...WORKSPACE_LIMITS,
+  ...AGENCY_LIMITS,
+  ...TEST_LIMITS,
+  ...CONTACT_LIMITS,
+};
 
 /** Nothing was added, because there are as many as there may be. */
 export class LimitReached extends Error {

@@ -83,6 +83,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Of a message whose request names none. */
+export const DEFAULT_CHANNEL: Channel = 'imessage';
+
 /** The channels of lines that can send a message, in order of preference. An iMessage line can also send SMS. */
 export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
   imessage: ['imessage'],
@@ -100,7 +103,7 @@ export function draftMessage(
   context: IntakeContext,
   { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
 ): MessageDraft {
-  const channel = input.messageType ?? 'imessage';
+  const channel = input.messageType ?? DEFAULT_CHANNEL;
   checkContent(input, context);
   if (schedule > latestSchedule(now))
     throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
@@ -305,12 +308,17 @@ function checkTimes(
   );
 }
 
+type WindowInput = Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek'>;
+
+export const hasSendWindow = ({ sendWindowStart, sendWindowEnd, allowedDaysOfWeek }: WindowInput): boolean =>
+  sendWindowStart !== undefined || sendWindowEnd !== undefined || allowedDaysOfWeek !== undefined;
+
 export function sendWindow(
-  input: Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek' | 'timezone'>,
+  input: WindowInput & Pick<MessageInput, 'timezone'>,
   workspaceTimezone: string,
 ): SendWindow | null {
+  if (!hasSendWindow(input)) return null;
   const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
-  if (start === undefined && end === undefined && days === undefined) return null;
   return {
     timezone: input.timezone ?? workspaceTimezone,
     ...(start !== undefined && { start }),

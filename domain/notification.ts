@@ -21,6 +21,7 @@ export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('subscription_canceled') }),
   z.object({ about: z.literal('line_failed'), lineId: z.string(), reason: z.string() }),
   z.object({ about: z.literal('opt_out_suspected'), suspicionId: z.string() }),
+  z.object({ about: z.literal('mentioned'), noteId: z.string(), userId: z.string() }),
   z.object({ about: z.literal('webhook_failing'), webhookId: z.string(), failures: z.int() }),
 ]);
 export type Notice = z.infer<typeof Notice>;
@@ -35,6 +36,7 @@ const KINDS = {
   line_failed: 'system_error',
   webhook_failing: 'system_error',
   opt_out_suspected: 'reply',
+  mentioned: 'reply',
 } as const satisfies Record<Notice['about'], NotificationKind>;
 
 /** Whether a queued notification is the alert for a contact's replies; all others have a notice. */

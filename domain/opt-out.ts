@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Id } from './ids.ts';
 
 /** An address that opted out of messages from the workspace. */
 export const OptOut = z
@@ -13,10 +14,28 @@ export const OptOut = z
   .meta({ id: 'OptOut' });
 export type OptOut = z.infer<typeof OptOut>;
 
-export type OptOutSource = 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
+export const OptOutSource = z.enum(['reply', 'unsubscribe', 'carrier', 'complaint', 'api']);
+export type OptOutSource = z.infer<typeof OptOutSource>;
+
+/** An opt-out or an opt-in, as it happened. */
+export const OptOutChange = z
+  .object({
+    _id: Id,
+    address: z.string(),
+    change: z.enum(['opted_out', 'opted_in']),
+    source: OptOutSource,
+    at: z.iso.datetime(),
+    replyId: Id.nullable().meta({ description: 'The reply in which the contact asked for it.' }),
+    message: z.string().nullable().meta({ description: 'The text of that reply, while it is stored.' }),
+  })
+  .meta({ id: 'OptOutChange' });
+export type OptOutChange = z.infer<typeof OptOutChange>;
 
 const STOP = new Set(['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT']);
 const START = new Set(['START', 'UNSTOP', 'YES']);
+
+/** The replies that opt a contact out or in by themselves. */
+export const KEYWORDS = { optOut: [...STOP], optIn: [...START] };
 
 export type Keyword = 'stop' | 'start';
 

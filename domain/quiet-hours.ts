@@ -49,6 +49,8 @@ export interface QuietPolicy {
   campaigns: ReadonlyMap<string, CampaignQuietHours>;
 }
 
+export const NO_QUIET_POLICY: QuietPolicy = { workspace: NO_QUIET_HOURS, campaigns: new Map() };
+
 /** Where a phone number is from, by its digits. People keep their numbers when they move. */
 export interface PhonePlace {
   /** IANA time zones of the number's area; null: its digits do not say. */

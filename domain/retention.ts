@@ -14,6 +14,8 @@ export const DEFAULT_RETENTION = {
   /** Which inbound messages could not be read, and why. */
   'unreadable-inbound': 30,
   'audit-log': 400,
+  /** The log of requests. */
+  requests: 30,
   /** What an erased address is known by when its contact opts out by the link of an earlier email. */
   'erased-addresses': 60,
 } as const;

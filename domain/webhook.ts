@@ -67,6 +67,18 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
+/** An entry of the delivery log with what was sent and answered. */
+export const DeliveryExchange = WebhookDelivery.extend({
+  requestBody: z
+    .string()
+    .nullable()
+    .meta({ description: 'The payload, exactly as it was sent. null: its contact was erased.' }),
+  responseBody: z.string().nullable().meta({
+    description:
+      'The first 2,000 characters of the answer. null: it succeeded, is empty or a replay, or the contact was erased.',
+  }),
+}).meta({ id: 'DeliveryExchange' });
+
 /** The result of a replay or a test ping. */
 export const DeliveryReport = z
   .object({

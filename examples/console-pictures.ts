@@ -18,6 +18,7 @@ const PAGES: Record<string, string> = {
   campaigns: '/campaigns',
   messages: '/messages',
   webhooks: '/webhooks',
+  requests: '/requests',
   analytics: '/analytics?period=1',
   settings: '/settings?tab=copilot',
   agency: '/agency',

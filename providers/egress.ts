@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { Agent } from 'undici';
+import { connectionFailure } from './connection-failure.ts';
 import { exchange } from './egress-exchange.ts';
 import { createGuard, type Guard, UrlNotAllowed } from './egress-guard.ts';
 import { createQueue } from './egress-queue.ts';
@@ -89,28 +90,15 @@ export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOp
         clearTimeout(timer);
       }
       const error =
-        outcome.error === null ? null : deadline.signal.aborted ? 'timeout' : describe(outcome.error);
+        outcome.error === null
+          ? null
+          : deadline.signal.aborted
+            ? 'timeout'
+            : connectionFailure(outcome.error);
       const blocked = outcome.error instanceof UrlNotAllowed;
       return { ...outcome, error, blocked, latencyMs: Math.round(performance.now() - started) };
     },
 
     close: () => agent.destroy(),
   };
-}
-
-/** Describes an error for a delivery log by its code, because system messages contain internal addresses. */
-function describe(error: unknown): string {
-  if (error instanceof UrlNotAllowed) return `url not allowed: ${error.message}`;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const words: Record<string, string> = {
-    ECONNREFUSED: 'connection refused',
-    ECONNRESET: 'connection reset',
-    ENOTFOUND: 'host name not found',
-    ENODATA: 'host name not found',
-    EHOSTUNREACH: 'host unreachable',
-    ENETUNREACH: 'network unreachable',
-    UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-    UND_ERR_SOCKET: 'connection closed before the response was complete',
-  };
-  return words[code] ?? `request failed (${code})`;
 }

@@ -5,8 +5,10 @@ import { secretContext, type SecretBox } from './secret-box.ts';
 
 /** A delivery fails if the endpoint does not respond within this time. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
-/** The body is not used, but a connection can be reused only if it was read. */
+/** A connection can be reused only if the body was read. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
+/** How much of the body of a failure is kept, in characters. */
+const MAX_KEPT_BODY = 2000;
 
 /** A claimed delivery, with everything required to send it. */
 export interface OutgoingDelivery {
@@ -26,6 +28,8 @@ export interface PostResult {
   responseStatus: number | null;
   error: string | null;
   latencyMs: number;
+  /** The beginning of what the endpoint answered; null if it succeeded, or answered nothing. */
+  responseBody: string | null;
   /** The connection failed, before or after the request was sent, and a retry may succeed. */
   retryable: boolean;
 }
@@ -48,7 +52,7 @@ export async function postDelivery(
     secrets: sealed.map((text) => secrets.open(text, context)),
     replay,
   });
-  const { status, error, latencyMs, blocked } = await egress.post(delivery.url, {
+  const { status, error, latencyMs, blocked, body } = await egress.post(delivery.url, {
     headers: { ...headers, 'content-type': 'application/json' },
     body: delivery.body,
     timeoutMs,
@@ -57,5 +61,12 @@ export async function postDelivery(
   const success = error === null && status !== null && status >= 200 && status < 300;
   const reason = success ? null : (error ?? `the endpoint responded ${status}`);
   const retryable = status === null && error !== 'timeout' && !blocked;
-  return { success, responseStatus: status, error: reason, latencyMs, retryable };
+  const responseBody = success ? null : keptBody(body);
+  return { success, responseStatus: status, error: reason, latencyMs, responseBody, retryable };
+}
+
+/** As PostgreSQL can store it. */
+function keptBody(body: string): string | null {
+  const kept = body.slice(0, MAX_KEPT_BODY).toWellFormed().replaceAll('\0', '\uFFFD');
+  return kept === '' ? null : kept;
 }

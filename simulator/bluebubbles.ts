@@ -48,6 +48,8 @@ export interface BlueBubblesStandIn {
   repeats: number;
   /** The service in the GUIDs of conversations; newer systems use `any`. */
   chatService: string | null;
+  /** What the server says about the Mac. */
+  info: { detected_imessage: string; private_api: boolean; helper_connected: boolean };
   fault(to: string, fault: BlueBubblesFault): void;
   /** Not on iMessage: the server responds 200, but sends nothing. */
   withoutIMessage(to: string): void;
@@ -100,6 +102,7 @@ export async function startBlueBubbles(
     webhooks,
     repeats: 1,
     chatService: null,
+    info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
     fault: (to, fault) => void faults.set(to, fault),
     withoutIMessage: (to) => void without.add(to),
     flapping: (to, times) => void denials.set(to, times),
@@ -223,6 +226,14 @@ export async function startBlueBubbles(
   });
   routes.get('/ping', (context) => {
     context.body = { status: 200, message: 'Ping received!', data: 'pong' };
+  });
+  routes.get('/server/info', (context) => {
+    const fixed = { os_version: '15.1', server_version: '1.9.9', proxy_service: 'dynamic-dns' };
+    context.body = {
+      status: 200,
+      message: 'Successfully fetched metadata!',
+      data: { ...fixed, ...standIn.info },
+    };
   });
   routes.get('/handle/availability/imessage', (context) => {
     const address = String(context.query['address']);

@@ -31,6 +31,8 @@ export interface TwilioStandIn {
   url: string;
   /** All accepted messages, in order. */
   sent: readonly TwilioMessage[];
+  /** The numbers of the account, with the URL that each reports messages to. */
+  numbers: Map<string, { smsUrl: string; sms: boolean }>;
   /** False: reports each accepted message as sent and then delivered. True: the test reports statuses. */
   quiet: boolean;
   fault(to: string, fault: TwilioFault | null): void;
@@ -104,6 +106,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   const standIn: TwilioStandIn = {
     url: '',
     sent,
+    numbers: new Map([['+14155550111', { smsUrl: '', sms: true }]]),
     quiet: false,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
     reportStatus,
@@ -186,6 +189,23 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     context.body = { messages, page: 0, page_size: query.PageSize, next_page_uri: null };
   });
 
+  routes.get('/IncomingPhoneNumbers.json', (context) => {
+    const { PhoneNumber: wanted } = z.object({ PhoneNumber: z.string().optional() }).parse(context.query);
+    const found = [...standIn.numbers].filter(([number]) => wanted === undefined || number === wanted);
+    context.body = {
+      incoming_phone_numbers: found.map(([number, { smsUrl, sms }]) => ({
+        sid: `PN${number.slice(1).padStart(32, '0')}`,
+        account_sid: account.sid,
+        phone_number: number,
+        sms_url: smsUrl,
+        sms_method: 'POST',
+        capabilities: { voice: true, sms, mms: sms, fax: false },
+      })),
+      page: 0,
+      page_size: 50,
+      next_page_uri: null,
+    };
+  });
   routes.get('/Messages/:sid/Media/:media', (context) => {
     context.redirect(`${standIn.url}/store/${context.params['media']}`);
   });

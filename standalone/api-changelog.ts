@@ -53,11 +53,19 @@ function sections(changes: readonly Change[]): string {
   return [...common.filter((text) => !text.endsWith(`: ${NEW}`)), ...others].join('\n');
 }
 
+/** What callers of the last release cannot do any more, one line for each. */
+export async function breakingApiChanges(): Promise<string[]> {
+  const released = JSON.parse(await readFile(RELEASED, 'utf8')) as Document;
+  return apiChanges(released, current()).flatMap(({ endpoint, text, breaks }) =>
+    breaks ? [`${endpoint}: ${text}`] : [],
+  );
+}
+
 export const apiChangelogIsCurrent = async (): Promise<boolean> =>
   (await readFile(PAGE, 'utf8').catch(() => '')) === (await changelog());
 
-/** @param version closes the list of changes with this release; null: none is made. */
-export async function writeApiChangelog(version: string | null): Promise<void> {
-  await writeFile(PAGE, await changelog(version === null ? UNRELEASED : `## ${version}`));
-  if (version !== null) await writeFile(RELEASED, `${JSON.stringify(compared(current()))}\n`);
+/** @param version closes the list of changes with this release. */
+export async function writeApiChangelog(version?: string): Promise<void> {
+  await writeFile(PAGE, await changelog(version === undefined ? UNRELEASED : `## ${version}`));
+  if (version !== undefined) await writeFile(RELEASED, `${JSON.stringify(compared(current()))}\n`);
 }

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
 import { readConfig } from '#domain/config.ts';
 import { MEGABYTES, PROCESSES } from '#providers/untrusted/processes.ts';
 
-/** deploy/kubernetes agrees with the code. Its README says how to validate it as a cluster does. */
+/** deploy/kubernetes, which `deploy/helm/check` renders from the chart and validates, agrees with the code. */
 const ROOT = new URL('../', import.meta.url);
 const FOLDER = new URL('deploy/kubernetes/', ROOT);
 const read = (name: string): string => readFileSync(new URL(name, ROOT), 'utf8');
@@ -175,6 +175,11 @@ describe('deploy/kubernetes', () => {
         named('Service', name).metadata.labels?.app,
       );
     }
+  });
+
+  it('is of the version of the chart', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(parse(read('deploy/helm/linepace/Chart.yaml'))).toMatchObject({ version, appVersion: version });
   });
 
   it('runs the workers of each build in a Deployment of its own', () => {

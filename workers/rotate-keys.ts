@@ -54,6 +54,7 @@ export const SEALED: readonly Target[] = [
     kind: 'text',
     secret: 'idempotency',
   },
+  { table: 'user_sessions', column: 'tokens_sealed', key: ROWS, kind: 'text', secret: 'session' },
   { table: 'hash_keys', column: 'key_sealed', key: ['id'], kind: 'text', secret: 'hash', recordId: 'key' },
 ];
 

@@ -31,6 +31,7 @@ import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment
 import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
+import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -177,10 +178,12 @@ export async function startWorker(
   );
   connection.follow(workers);
   const runs = Promise.all(workers.map((worker) => worker.run()));
-  if (queues.some(({ runsWorkflows }) => runsWorkflows)) {
+  const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
+  if (runsWorkflows) {
     await upsertSchedules(temporal);
     await sweepAfterStart(temporal);
   }
+  const counting = runsWorkflows ? startCounting(pools, logger) : null;
   const { namespace, buildId } = config.temporal;
   const routing = watchBuildRouting(
     createWorkerDeployment(temporal.connection, namespace),
@@ -215,7 +218,7 @@ export async function startWorker(
 
   const ended = runs.then(async () => {
     routing.close();
-    await status?.close();
+    await Promise.all([counting?.stop(), status?.close()]);
     await Promise.all([waker.close(), deliverer.close()]);
     await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
     untrusted.close();

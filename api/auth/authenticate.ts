@@ -1,4 +1,3 @@
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import {
   agencyByKey,
   agencyOfUser,
@@ -8,7 +7,6 @@ import {
   workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
-import { joinByFirstSession } from '#db/queries/members.ts';
 import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
@@ -19,7 +17,9 @@ import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
 import { scopesOf } from '../http/scopes.ts';
 import type { Services } from '../services.ts';
+import { joinAsAdmin } from './first-session.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
+import { type CookieRequest, sessionOfCookie } from './user-sessions.ts';
 
 /** The endpoints that accept agency keys, listed in the response to a refused request. */
 export const AGENCY_ENDPOINTS = [
@@ -45,11 +45,9 @@ interface Credential {
 }
 
 /** The parts of a request that determine its caller. */
-interface CredentialedRequest {
+interface CredentialedRequest extends CookieRequest {
   authorization: string;
   path: string;
-  /** `clientAddress`, which most requests do not need. */
-  client: () => string;
   /** The client's IP address. */
   ip: string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
@@ -72,8 +70,11 @@ export async function authenticate(
   services: Services,
 ): Promise<Caller> {
   const credential = readCredential(request.authorization);
-  // A request without a credential is not a guess, so it does not count as a failed attempt.
-  if (!credential) throw new ApiError('UNAUTHORIZED');
+  if (!credential) {
+    // A request without a credential is not a guess, so it does not count as a failed attempt.
+    if (request.sessionId === '') throw new ApiError('UNAUTHORIZED');
+    return ofSession(route, request, await sessionOfCookie(request, services), services);
+  }
   const keyKind = apiKeyKind(credential.token);
   const attempt = { ...credential, ...request };
   if (keyKind === 'agency') return withAgencyKey(route, attempt, services);
@@ -160,55 +161,63 @@ function recordUse(hash: string, client: () => string, pools: Services['pools'])
 }
 
 async function withSession(route: Guarded, attempt: Attempt, services: Services): Promise<Caller> {
-  const { scheme, token, client, workspaceId } = attempt;
+  const { scheme, token, client } = attempt;
   if (scheme !== 'bearer') return unauthorized(client(), services);
-  const session = await verifySession(token, client(), services);
-  const lookup = sessionLookup(attempt, session.userId, services);
-  if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
+  return ofSession(route, attempt, await verifySession(token, client(), services), services);
+}
+
+async function ofSession(
+  route: Guarded,
+  request: CredentialedRequest,
+  session: Session,
+  services: Services,
+): Promise<Caller> {
+  const { workspaceId } = request;
+  const lookup = sessionLookup(request, session.userId, services);
+  if (route.caller === 'agency') return agencyCaller(route, request, lookup);
   const isOwn = workspaceId === '' || workspaceId === session.organizationId;
-  if (isOwn) return ownCaller(route, attempt, session, lookup);
+  if (isOwn) return ownCaller(route, request, session, lookup);
   const twin = await lookup.twin(workspaceId);
-  if (!twin) return clientCaller(attempt, session, lookup);
-  return twinCaller(twin, route, attempt, session, lookup);
+  if (!twin) return otherCaller(route, request, session, lookup);
+  return twinCaller(twin, route, request, session, lookup);
+}
+
+/** In a workspace that the session does not name: as its member, if the session is of any workspace, or as its agency. */
+async function otherCaller(
+  route: Guarded,
+  request: CredentialedRequest,
+  session: Session,
+  lookup: SessionLookup,
+): Promise<WorkspaceCaller> {
+  if (session.ofAnyWorkspace && (await lookup.workspace(request.workspaceId))?.memberRole)
+    return ownCaller(route, request, { ...session, organizationId: request.workspaceId }, lookup);
+  return clientCaller(request, session, lookup);
 }
 
 /** Who may act in a workspace may act in its twin. */
 async function twinCaller(
   twin: CallerWorkspace,
   route: Guarded,
-  attempt: Attempt,
+  request: CredentialedRequest,
   session: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
-  const live = { ...attempt, workspaceId: twin.liveWorkspaceId ?? '' };
+  const live = { ...request, workspaceId: twin.liveWorkspaceId ?? '' };
   const caller =
     live.workspaceId === session.organizationId
       ? await ownCaller(route, live, session, lookup)
-      : await clientCaller(live, session, lookup);
+      : await otherCaller(route, live, session, lookup);
   const inTwin = { ...caller, workspace: twin };
-  attempt.identified?.(inTwin);
+  request.identified?.(inTwin);
   return inTwin;
 }
 
-const joinedBySession = (userId: string) =>
-  ({
-    actor: { type: 'user', id: userId, name: null },
-    channel: 'session',
-    action: 'member.joined',
-    target: { type: 'member', id: userId },
-    changes: { role: 'org:admin' },
-  }) as const;
-
 type SessionLookup = ReturnType<typeof sessionLookup>;
 
-const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }: Services) => ({
+const sessionLookup = ({ client, agencyId }: CredentialedRequest, userId: string, { pools }: Services) => ({
   /** The first session of an organization's owner or admin. @returns false if they were removed from the workspace. */
-  join: async (workspaceId: string): Promise<boolean> =>
-    withSystemShare(pools, client(), async (db) => {
-      const outcome = await joinByFirstSession(db, workspaceId, userId);
-      if (outcome === 'joined') await insertAuditEntry({ db, workspaceId }, joinedBySession(userId));
-      return outcome !== 'removed';
-    }),
+  join: (workspaceId: string): Promise<boolean> =>
+    withSystemShare(pools, client(), (db) => joinAsAdmin(db, workspaceId, userId)),
   twin: (id: string) => withAuth(pools, client(), `twin ${id}`, (db) => twinById(db, id)),
   workspace: (id: string) =>
     withAuth(pools, client(), `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
@@ -220,7 +229,7 @@ const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }:
 
 async function agencyCaller(
   route: Guarded,
-  { agencyId, identified }: Attempt,
+  { agencyId, identified }: CredentialedRequest,
   lookup: SessionLookup,
 ): Promise<AgencyCaller> {
   const caller = await lookup.agency();
@@ -233,7 +242,7 @@ async function agencyCaller(
 
 /** A user of an agency, in the workspace of one of its clients. */
 async function clientCaller(
-  { workspaceId, identified }: Attempt,
+  { workspaceId, identified }: CredentialedRequest,
   { userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
@@ -258,8 +267,8 @@ async function clientCaller(
 /** A member of the workspace that the session names, or a user of its agency. */
 async function ownCaller(
   route: Guarded,
-  { identified }: Attempt,
-  { organizationId, role: tokenRole, userId }: Session,
+  { identified }: CredentialedRequest,
+  { organizationId, role: tokenRole, userId, ofAnyWorkspace = false }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
   const found = organizationId === null ? null : await lookup.workspace(organizationId);
@@ -279,22 +288,26 @@ async function ownCaller(
   // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
   if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));
   if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-  const role = await roleIn(found, tokenRole, lookup);
+  const role = await roleIn(found, tokenRole, lookup, { mayJoin: !ofAnyWorkspace });
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const caller = callerWith(role);
   identified?.(caller);
   return caller;
 }
 
-/** @throws UNAUTHORIZED if the user is not a member. */
+/**
+ * @param options.mayJoin the identity provider names the organization, so its admin becomes a member.
+ * @throws UNAUTHORIZED if the user is not a member.
+ */
 async function roleIn(
   { workspace, memberRole, isOfAgency }: Membership,
   tokenRole: string | null,
   lookup: SessionLookup,
+  { mayJoin }: { mayJoin: boolean },
 ): Promise<string | null> {
   if (memberRole !== null) return lowerRole(tokenRole, memberRole);
   if (isOfAgency) return tokenRole;
-  if (tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
+  if (mayJoin && tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
   throw new ApiError('UNAUTHORIZED');
 }
 

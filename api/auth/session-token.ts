@@ -16,6 +16,8 @@ export interface Session {
   organizationId: string | null;
   /** `org:admin`, `org:member`, or another role of the identity provider's. */
   role: string | null;
+  /** The identity provider names no organization, and `organizationId` is only where the user starts. */
+  ofAnyWorkspace?: boolean;
 }
 
 /** The token is not valid. The message is for logs, not for the caller. */
@@ -54,16 +56,18 @@ const KEYS_KEPT_MS = 5 * 60_000;
 const KEYS_REFETCH_MS = 30_000;
 
 /** Clerk's session tokens: version 1 has `org_id` and `org_role`, version 2 the compact `o`. */
-const Claims = z.object({
-  sub: z.string().min(1),
-  azp: z.string().nullish(),
-  sts: z.string().nullish(),
+const OrganizationClaims = z.object({
   v: z.number().nullish(),
   org_id: z.string().min(1).nullish(),
   org_role: z.string().nullish(),
   o: z.object({ id: z.string().min(1), rol: z.string().nullish() }).nullish(),
 });
-type Claims = z.infer<typeof Claims>;
+type OrganizationClaims = z.infer<typeof OrganizationClaims>;
+const Claims = OrganizationClaims.extend({
+  sub: z.string().min(1),
+  azp: z.string().nullish(),
+  sts: z.string().nullish(),
+});
 
 /** Verifies the signature first, then `iss`, `aud`, `exp` and `nbf`, then the other claims. */
 export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
@@ -96,10 +100,22 @@ export function createSessionVerifier(options: SessionVerifierOptions): SessionV
   };
 }
 
-function organization({ v, o, org_id, org_role }: Claims): Omit<Session, 'userId'> {
+function organization({
+  v,
+  o,
+  org_id,
+  org_role,
+}: OrganizationClaims): Pick<Session, 'organizationId' | 'role'> {
   if (o) return { organizationId: o.id, role: o.rol ? `org:${o.rol.replace(/^org:/, '')}` : null };
   if (v === 2 || !org_id) return { organizationId: null, role: null };
   return { organizationId: org_id, role: org_role ?? null };
+}
+
+/** The organization that the claims of a verified ID token name, and the role in it. @throws SessionRefused */
+export function organizationOf(claims: unknown): Pick<Session, 'organizationId' | 'role'> {
+  const parsed = OrganizationClaims.safeParse(claims);
+  if (!parsed.success) throw new SessionRefused('a claim has the wrong type');
+  return organization(parsed.data);
 }
 
 /** Each verifier has its own key cache, because key ids are unique per issuer only. */

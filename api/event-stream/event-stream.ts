@@ -17,6 +17,7 @@ interface EventStreamOptions {
 }
 
 const RETRY_MS = 1000;
+const MAX_PASSING = 100;
 
 /**
  * The events of a workspace for one client. It holds one chunk at a time and reads the next one when the client has
@@ -26,6 +27,8 @@ export class EventStream extends Readable {
   readonly #options: EventStreamOptions;
   readonly #chunks: AsyncGenerator<string | Buffer>;
   #published: number;
+  /** What is not stored, and shown as soon as the client reads. */
+  #passing: string[] = [];
   #isEnding = false;
   #isReading = false;
   #wake = (): void => {};
@@ -41,6 +44,13 @@ export class EventStream extends Readable {
   tell(published: number): void {
     if (published <= this.#published) return;
     this.#published = published;
+    this.#wake();
+  }
+
+  /** Sends something that cannot be resumed. A client that does not read misses it. */
+  show(chunk: string): void {
+    if (this.#passing.length >= MAX_PASSING) return;
+    this.#passing.push(chunk);
     this.#wake();
   }
 
@@ -60,6 +70,8 @@ export class EventStream extends Readable {
       if (Date.now() >= commentAt) {
         yield COMMENT;
         commentAt = Date.now() + COMMENT_EVERY_MS;
+      } else if (this.#passing.length > 0) {
+        yield this.#passing.splice(0).join('');
       } else if (place.position < this.#published) {
         try {
           const { chunk, next } = await feed.read(workspaceId, place, this.#published);

@@ -6,10 +6,17 @@ import type { Pools } from '#db/pools.ts';
 import { closeStreams, keepStreams, openStream } from '#db/queries/event-streams.ts';
 import { lastEventUntil, type Place, positionOf } from '#db/queries/published-events.ts';
 import { systemDb, withSystem, withTenant } from '#db/transactions.ts';
-import { COMMENT, formatReset, RESUMABLE_MS, STREAMS_PER_HOLDER } from '#domain/event-stream.ts';
+import {
+  COMMENT,
+  formatPresence,
+  formatReset,
+  RESUMABLE_MS,
+  STREAMS_PER_HOLDER,
+} from '#domain/event-stream.ts';
 import { isId, newId } from '#domain/ids.ts';
 import { LimitReached, WORKSPACE_LIMITS } from '#domain/limits.ts';
 import { ApiError } from '../http/errors.ts';
+import type { PresenceBoard } from '../presence.ts';
 import { RateLimited } from '../http/rate-limits.ts';
 import { EventStream } from './event-stream.ts';
 import { createFeed, timeOf } from './feed.ts';
@@ -21,6 +28,8 @@ interface StreamRequest {
   holder: string;
   /** The event after which the stream goes on; '': from now. */
   lastEventId: string;
+  /** Whether it shows who looks at conversations. */
+  withPresence: boolean;
   /** Authenticates the request again. @throws when its credential is no longer accepted. */
   authenticate(): Promise<unknown>;
 }
@@ -52,10 +61,12 @@ interface Open extends StreamRequest {
 
 export function createEventStreams({
   pools,
+  presence,
   logger,
   openStreams,
 }: {
   pools: Pools;
+  presence: PresenceBoard;
   logger: Logger;
   openStreams: Gauge;
 }): EventStreams {
@@ -155,8 +166,12 @@ export function createEventStreams({
         const begun = await begin(request);
         ({ stream } = begun);
         stream.tell(heard);
+        const unfollowPresence = request.withPresence
+          ? presence.follow(workspaceId, (one) => stream?.show(formatPresence(one)))
+          : null;
         stream.once('close', () => {
           unfollow();
+          unfollowPresence?.();
           void release(id);
         });
         open.set(id, { ...request, stream });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Caller } from '#domain/caller.ts';
@@ -9,10 +10,12 @@ import { isOverload } from '#db/overload.ts';
 import { withTenant } from '#db/transactions.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
+import { BACKGROUND_HEADER, SESSION_HEADER } from '../auth/user-sessions.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp, proxySettings } from './client-address.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
+import { composed, type Exchange, type Middleware, withoutKoa } from './exchange.ts';
 import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
 import { furtherPoints, INTAKE, RateLimited } from './rate-limits.ts';
@@ -21,11 +24,20 @@ import { securityHeaders } from './security-headers.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 /** The HTTP application: all declared routes behind the same middleware. */
-export function createApp(routes: readonly Route[], services: Services): Koa {
+export function createApp(routes: readonly Route[], services: Services): { callback(): RequestListener } {
   const app = new Koa(proxySettings(services.config.trustedProxies));
   const router = new Router({ sensitive: true });
+  const middleware: readonly Middleware[] = [
+    securityHeaders(services.config.publicUrl),
+    requestId,
+    requestSpan,
+    accessLog(services),
+    errors(services),
+  ];
   /** The routes without parameters, which need no search. */
   const fixed = new Map<string, Koa.Middleware>();
+  /** Those of them that are called so often that the framework would cost the most. */
+  const frequent = new Map<string, (exchange: Exchange) => Promise<void>>();
   for (const route of routes) {
     const handle: Koa.Middleware = async (context) => {
       context.state['route'] = route;
@@ -35,19 +47,26 @@ export function createApp(routes: readonly Route[], services: Services): Koa {
         : tenantRoute(route, context, services));
     };
     if (!route.path.includes('{')) fixed.set(`${route.method} ${route.path}`, handle);
+    if (route.caller !== 'anyone' && route.limit === INTAKE)
+      frequent.set(
+        `${route.method} ${route.path}`,
+        composed([
+          ...middleware,
+          async (exchange) => {
+            exchange.state['route'] = route;
+            await tenantRoute(route, exchange, services);
+          },
+        ]),
+      );
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
     router.register(path, [route.method], [handle]);
   }
-  app.use(securityHeaders(services.config.publicUrl));
-  app.use(requestId);
-  app.use(requestSpan);
-  app.use(accessLog(services));
-  app.use(errors(services));
+  for (const each of middleware) app.use(each);
   app.use((context, next) => fixed.get(`${context.method} ${context.path}`)?.(context, next) ?? next());
   app.use(router.routes());
   app.use(unmatched(routes));
   app.on('error', failedResponse(services));
-  return app;
+  return { callback: () => withoutKoa(app, frequent) };
 }
 
 /** The errors that a client leaves that disconnects before the end of its request or of the response. */
@@ -66,12 +85,15 @@ async function publicRoute(route: PublicRoute, context: Koa.Context, services: S
   await route.respond(context, services);
 }
 
-async function tenantRoute(route: TenantRoute, context: Koa.Context, services: Services): Promise<void> {
+async function tenantRoute(route: TenantRoute, context: Exchange, services: Services): Promise<void> {
   // Nearly all responses contain personal data, and some a key or secret that is shown only once.
   context.set('Cache-Control', 'no-store');
   const request = {
     authorization: context.get('authorization'),
     path: context.path,
+    cookies: context.get('cookie'),
+    sessionId: context.get(SESSION_HEADER),
+    inBackground: context.get(BACKGROUND_HEADER) !== '',
     client: () => clientAddress(context),
     ip: clientIp(context),
     agencyId: context.get('x-agency-id'),
@@ -132,7 +154,7 @@ function inTestMode<T>(
 }
 
 /** The header works for every route, the query for those that declare it; '' if neither is there. */
-function namedWorkspace(route: TenantRoute, context: Koa.Context): string {
+function namedWorkspace(route: TenantRoute, context: Exchange): string {
   const header = context.get('x-workspace-id');
   if (header !== '' || !route.ofClients) return header;
   return [context.query['workspaceId']].flat()[0] ?? '';
@@ -140,7 +162,7 @@ function namedWorkspace(route: TenantRoute, context: Koa.Context): string {
 
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
 
-async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
+async function requestId(context: Exchange, next: () => Promise<void>): Promise<void> {
   const given = context.get('x-request-id');
   // Any visible ASCII, because some callers use base64 or paths as ids.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();
@@ -149,20 +171,41 @@ async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
 }
 
+/** What the middleware knows of a request. */
+interface RequestState {
+  requestId: string;
+  route?: Route;
+  caller?: Caller;
+  /** Of the error that it ended with. */
+  code?: ErrorCode;
+}
+
 /** Logs the route instead of the URL, which can contain phone numbers and other personal data. */
-function accessLog({ logger, metrics }: Services): Koa.Middleware {
+function accessLog({ logger, metrics, requestLog }: Services): Middleware {
   return async (context, next) => {
     const started = performance.now();
     await next();
-    const route = (context.state['route'] as Route | undefined)?.id ?? 'unmatched';
-    const seconds = (performance.now() - started) / 1000;
+    const { route: called, caller, code = null, requestId } = context.state as RequestState;
+    const route = called?.id ?? 'unmatched';
+    const ms = performance.now() - started;
+    const seconds = ms / 1000;
+    if (caller && called && called.caller !== 'anyone')
+      requestLog.record({
+        caller,
+        route: called,
+        isBulk: called.limit === INTAKE,
+        status: context.status,
+        code,
+        requestId,
+        ms,
+      });
     metrics.requests.inc({ route, method: context.method, status: context.status });
     metrics.duration.observe({ route, method: context.method }, seconds);
     logger.debug(
       {
         route,
         status: context.status,
-        ms: Math.round(seconds * 1000),
+        ms: Math.round(ms),
       },
       'request',
     );
@@ -170,7 +213,7 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
 }
 
 /** Includes the request id, because bug reports quote the body rather than the headers. */
-const errorBody = (error: ApiError, context: Koa.Context): Record<string, unknown> => ({
+const errorBody = (error: ApiError, context: Exchange): Record<string, unknown> => ({
   ...error.body,
   requestId: context.state['requestId'],
 });
@@ -188,12 +231,12 @@ function translated(error: unknown): unknown {
 /** Errors about the caller, as opposed to what was sent. */
 const REFUSALS: readonly number[] = [403, 429];
 
-function recordRefusal(context: Koa.Context, { status, code }: ApiError, services: Services): void {
-  const { caller, route } = context.state as { caller?: Caller; route?: Route };
+function recordRefusal(context: Exchange, { status, code }: ApiError, services: Services): void {
+  const { caller, route } = context.state as RequestState;
   if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
 }
 
-function errors(services: Services): Koa.Middleware {
+function errors(services: Services): Middleware {
   const { logger } = services;
   return async (context, next) => {
     try {
@@ -212,6 +255,7 @@ function errors(services: Services): Koa.Middleware {
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
         recordRefusal(context, error, services);
+        context.state['code'] = error.code;
         context.status = error.status;
         context.body = errorBody(error, context);
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
@@ -219,6 +263,7 @@ function errors(services: Services): Koa.Middleware {
       }
       logger.error({ route: (context.state['route'] as Route | undefined)?.id, error }, 'request failed');
       const internal = new ApiError('INTERNAL_ERROR');
+      context.state['code'] = internal.code;
       context.status = internal.status;
       context.body = errorBody(internal, context);
     }

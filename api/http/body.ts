@@ -3,6 +3,7 @@ import type Koa from 'koa';
 import { nextTurn } from '#domain/turns.ts';
 import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { ApiError, invalid } from './errors.ts';
+import { DirectExchange, type Exchange } from './exchange.ts';
 
 export const BODY_LIMIT = 1024 * 1024;
 /** For JSON without a credential, in bytes. */
@@ -37,11 +38,10 @@ export interface BodyBounds {
  * Reads the JSON body of a request; `{}` if there is none.
  * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE; VALIDATION_ERROR if it is too complex.
  */
-export async function readBody(
-  context: Koa.Context,
-  { maxValues, admit }: BodyBounds = {},
-): Promise<unknown> {
-  const text = await readJsonText(context, readText);
+export async function readBody(context: Exchange, { maxValues, admit }: BodyBounds = {}): Promise<unknown> {
+  const text = await (context instanceof DirectExchange
+    ? context.readText()
+    : readJsonText(context, readText));
   await admit?.(text.length);
   const isLarge = text.length > LARGE;
   if (isLarge) await nextTurn();

@@ -1,5 +1,5 @@
-import type { Context } from 'koa';
 import { inject } from 'light-my-request';
+import type { Exchange } from './exchange.ts';
 
 export interface OwnRequest {
   method: string;
@@ -23,7 +23,7 @@ const CALLER_HEADERS = ['authorization', 'x-workspace-id', 'x-forwarded-for'];
  * metrics and logs are as if the caller had sent it.
  */
 export async function dispatch(
-  koa: Context,
+  koa: Pick<Exchange, 'app' | 'get' | 'req' | 'state'>,
   { method, path, query, body }: OwnRequest,
 ): Promise<OwnResponse> {
   const { remoteAddress } = koa.req.socket;

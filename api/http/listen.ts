@@ -1,6 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type Koa from 'koa';
 
 export interface Listening {
   port: number;
@@ -30,7 +29,7 @@ const CLOSE_MS = 5000;
 const MAX_CONNECTIONS = 20_000;
 
 export async function listen(
-  app: Koa,
+  app: { callback(): RequestListener },
   { host, port }: { host: string; port: number },
   { headersMs, requestMs, idleMs, checkEveryMs }: RequestTimeouts = TIMEOUTS,
 ): Promise<Listening> {

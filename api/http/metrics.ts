@@ -12,6 +12,7 @@ export interface Metrics {
   intakeBatch: Histogram;
   waitingWakes: Gauge;
   openStreams: Gauge;
+  unloggedRequests: Counter;
 }
 
 /** Anyone may request `/metrics`, so it queries the database no more often than this. */
@@ -51,6 +52,11 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
     openStreams: new Gauge({
       name: 'linepace_event_streams',
       help: 'Event streams that are open',
+      registers,
+    }),
+    unloggedRequests: new Counter({
+      name: 'linepace_unlogged_requests_total',
+      help: 'Requests that are missing in the logs of workspaces, because the database took no more rows',
       registers,
     }),
   };

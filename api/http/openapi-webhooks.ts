@@ -16,6 +16,9 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
   'line.reputation_changed': 'The reputation of a line changed its state',
   'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
+  'conversation.assigned': 'A conversation was assigned to a member, or to nobody',
+  'conversation.status_changed':
+    'A conversation was opened, snoozed or closed. A snooze that ends at its time sends no event: `snoozedUntil` said when',
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 

@@ -1,13 +1,13 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type Koa from 'koa';
 import { inLogContext } from '#providers/log-context.ts';
+import type { Exchange } from './exchange.ts';
 import type { Route } from './route.ts';
 
 /**
  * Names the request in its log lines and, where traces are recorded, in a span that continues the caller's trace, or is
  * linked to it.
  */
-export async function requestSpan(koa: Koa.Context, next: Koa.Next): Promise<void> {
+export async function requestSpan(koa: Exchange, next: () => Promise<void>): Promise<void> {
   const { requestId } = koa.state as { requestId: string };
   await inLogContext({ requestId }, async () => {
     const given = propagation.extract(context.active(), koa.headers);

@@ -1,4 +1,3 @@
-import type { Context as KoaContext } from 'koa';
 import type { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import {
@@ -15,6 +14,7 @@ import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { dispatch, type OwnRequest } from './dispatch.ts';
+import type { Exchange } from './exchange.ts';
 import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
 import { parse, parseAnswerInTurns, parseInTurns } from './parse.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
@@ -23,7 +23,7 @@ import type { HandlerResult, TenantRoute } from './route.ts';
 export async function respond(
   route: TenantRoute,
   caller: Caller,
-  koa: KoaContext,
+  koa: Exchange,
   body: unknown,
   authenticate: () => Promise<unknown>,
   services: Services,
@@ -94,7 +94,7 @@ async function inTransaction(
 }
 
 /** Without a parameter that would be refused although no route declares it. */
-function parameters({ query }: KoaContext): Record<string, unknown> {
+function parameters({ query }: Exchange): Record<string, unknown> {
   const { ['__proto__']: _, ...others } = query;
   return others;
 }

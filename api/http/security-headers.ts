@@ -1,4 +1,4 @@
-import type Koa from 'koa';
+import type { Middleware } from './exchange.ts';
 
 /** Of every response; a route may replace one. */
 const HEADERS = {
@@ -12,7 +12,7 @@ const HEADERS = {
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
 /** @param publicUrl `https` if browsers reach the product only that way. */
-export function securityHeaders(publicUrl: string): Koa.Middleware {
+export function securityHeaders(publicUrl: string): Middleware {
   const headers = publicUrl.startsWith('https:')
     ? { ...HEADERS, 'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY }
     : HEADERS;

@@ -27,8 +27,10 @@ export function showPage(context: Context, status: number, title: Html, form = h
       <meta charset="utf-8" /><meta name="viewport" content="width=device-width" />
       <title>${title}</title>
       ${STYLE_ELEMENT}
-      <h1>${title}</h1>
-      ${form}
+      <main>
+        <h1>${title}</h1>
+        ${form}
+      </main>
     </html>`.text;
 }
 

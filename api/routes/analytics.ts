@@ -15,6 +15,7 @@ import { isTimeZone } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
 import { EXPLAINER, Metrics, metricsOf, NO_COUNTS } from '#domain/metrics.ts';
 import { dayOf } from '#domain/moment.ts';
+import { attachment } from '../http/csv.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -160,8 +161,7 @@ export const analyticsRoutes = [
         columns.join(','),
         ...points.map((point) => columns.map((name) => point[name]).join(',')),
       ];
-      const headers = { 'Content-Disposition': 'attachment; filename="analytics.csv"' };
-      return { status: 200, body: `${lines.join('\r\n')}\r\n`, headers };
+      return { status: 200, body: `${lines.join('\r\n')}\r\n`, headers: attachment('analytics.csv') };
     },
   }),
 ];
@@ -183,7 +183,8 @@ async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspa
   const parts = buckets(interval, timezone, { from, to });
   if (parts.length > MAX_BUCKETS)
     throw invalid('interval', `gives more than ${MAX_BUCKETS} points: choose a longer interval`);
-  const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from }, parts, timezone);
+  const counts =
+    parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from }, parts, timezone, workspaceZone);
   const points = parts.map(({ start, end }, index) => ({
     start: start.toISOString(),
     end: end.toISOString(),

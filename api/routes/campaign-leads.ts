@@ -6,6 +6,8 @@ import { requireCustomFields } from '#db/queries/limits.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
 import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
+import { optedOutAmong } from '#db/queries/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
@@ -59,6 +61,22 @@ const StepPreview = z.object({
   holdReason: z.literal('recipient_quiet_hours').nullable().meta({
     description: 'Set if the quiet hours move the step to `scheduledDate`.',
   }),
+  wakingHours: z
+    .object({
+      zones: z.array(z.string()).meta({ description: 'All of them have to be awake.' }),
+      start: z.string(),
+      end: z.string(),
+      law: z
+        .string()
+        .nullable()
+        .meta({ example: 'US-FL', description: 'The state whose law is kept as well.' }),
+    })
+    .nullable()
+    .meta({ description: 'The quiet hours that the step keeps; null: none.' }),
+  skipReason: z
+    .enum(['recipient_opted_out', 'recipient_suppressed', 'no_consent'])
+    .nullable()
+    .meta({ description: 'Why the step would not be sent; null: it would be.' }),
   fromLineId: Id.nullable(),
   hasConsent: z
     .boolean()
@@ -116,7 +134,7 @@ export const campaignLeadRoutes = [
     tag: 'Campaigns',
     scope: 'read',
     summary:
-      'Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent',
+      'Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent',
     openWhenReadOnly: true,
     params: CampaignParams,
     body: z.object({ leadId: Id }),
@@ -134,10 +152,20 @@ export const campaignLeadRoutes = [
       const budget = new TemplateBudget();
       const timesOf = await stepTimes(db, campaign);
       const consented = await consentedAmong(db, planned);
+      const addresses = planned.map(({ address }) => address);
+      const optedOut = await optedOutAmong(db, addresses);
+      const suppressed = await suppressedAmong(db, addresses);
       const steps = planned.map((plannedStep) => {
         const { stepIndex, channel, address, at, lineId } = plannedStep;
         const step = campaign.steps[stepIndex];
-        const sentFrom = firstSendTime(timesOf(plannedStep), at) ?? at;
+        const times = timesOf(plannedStep);
+        const sentFrom = firstSendTime(times, at) ?? at;
+        const hasConsent = consented.has(consentKey(address, channel));
+        const skipReasons = [
+          optedOut.has(address) && ('recipient_opted_out' as const),
+          suppressed.has(address) && ('recipient_suppressed' as const),
+          campaign.requireConsent && !hasConsent && ('no_consent' as const),
+        ];
         return {
           stepIndex,
           messageType: channel,
@@ -147,8 +175,10 @@ export const campaignLeadRoutes = [
           address,
           scheduledDate: sentFrom.toISOString(),
           holdReason: sentFrom > at ? ('recipient_quiet_hours' as const) : null,
+          wakingHours: times.quiet ? { ...times.quiet, zones: [...times.quiet.zones] } : null,
+          skipReason: skipReasons.find((reason) => reason !== false) ?? null,
           fromLineId: lineId,
-          hasConsent: consented.has(consentKey(address, channel)),
+          hasConsent,
         };
       });
       return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };

@@ -16,6 +16,7 @@ import {
 } from '#db/queries/contact-export.ts';
 import { findContact } from '#db/queries/contacts.ts';
 import { consentsOf, presentConsent } from '#db/queries/consents.ts';
+import { notesOf, presentNotes } from '#db/queries/conversation-notes.ts';
 import { findConversations, presentConversations } from '#db/queries/conversations.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
@@ -75,13 +76,18 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
     optOuts: once(async (db) => (await findOptOuts(db, addresses)).map(presentOptOut)),
     consents: async (db, after) =>
       paged(await consentsOf(db, addresses, { limit: PAGE, after }), presentConsent),
-    conversations: once(async (db) => presentConversations(db, await findConversations(db, addresses))),
+    conversations: once(async (db) => exportConversations(db, addresses, now)),
     availability: once((db) => exportAvailability(db, contact)),
     campaigns: once((db) => exportCampaigns(db, contact)),
     rejectedRows: once((db) => exportRejectedRows(db, contact)),
     drips: (db, after) => exportDrips(db, contact, after),
     messages: (db, after) => exportMessages(db, contact, after, now),
     replies: (db, after) => exportReplies(db, contact, after, links, now),
+    notes: async (db, after) => {
+      const rows = await notesOf(db, addresses, { limit: PAGE, after });
+      const notes = await presentNotes(db, rows);
+      return paged(rows, (row) => notes.find(({ _id }) => _id === row.id));
+    },
     drafts: async (db, after) => paged(await draftsTo(db, addresses, { limit: PAGE, after }), presentDraft),
     calls: async (db, after) =>
       paged(await callsOf(db, addresses, { limit: PAGE, after }), (row) =>
@@ -92,6 +98,13 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
 }
 
 const PAGE = 200;
+
+/** Without what is unread, which depends on who looks. */
+async function exportConversations(db: TenantDb, addresses: readonly string[], now: Date) {
+  const rows = await findConversations(db, addresses);
+  const conversations = await presentConversations(db, rows, { userId: null, now, since: now });
+  return conversations.map(({ unread: _unread, unreadCount: _count, ...conversation }) => conversation);
+}
 
 function paged<Row extends { id: string }>(
   rows: readonly Row[],

@@ -1,25 +1,33 @@
 import { z } from 'zod';
+import { changeConversation } from '#db/commands/inbox/conversation-changes.ts';
+import { auditedContact } from '#db/queries/audit-log.ts';
+import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
+import { markRead, readerOf } from '#db/queries/conversation-reads.ts';
 import {
-  findConversation,
   listConversations,
   listThread,
   presentConversations,
   presentThread,
   setTags,
 } from '#db/queries/conversations.ts';
+import { findInboxMember } from '#db/queries/inbox-members.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { normalizeAddress } from '#domain/address.ts';
-import type { WorkspaceCaller } from '#domain/caller.ts';
-import { Conversation, TagsInput, ThreadItem } from '#domain/conversation.ts';
+import {
+  Conversation,
+  ConversationFilters,
+  ConversationPatch,
+  MAX_UNREAD,
+  TagsInput,
+  ThreadItem,
+} from '#domain/conversation.ts';
+import { conversationOf, ConversationParams, lockedConversationOf } from '../conversations.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
-import { ApiError } from '../http/errors.ts';
+import { invalid } from '../http/errors.ts';
 import { NextCursor } from '../http/page.ts';
+import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-const ConversationParams = z.object({
-  address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
-});
+const OneConversation = z.object({ success: z.literal(true), conversation: Conversation });
 
 export const conversationRoutes = [
   workspaceRoute({
@@ -28,23 +36,40 @@ export const conversationRoutes = [
     path: '/api/conversations',
     tag: 'Conversations',
     summary: 'List conversations, most recent activity first',
-    query: PositionQuery,
+    query: PositionQuery.extend(ConversationFilters.shape),
     responses: {
       200: z.object({
         success: z.literal(true),
         conversations: z.array(Conversation),
         nextCursor: NextCursor,
+        unreadConversations: z
+          .int()
+          .nullable()
+          .meta({
+            description: `Open conversations that are unread, up to ${MAX_UNREAD} of the 5,000 last active, whatever the filters; null on later pages.`,
+          }),
       }),
     },
-    async handler({ db, query: { limit, cursor } }) {
-      const rows = await listConversations(db, { limit: limit + 1, after: cursor ?? null });
+    async handler({ db, caller, now, query: { limit, cursor, ...filters } }) {
+      const reader = await readerOf(db, caller, now);
+      if (filters.assignee === 'me') {
+        if (reader.userId === null) throw invalid('assignee', 'me needs a session: a key has no user');
+        filters.assignee = reader.userId;
+      }
+      const conditions = await conditionsOf(db, filters, reader);
+      const rows = await listConversations(db, conditions, { limit: limit + 1, after: cursor ?? null });
       const { items, nextCursor } = pageBy(rows, limit, ({ activeAt, address }) => ({
         at: activeAt ?? new Date(0),
         key: address,
       }));
       return {
         status: 200,
-        body: { success: true, conversations: await presentConversations(db, items), nextCursor },
+        body: {
+          success: true,
+          conversations: await presentConversations(db, items, reader),
+          nextCursor,
+          unreadConversations: cursor === undefined ? await countUnread(db, reader) : null,
+        },
       };
     },
   }),
@@ -66,8 +91,10 @@ export const conversationRoutes = [
       }),
     },
     errors: ['NOT_FOUND'],
-    async handler({ db, caller, now, links, params, query: { limit, cursor } }) {
-      const conversation = await conversationWith(db, caller, params.address);
+    async handler(context) {
+      const { db, now, links } = context;
+      const { limit, cursor } = context.query;
+      const conversation = await conversationOf(context);
       const rows = await listThread(db, conversation.address, { limit: limit + 1, after: cursor ?? null });
       const { items, nextCursor } = pageBy(rows, limit, ({ at, id }) => ({ at, key: id }));
       return {
@@ -90,22 +117,69 @@ export const conversationRoutes = [
     summary: 'Replace the tags of a conversation',
     params: ConversationParams,
     body: TagsInput,
-    responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
+    responses: { 200: OneConversation },
     errors: ['NOT_FOUND'],
-    async handler({ db, caller, params, body, now }) {
-      const conversation = await conversationWith(db, caller, params.address);
+    async handler(context) {
+      const { db, body, now } = context;
+      const conversation = await conversationOf(context);
       await setTags(db, conversation.address, body.tags);
       await notifyPositive(db, conversation.address, now);
       return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
     },
   }),
-];
 
-/** @throws NOT_FOUND if there are no messages, sent or scheduled, from or to the address. */
-async function conversationWith(db: TenantDb, caller: WorkspaceCaller, text: string): Promise<Conversation> {
-  const address = normalizeAddress(text, caller.workspace.country) ?? text.trim().toLowerCase();
-  const row = await findConversation(db, address);
-  const [conversation] = row ? await presentConversations(db, [row]) : [];
-  if (!conversation) throw new ApiError('NOT_FOUND', 'Conversation not found');
-  return conversation;
-}
+  workspaceRoute({
+    id: 'updateConversation',
+    method: 'PATCH',
+    path: '/api/conversations/{address}',
+    tag: 'Conversations',
+    summary: 'Close, snooze or open a conversation, or assign it to a member',
+    description:
+      'What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`.',
+    limit: perMinute(600),
+    params: ConversationParams,
+    body: ConversationPatch,
+    responses: { 200: OneConversation },
+    errors: ['NOT_FOUND'],
+    audit: {
+      action: 'conversation.updated',
+      target: 'contact',
+      targets: 'handler',
+      changes: ['status', 'snoozedUntil', 'assigneeId'],
+    },
+    async handler(context) {
+      const { db, caller, body, now, audit } = context;
+      const { address } = await lockedConversationOf(context);
+      const { status, assigneeId } = body;
+      const snoozedUntil = body.snoozedUntil === undefined ? undefined : new Date(body.snoozedUntil);
+      if (snoozedUntil !== undefined && snoozedUntil <= now)
+        throw invalid('snoozedUntil', 'must be in the future');
+      if (typeof assigneeId === 'string' && !(await findInboxMember(db, assigneeId)))
+        throw invalid('assigneeId', 'must be the id of a member of the workspace');
+      await changeConversation(db, address, { status, snoozedUntil, assigneeId }, { by: caller.actor, now });
+      await audit(db, [{ id: await auditedContact(db, address) }]);
+      return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'readConversation',
+    method: 'POST',
+    path: '/api/conversations/{address}/read',
+    tag: 'Conversations',
+    credential: 'session',
+    limit: perMinute(600),
+    summary: 'Mark a conversation as read by the signed-in user',
+    description:
+      'Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered.',
+    params: ConversationParams,
+    responses: { 200: OneConversation },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      const { db, caller, now } = context;
+      const { address } = await lockedConversationOf(context);
+      await markRead(db, address, await readerOf(db, caller, now));
+      return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
+    },
+  }),
+];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { COMMENT_EVERY_MS, STREAMS_PER_HOLDER } from '#domain/event-stream.ts';
 import { WorkspaceId } from '#domain/ids.ts';
+import { PRESENCE_EVENT } from '#domain/presence.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 
 export const eventStreamRoutes = [
@@ -23,14 +24,21 @@ export const eventStreamRoutes = [
       workspaceId: WorkspaceId.optional().meta({
         description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
       }),
+      presence: z
+        .enum(['true', 'false'])
+        .default('false')
+        .meta({
+          description: `Whether the stream shows who looks at conversations, as events \`${PRESENCE_EVENT}\` without an id (\`POST /api/conversations/{address}/presence\`).`,
+        }),
     }),
     produces: 'text/event-stream',
     responses: { 200: ResponseStream },
-    async handler({ caller, header, streams, authenticate }) {
+    async handler({ caller, header, query, streams, authenticate }) {
       const { stream, after } = await streams.open({
         workspaceId: caller.workspace.id,
         holder: `${caller.actor.type} ${caller.actor.id}`,
         lastEventId: header('last-event-id'),
+        withPresence: query.presence === 'true',
         authenticate,
       });
       return {

@@ -10,8 +10,8 @@ import { csvLine } from '#domain/csv.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { LeadImport } from '#domain/lead-import.ts';
 import { DefaultCountryCode } from '#domain/lead.ts';
-import { takingTurns } from '#domain/turns.ts';
 import { storageKey } from '#providers/storage/storage.ts';
+import { attachment, csvLines } from '../http/csv.ts';
 import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey } from '../http/idempotency.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
@@ -208,11 +208,6 @@ async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
   }
 }
 
-/** A line for each row, made in turns of the event loop. */
-async function* csvLines<Row>(rows: readonly Row[], cellsOf: (row: Row) => string[]): AsyncGenerator<string> {
-  for await (const row of takingTurns(rows)) yield csvLine(cellsOf(row));
-}
-
 /** `hasOwn`, because a custom field may be called `constructor`. */
 const own = (fields: Record<string, string>, name: string): string =>
   Object.hasOwn(fields, name) ? (fields[name] ?? '') : '';
@@ -229,5 +224,3 @@ const cells = (lead: LeadRow): string[] => [
   lead.status ?? '',
   lead.createdAt.toISOString(),
 ];
-
-const attachment = (name: string) => ({ 'Content-Disposition': `attachment; filename="${name}"` });

@@ -11,8 +11,9 @@ import {
   findInvitationByToken,
 } from '#db/queries/invitations.ts';
 import { suppressMail } from '#db/queries/mail-suppressions.ts';
-import { html } from '#providers/mail/html.ts';
+import { html, type Html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
+import { forgetInvitee, inviteeOf } from '../auth/invitee.ts';
 import type { Session } from '../auth/session-token.ts';
 import { readForm } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -34,6 +35,20 @@ const SIGN_IN_AND_ACCEPT = html`<form method="post">
   </p>
   <button>Sign in and accept</button>
 </form>`;
+
+/** Where people sign in at the identity provider, which leads back here. */
+const signInLink = (context: Context) =>
+  html`<p>
+    <a href="/auth/sign-in?returnTo=/invitations/${encodeURIComponent(tokenOf(context))}"
+      >Sign in to accept</a
+    >
+  </p>`;
+
+/** What the page asks for: signing in first, if that is required. */
+function acceptForm(context: Context, services: Services, { required }: { required: boolean }): Html {
+  if (!required || inviteeOf(context, services) !== null) return ACCEPT;
+  return services.identityProvider ? signInLink(context) : SIGN_IN_AND_ACCEPT;
+}
 
 const refusal = (context: Context) =>
   html`<form method="post" action="${tokenOf(context)}/refuse">
@@ -58,12 +73,12 @@ export const invitationRoutes = [
       if (team) {
         if (team.acceptedAt !== null)
           return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
-        const form = needsSession(services) ? SIGN_IN_AND_ACCEPT : ACCEPT;
+        const form = acceptForm(context, services, { required: needsSession(services) });
         return showPage(context, 200, html`Join ${team.workspaceName}?`, html`${form}${refusal(context)}`);
       }
       if (!agency) return refuseLink(context, services, NOT_VALID);
       if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
-      const forms = html`${SIGN_IN_AND_ACCEPT}${refusal(context)}`;
+      const forms = html`${acceptForm(context, services, { required: true })}${refusal(context)}`;
       showPage(context, 200, html`Join the agency ${agency.agencyName}?`, forms);
     },
   }),
@@ -120,7 +135,7 @@ export const invitationRoutes = [
 async function acceptTeam(context: Context, services: Services, tokenHash: string, now: Date): Promise<void> {
   const session = await sessionOf(context, services);
   if (!session && needsSession(services))
-    return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
+    return showPage(context, 401, html`Sign in to accept`, acceptForm(context, services, { required: true }));
   const offer = await withSystemShare(services.pools, clientAddress(context), async (db) => {
     const found = await findInvitationByToken(db, tokenHash, now);
     const joined = found && (await acceptInvitation(db, found, session?.userId ?? null, now));
@@ -139,10 +154,18 @@ async function acceptTeam(context: Context, services: Services, tokenHash: strin
     return found;
   });
   if (!offer) return showPage(context, 404, NOT_VALID);
-  showPage(context, 200, html`You are a member of ${offer.workspaceName}`);
+  showPage(context, 200, html`You are a member of ${offer.workspaceName}`, toConsole(context, services));
 }
 
-const needsSession = ({ config }: Services): boolean => config.auth.jwksUrl !== null;
+/** For whoever has accepted after signing in. */
+function toConsole(context: Context, services: Services): Html {
+  if (inviteeOf(context, services) === null) return html``;
+  forgetInvitee(context, services);
+  return html`<p><a href="/auth/sign-in">Open the console</a></p>`;
+}
+
+const needsSession = ({ config }: Services): boolean =>
+  config.auth.jwksUrl !== null || config.auth.client !== null;
 
 /** Requires the session of the invited user, so that a leaked link is not enough to become a co-admin. */
 async function acceptSignedIn(
@@ -152,7 +175,8 @@ async function acceptSignedIn(
   now: Date,
 ): Promise<void> {
   const session = await sessionOf(context, services);
-  if (!session) return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
+  if (!session)
+    return showPage(context, 401, html`Sign in to accept`, acceptForm(context, services, { required: true }));
   const { offer, accepted } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
     const found = await findAgencyInvitationByToken(db, tokenHash, now);
     const accepted = found !== null && (await acceptAgencyInvitation(db, found, session.userId, now));
@@ -171,10 +195,12 @@ async function acceptSignedIn(
   });
   if (!offer) return showPage(context, 404, NOT_VALID);
   if (!accepted) return showPage(context, 403, html`This invitation is for somebody else`);
-  showPage(context, 200, html`You are a co-admin of ${offer.agencyName}`);
+  showPage(context, 200, html`You are a co-admin of ${offer.agencyName}`, toConsole(context, services));
 }
 
-async function sessionOf(context: Context, services: Services): Promise<Session | null> {
+async function sessionOf(context: Context, services: Services): Promise<Pick<Session, 'userId'> | null> {
+  const userId = inviteeOf(context, services);
+  if (userId !== null) return { userId };
   const token = await sessionTokenOf(context);
   if (token === '') return null;
   return verifySession(token, clientAddress(context), services).catch((error: unknown) => {

@@ -1,20 +1,25 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { connectLine } from '#db/commands/lines/line-carriers.ts';
 import { holdLine, lockHeldLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { withTenant } from '#db/transactions.ts';
-import { normalizeAddress } from '#domain/address.ts';
 import { Channel, isPhoneChannel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
-import { truncate } from '#domain/text.ts';
 import type { Carrier } from '#providers/carriers/carrier.ts';
-import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { MASK, maskConfig, sealConfig, secretFields } from '#providers/carriers/secret-config.ts';
+import { callbackAddress } from '#providers/carriers/line-carrier.ts';
+import { MASK, maskConfig, sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { allowedAddress } from '../http/allowed-address.ts';
-import { ApiError, invalid, invalidFields } from '../http/errors.ts';
+import { firstLine } from '../connection-test.ts';
+import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import {
+  callbackSecretOf,
+  carrierFor,
+  checkServers,
+  readAddress,
+  readSettings,
+  withCallbackSecret,
+} from '../line-settings.ts';
 import type { Services } from '../services.ts';
 
 const Settings = z.record(z.string(), z.unknown());
@@ -56,6 +61,21 @@ const CarrierDescription = z
     settings: z
       .record(z.string(), z.unknown())
       .meta({ description: 'A JSON Schema of `config`; secrets have `secret: true`.' }),
+    provisionsLines: z
+      .boolean()
+      .meta({ description: 'Whether it sets up lines by itself: none has to be connected to it by hand.' }),
+    guide: z
+      .object({
+        title: z.string(),
+        summary: z.string(),
+        before: z.array(z.string()).meta({ description: 'Before the settings can be entered.' }),
+        after: z.array(z.string()).meta({ description: 'Once the line is connected.' }),
+        answering: z
+          .object({ phone: z.string(), email: z.string() })
+          .nullable()
+          .meta({ description: 'Recipients that answer by themselves; null: it has none.' }),
+      })
+      .meta({ description: 'What a person does at the carrier, one sentence a step.' }),
   })
   .meta({ id: 'CarrierDescription' });
 
@@ -121,19 +141,10 @@ export const lineCarrierRoutes = [
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
       if (!line) throw lineNotFound();
       assertConnectable(line);
-      const carrier = carrierFor(line, body.provider, services);
+      const carrier = carrierFor(line.channel, body.provider, services);
       const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
       const address = addressOf(line, body.address, country);
-      const servers = Object.entries(carrier.servers?.(settings) ?? {});
-      await Promise.all(
-        servers.map(([name, server]) => {
-          const checked =
-            'url' in server
-              ? egress.guard.checkUrl(server.url, server.ports)
-              : egress.guard.checkHost(server.host, server.port, server.ports);
-          return allowedAddress(`config.${name}`, checked);
-        }),
-      );
+      await checkServers(carrier, settings, egress.guard);
       const inbox = await testConnection(async () => {
         await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
         await carrier.probe(settings, id);
@@ -161,10 +172,24 @@ export const lineCarrierRoutes = [
   }),
 ];
 
-const describe = ({ name, channels, config }: Carrier): z.input<typeof CarrierDescription> => ({
+const describe = ({
+  name,
+  channels,
+  config,
+  provisioning,
+  guide,
+}: Carrier): z.input<typeof CarrierDescription> => ({
   provider: name,
   channels: [...channels],
   settings: z.toJSONSchema(config, { io: 'input', unrepresentable: 'any' }),
+  provisionsLines: provisioning !== undefined,
+  guide: {
+    title: guide?.title ?? name,
+    summary: guide?.summary ?? '',
+    before: [...(guide?.before ?? [])],
+    after: [...(guide?.after ?? [])],
+    answering: guide?.answering ?? null,
+  },
 });
 
 const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
@@ -176,48 +201,6 @@ function assertConnectable({ provisioningStatus: status, lineType }: LineRow): v
   throw new ApiError('INVALID_STATE', 'Only an active line can be connected');
 }
 
-function carrierFor(line: LineRow, provider: string, { carriers }: Services): Carrier {
-  if (!carriers.connectable.includes(provider))
-    throw invalid('provider', `must be one of ${carriers.connectable.join(', ')}`);
-  const carrier = carriers.get(provider);
-  if (!carrier.channels.includes(line.channel))
-    throw invalid(
-      'provider',
-      `${provider} supports ${carrier.channels.join(' and ')}, but the line is for ${line.channel}`,
-    );
-  return carrier;
-}
-
-/** Keeps a secret that was generated before, so that the URL registered at the provider stays valid. */
-function withCallbackSecret(
-  carrier: Carrier,
-  line: LineRow,
-  given: Record<string, unknown>,
-  services: Services,
-): Record<string, unknown> {
-  const { callbackSecret: name } = carrier;
-  if (name === undefined || given[name] !== undefined) return given;
-  const known = line.carrier === carrier.name ? callbackSecretOf(line, services) : undefined;
-  return { ...given, [name]: known ?? randomBytes(24).toString('base64url') };
-}
-
-function callbackSecretOf(line: LineRow, services: Services): string | undefined {
-  const { carrier, config } = lineCarrier(services, line);
-  const secret = (config as Record<string, unknown>)[carrier.callbackSecret ?? ''];
-  return typeof secret === 'string' ? secret : undefined;
-}
-
-function readSettings(carrier: Carrier, given: Record<string, unknown>): Record<string, unknown> {
-  const masked = secretFields(carrier.config).filter((name) => given[name] === MASK);
-  if (masked.length > 0)
-    throw invalidFields(masked.map((name) => ({ path: `config.${name}`, message: 'must be re-entered' })));
-  const parsed = carrier.config.safeParse(given);
-  if (parsed.success) return parsed.data as Record<string, unknown>;
-  throw invalidFields(
-    parsed.error.issues.map(({ path, message }) => ({ path: ['config', ...path].join('.'), message })),
-  );
-}
-
 function addressOf(line: LineRow, given: string | undefined, country: string): string {
   const isPhone = isPhoneChannel(line.channel);
   const known = isPhone ? line.phone : line.email;
@@ -225,10 +208,7 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
     if (known === null) throw invalid('address', 'is required: the line has no address yet');
     return known;
   }
-  const address = given.includes('@') === isPhone ? null : normalizeAddress(given, country);
-  if (address === null)
-    throw invalid('address', `must be ${isPhone ? 'a phone number' : 'an email address'}`);
-  return address;
+  return readAddress(line.channel, given, country);
 }
 
 async function testConnection<T>(test: () => Promise<T>): Promise<T> {
@@ -246,9 +226,6 @@ async function testConnection<T>(test: () => Promise<T>): Promise<T> {
     clearTimeout(timer);
   }
 }
-
-/** Of what a server says, as much as explains a refusal. */
-const firstLine = (text: string): string => truncate(text.split(/\p{Cc}/u, 1)[0] ?? '', 200);
 
 function present(line: LineRow, services: Services): z.input<typeof LineConnection> {
   const { carriers, config } = services;

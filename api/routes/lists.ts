@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { deleteList } from '#db/commands/contacts/list-deletion.ts';
 import { findSendingCampaign } from '#db/queries/campaigns.ts';
+import { consentCoverage } from '#db/queries/consent-coverage.ts';
 import { findList, insertList, listLists, lockList, presentList, updateList } from '#db/queries/lists.ts';
+import { Channel } from '#domain/channel.ts';
+import { ConsentCoverage } from '#domain/consent.ts';
 import { Id } from '#domain/ids.ts';
 import { LeadList, LeadListInput, LeadListPatch } from '#domain/lead-list.ts';
 import { ApiError } from '../http/errors.ts';
@@ -67,6 +70,27 @@ export const listRoutes = [
       const row = await updateList(db, params.id, body);
       if (!row) throw listNotFound();
       return { status: 200, body: { success: true, list: presentList(row) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getListConsent',
+    method: 'GET',
+    path: '/api/lists/{id}/consent',
+    tag: 'Contacts',
+    heavy: true,
+    summary: 'Get how many leads of a list have consented to messages on a channel',
+    description:
+      'Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel.',
+    limit: perMinute(60),
+    params: ListParams,
+    query: z.object({ channel: Channel.default('imessage') }),
+    responses: { 200: ConsentCoverage.extend({ success: z.literal(true), channel: Channel }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, query: { channel } }) {
+      if (!(await findList(db, params.id))) throw listNotFound();
+      const coverage = await consentCoverage(db, params.id, channel);
+      return { status: 200, body: { success: true, channel, ...coverage } };
     },
   }),
 

@@ -7,6 +7,12 @@ import { workspaceRoute } from '../http/route.ts';
 
 const ResponseBody = z.object({ success: z.literal(true), quietHours: QuietHours });
 
+/** @throws VALIDATION_ERROR if no message to some state could ever be sent. */
+export function requireLawfulTime(hours: QuietHours, now: Date): void {
+  const without = lawWithoutTime(hours, now);
+  if (without !== null) throw invalid('start', `leaves no time that the law of ${without} allows`);
+}
+
 export const quietHoursRoutes = [
   workspaceRoute({
     id: 'getQuietHours',
@@ -38,8 +44,7 @@ export const quietHoursRoutes = [
       changes: ['enabled', 'start', 'end', 'law', 'appliesTo'],
     },
     async handler({ db, body, now }) {
-      const without = lawWithoutTime(body, now);
-      if (without !== null) throw invalid('start', `leaves no time that the law of ${without} allows`);
+      requireLawfulTime(body, now);
       await setQuietHours(db, body);
       await wakeAllLines(db, now);
       return { status: 200, body: { success: true, quietHours: body } };

@@ -7,6 +7,7 @@ import {
   setMemberRole,
 } from '#db/queries/members.ts';
 import { revokeKeysOf } from '#db/queries/api-keys.ts';
+import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
 import { listTeam } from '#db/queries/team.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { Role, TeamMember } from '#domain/team.ts';
@@ -87,9 +88,10 @@ export const teamMemberRoutes = [
       target: 'member',
       targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
     },
-    async handler({ db, params: { userId }, query }) {
+    async handler({ db, caller, params: { userId }, query, now }) {
       await refuseLastAdmin(db, userId, await memberOf(db, userId));
       await removeMember(db, userId);
+      await unassignMember(db, userId, caller.actor, now);
       const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };
     },

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { insertEvent } from '#db/commands/outbox/events.ts';
-import { findStoredDelivery, listDeliveries, presentDelivery } from '#db/queries/webhook-log.ts';
+import {
+  findDelivery,
+  findStoredDelivery,
+  listDeliveries,
+  presentDelivery,
+} from '#db/queries/webhook-log.ts';
 import { findWebhook } from '#db/queries/webhooks.ts';
 import { pingPayload } from '#domain/events/ping.ts';
 import { Id } from '#domain/ids.ts';
-import { DeliveryReport, WebhookDelivery } from '#domain/webhook.ts';
+import { DeliveryExchange, DeliveryReport, WebhookDelivery } from '#domain/webhook.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -32,6 +37,22 @@ export const webhookDeliveryRoutes = [
       if (!(await findWebhook(db, params.id))) throw webhookNotFound();
       const { items, nextCursor } = page(await listDeliveries(db, params.id, query), query.limit);
       return { status: 200, body: { success: true, deliveries: items.map(presentDelivery), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getWebhookDelivery',
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries/{deliveryId}',
+    tag: 'Webhooks',
+    summary: 'Get a delivery with its payload, and what the endpoint answered if it failed',
+    params: z.object({ id: Id, deliveryId: Id }),
+    responses: { 200: z.object({ success: z.literal(true), delivery: DeliveryExchange }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const found = await findDelivery(db, params.id, params.deliveryId);
+      if (!found) throw new ApiError('NOT_FOUND', 'Delivery not found');
+      return { status: 200, body: { success: true, delivery: presentDelivery(found) } };
     },
   }),
 

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { agencyOfUser } from '#db/queries/credentials.ts';
 import { usableLines } from '#db/queries/lines.ts';
+import { dismissSetup } from '#db/queries/setup.ts';
+import { workspacesOfSession } from '#db/queries/user-sessions.ts';
 import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from '#db/queries/workspaces.ts';
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
-import { WorkspaceId } from '#domain/ids.ts';
+import { isId, WorkspaceId } from '#domain/ids.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { SESSION_HEADER } from '../auth/user-sessions.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const CallerRecord = z
@@ -55,17 +58,26 @@ export const workspaceRoutes = [
           .object({ _id: z.string(), role: z.enum(['owner', 'co_admin']) })
           .nullable()
           .meta({ description: 'The agency of the signed-in user; null for a key.' }),
+        workspaces: z
+          .array(z.object({ _id: WorkspaceId, name: z.string() }))
+          .meta({ description: 'Those that a session of the console can open with `X-Workspace-Id`.' }),
       }),
     },
-    async handler({ caller, pools }) {
+    async handler({ caller, pools, header }) {
       const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
-      const [profile, testWorkspaceId, member] = await Promise.all([
+      const sessionId = header(SESSION_HEADER);
+      const [profile, testWorkspaceId, member, workspaces] = await Promise.all([
         withTenant(pools, id, profileOf),
         withAuth(pools, id, `twin of ${id}`, (db) => findTwin(db, id)),
         via === 'session' && userId !== null
           ? withAuth(pools, userId, `agency of ${userId}`, (db) => agencyOfUser(db, userId, null))
           : null,
+        userId !== null && isId(sessionId)
+          ? withAuth(pools, userId, `workspaces of ${sessionId}`, (db) =>
+              workspacesOfSession(db, sessionId, userId),
+            )
+          : [],
       ]);
       const { type, id: callerId, name } = caller.actor;
       if (type !== 'key' && type !== 'user') throw new Error(`a request by ${type}`);
@@ -87,6 +99,7 @@ export const workspaceRoutes = [
           },
           caller: { type, id: callerId, name, role },
           agency,
+          workspaces,
         },
       };
     },
@@ -97,19 +110,33 @@ export const workspaceRoutes = [
     method: 'PATCH',
     path: '/api/workspace',
     tag: 'Workspace',
-    summary: 'Update the workspace: what its lines do about their reputation',
+    summary:
+      'Update the workspace: what its lines do about their reputation, and whether the first steps are hidden',
     role: 'admin',
-    body: z.object({ reputationPolicy: ReputationPolicy }).partial().meta({ id: 'WorkspacePatch' }),
+    body: z
+      .object({
+        reputationPolicy: ReputationPolicy,
+        setupDismissed: z
+          .boolean()
+          .meta({ description: 'Whether the console hides the first steps (`GET /api/workspace/setup`).' }),
+      })
+      .partial()
+      .meta({ id: 'WorkspacePatch' }),
     responses: {
       200: z.object({ success: z.literal(true), workspace: WorkspaceRecord.omit({ testWorkspaceId: true }) }),
     },
-    audit: { action: 'workspace.updated', target: 'workspace', changes: ['reputationPolicy'] },
+    audit: {
+      action: 'workspace.updated',
+      target: 'workspace',
+      changes: ['reputationPolicy', 'setupDismissed'],
+    },
     async handler({ db, caller, body, now }) {
       if (body.reputationPolicy !== undefined) {
         await setReputationPolicy(db, body.reputationPolicy);
         // The pacers sleep until times computed with the old policy.
         for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
       }
+      if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
       const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const mode = modeOf(caller.workspace);
       const workspace = {

@@ -1,5 +1,6 @@
 import type { Endpoint, RequestTo, ResponseOf } from './routes.ts';
-import { currentSession, setSession } from './session.ts';
+import { isAway } from './presence.ts';
+import { currentSession, type Session, setSession } from './session.ts';
 
 export interface Issue {
   path: string;
@@ -81,11 +82,12 @@ export async function send(
     ...init,
     method,
     headers: {
-      ...(session && { Authorization: `Bearer ${session.token}` }),
+      ...credentialOf(session),
       ...(session?.workspaceId && { 'X-Workspace-Id': session.workspaceId }),
       ...headers,
     },
-    credentials: 'omit',
+    // The cookie of a session counts only with its id.
+    credentials: 'same-origin',
   }).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error;
     throw new ApiFailure(0, {});
@@ -97,6 +99,15 @@ export async function send(
     .json()
     .catch(() => ({ error: `The server answered ${response.status}` }))) as object;
   throw new ApiFailure(response.status, body, response.headers.get('retry-after'));
+}
+
+function credentialOf(session: Session | null): Record<string, string> {
+  if (!session) return {};
+  if (session.token !== null) return { Authorization: `Bearer ${session.token}` };
+  return {
+    'X-Console-Session': session.sessionId ?? '',
+    ...(isAway() && { 'X-Console-Background': '1' }),
+  };
 }
 
 /** Fills in the path parameters and appends the query. */

@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
 import { hasFewPages, queryClient } from './queries.ts';
-import type { ReadEndpoint } from './routes.ts';
+import type { ReadEndpoint, ResponseOf } from './routes.ts';
 
 /** The refetch interval of queries without a connection. */
 const POLL_MS = 5000;
@@ -16,6 +16,7 @@ const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
   ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
   ['contact.opt_out_suspected', ['GET /api/opt-outs/suspected']],
+  ['conversation.', ['GET /api/conversations', 'GET /api/conversations/{address}']],
   // A STOP confirms what is suspected.
   ['message.reply', ['GET /api/opt-outs/suspected']],
   // A newer reply supersedes the draft for an older one.
@@ -30,9 +31,22 @@ const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][
       'GET /api/messages/{id}/timeline',
       'GET /api/lines/by-user',
       'GET /api/lines/{id}/pace',
+      'GET /api/workspace/setup',
     ],
   ],
 ];
+
+export type PresenceEvent = ResponseOf<'POST /api/conversations/{address}/presence'>['others'][number] & {
+  address: string;
+};
+
+const presenceListeners = new Set<(event: PresenceEvent) => void>();
+
+/** Calls back when somebody looks at a conversation, answers it or leaves it. @returns a function that ends the calls. */
+export function onPresence(listener: (event: PresenceEvent) => void): () => void {
+  presenceListeners.add(listener);
+  return () => void presenceListeners.delete(listener);
+}
 
 let connected = false;
 const listeners = new Set<() => void>();
@@ -73,15 +87,18 @@ async function follow(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const headers = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
-      const response = await send('GET', '/api/events/stream', { signal, headers });
+      const response = await send('GET', '/api/events/stream?presence=true', { signal, headers });
       retryMs = RETRY_MS.first;
       setConnected(true);
       // What has happened before the connection was there.
       if (lastEventId === '') changes.all();
       lastEventId = response.headers.get('last-event-id') ?? lastEventId;
-      await readEvents(response, ({ id, event }) => {
+      await readEvents(response, ({ id, event, data }) => {
         lastEventId = id ?? lastEventId;
-        if (event === 'stream.reset') changes.all();
+        if (event === 'conversation.presence') {
+          const presence = JSON.parse(data) as PresenceEvent;
+          for (const tell of presenceListeners) tell(presence);
+        } else if (event === 'stream.reset') changes.all();
         else changes.add(event ?? '');
       });
     } catch (error) {
@@ -95,7 +112,7 @@ async function follow(signal: AbortSignal): Promise<void> {
 
 async function readEvents(
   response: Response,
-  onEvent: (event: { id?: string | undefined; event?: string | undefined }) => void,
+  onEvent: (event: { id?: string | undefined; event?: string | undefined; data: string }) => void,
 ): Promise<void> {
   const parser = createParser({ onEvent });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

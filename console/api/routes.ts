@@ -13,6 +13,9 @@ import type { availabilityRoutes } from '#api/routes/availability.ts';
 import type { callRoutes } from '#api/routes/calls.ts';
 import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
+import type { consentRoutes } from '#api/routes/consents.ts';
+import type { conversationNoteRoutes } from '#api/routes/conversation-notes.ts';
+import type { conversationPresenceRoutes } from '#api/routes/conversation-presence.ts';
 import type { conversationRoutes } from '#api/routes/conversations.ts';
 import type { dripRoutes } from '#api/routes/drip.ts';
 import type { emailAuthenticationRoutes } from '#api/routes/email-authentication.ts';
@@ -26,6 +29,7 @@ import type { workspaceKeyRoutes } from '#api/routes/keys.ts';
 import type { knowledgeBaseRoutes } from '#api/routes/knowledge-base.ts';
 import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
+import type { lineConnectionTestRoutes } from '#api/routes/line-connection-tests.ts';
 import type { lineHealthRoutes } from '#api/routes/line-health.ts';
 import type { linePaceRoutes } from '#api/routes/line-pace.ts';
 import type { linePauseRoutes } from '#api/routes/line-pause.ts';
@@ -38,7 +42,11 @@ import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
+import type { requestRoutes } from '#api/routes/requests.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
+import type { sessionRoutes } from '#api/routes/sessions.ts';
+import type { setupRoutes } from '#api/routes/setup.ts';
+import type { snippetRoutes } from '#api/routes/snippets.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
@@ -67,6 +75,9 @@ type Declared = (
   | typeof campaignForecastRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
+  | typeof consentRoutes
+  | typeof conversationNoteRoutes
+  | typeof conversationPresenceRoutes
   | typeof conversationRoutes
   | typeof dripRoutes
   | typeof emailAuthenticationRoutes
@@ -79,6 +90,7 @@ type Declared = (
   | typeof knowledgeBaseRoutes
   | typeof leadRoutes
   | typeof lineCarrierRoutes
+  | typeof lineConnectionTestRoutes
   | typeof lineHealthRoutes
   | typeof linePaceRoutes
   | typeof linePauseRoutes
@@ -91,7 +103,11 @@ type Declared = (
   | typeof optOutRoutes
   | typeof poolRoutes
   | typeof replyRoutes
+  | typeof setupRoutes
   | typeof limitRoutes
+  | typeof requestRoutes
+  | typeof sessionRoutes
+  | typeof snippetRoutes
   | typeof teamMemberRoutes
   | typeof teamRoutes
   | typeof webhookDeliveryRoutes

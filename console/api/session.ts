@@ -2,8 +2,10 @@ import { useSyncExternalStore } from 'react';
 
 /** How this tab is signed in. */
 export interface Session {
-  /** A workspace key or a session token. */
-  token: string;
+  /** A workspace key or a session token; null: the session of a cookie, which no script can read. */
+  token: string | null;
+  /** The id of the cookie's session. */
+  sessionId?: string;
   /** The client's workspace that somebody of an agency has switched to; null: the one of the token. */
   workspaceId: string | null;
 }

@@ -1,6 +1,6 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check } from 'lucide-react';
-import type { ReactElement, ReactNode } from 'react';
+import type { ReactElement, ReactNode, RefObject } from 'react';
 
 export interface MenuItem {
   label: ReactNode;
@@ -15,17 +15,23 @@ export function Menu({
   trigger,
   groups,
   side = 'bottom',
+  focusAfter,
 }: {
   trigger: ReactElement;
   groups: readonly { title?: string; items: readonly MenuItem[] }[];
   side?: 'top' | 'bottom';
+  /** What has the focus once it is closed. Default: what had it before. */
+  focusAfter?: RefObject<HTMLElement | null>;
 }) {
   return (
     <Base.Root>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner side={side} align="start" sideOffset={6} className="z-50">
-          <Base.Popup className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none">
+          <Base.Popup
+            {...(focusAfter && { finalFocus: focusAfter })}
+            className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
+          >
             {groups.map(({ title, items }, index) => (
               <Base.Group
                 key={title ?? index}

@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
 import { setSession } from '#console/api/session.ts';
-import { Button } from '#console/components/button.tsx';
+import { Button, buttonClasses } from '#console/components/button.tsx';
 import { TextField } from '#console/components/field.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
 
@@ -37,72 +37,147 @@ function reasonOf(error: unknown): string {
 // Read once: React may render twice.
 let code = takeCode();
 
+type Options = { method: 'provider' | 'token' | 'credential'; sessionId: string | null };
+
+/** How people sign in here, and the session that the browser has. @throws ApiFailure */
+const readOptions = async (): Promise<Options> =>
+  (await (await send('GET', '/auth/session')).json()) as Options;
+
 export default function SignIn() {
-  const [key, setKey] = useState('');
-  const [busy, setBusy] = useState(code !== null);
+  const [options, setOptions] = useState<Options>();
+  const [isExchanging, setExchanging] = useState(code !== null);
   const [error, setError] = useState<string>();
 
   useEffect(() => {
     document.title = 'Sign in · Linepace';
+    readOptions().then(
+      (read) => {
+        setOptions(read);
+        if (read.sessionId !== null)
+          setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
+      },
+      (failure: unknown) => setError(reasonOf(failure)),
+    );
     const given = code;
     code = null;
     if (given === null) return;
     exchange(given)
       .then((token) => setSession({ token, workspaceId: null }))
       .catch(() => {
-        setError('This link was used before or has expired. Sign in with a key instead.');
-        setBusy(false);
+        setError('This link was used before or has expired.');
+        setExchanging(false);
       });
   }, []);
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    const token = key.trim();
-    setBusy(true);
-    try {
-      await verify(token);
-      setSession({ token, workspaceId: null });
-    } catch (failure) {
-      setError(reasonOf(failure));
-      setBusy(false);
-    }
-  };
 
   return (
     <main className="flex min-h-full items-center justify-center px-4 py-12">
       <div className="w-full max-w-sm">
         <img src="/console/assets/icon.svg" alt="" className="mb-6 size-10" />
         <h1 className="text-2xl font-semibold tracking-tight">Sign in to Linepace</h1>
-        <p className="mt-1.5 text-muted">
-          Paste a workspace key or a session token. It stays in this tab, and is forgotten when you close it.
-        </p>
-        <form className="mt-6 flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-          <TextField
-            label="Workspace key"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            placeholder="svc_…"
-            className="font-mono"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-            error={error}
-            required
-          />
-          <Button kind="primary" type="submit" busy={busy} disabled={key.trim() === ''}>
-            Sign in
-          </Button>
-        </form>
-        {busy && code !== null && (
+        {options?.method === 'provider' ? (
+          <AtProvider failure={error} />
+        ) : options ? (
+          <WithCredential keys={options.method === 'credential'} busy={isExchanging} failure={error} />
+        ) : (
+          error !== undefined && (
+            <p role="alert" className="mt-1.5 text-bad">
+              {error}
+            </p>
+          )
+        )}
+        {isExchanging && (
           <p role="status" className="mt-4 flex items-center gap-2 text-muted">
             <Spinner /> Signing in with your link
           </p>
         )}
-        <p className="mt-8 text-[0.8125rem] text-muted">
-          An admin creates keys in the settings of a workspace. On your own machine, <code>npm start</code>{' '}
-          prints a link that signs in to the demo.
-        </p>
       </div>
     </main>
+  );
+}
+
+/** A link, because the policy of the page lets forms lead nowhere. */
+const AtProvider = ({ failure }: { failure: string | undefined }) => (
+  <>
+    <p className="mt-1.5 mb-6 text-muted">
+      You sign in with the account of your organization, and come back to this page.
+    </p>
+    {failure !== undefined && (
+      <p role="alert" className="mb-4 text-bad">
+        {failure}
+      </p>
+    )}
+    <a
+      href={`/auth/sign-in?returnTo=${encodeURIComponent(location.pathname + location.search)}`}
+      className={buttonClasses('primary')}
+    >
+      Sign in
+    </a>
+  </>
+);
+
+function WithCredential({
+  keys,
+  busy: isBusy,
+  failure,
+}: {
+  keys: boolean;
+  busy: boolean;
+  failure: string | undefined;
+}) {
+  const [credential, setCredential] = useState('');
+  const [isChecking, setChecking] = useState(false);
+  const [refusal, setRefusal] = useState<string>();
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const token = credential.trim();
+    if (!keys && token.startsWith('svc')) {
+      setRefusal('Keys are for programs. Sign in with a session token.');
+      return;
+    }
+    setChecking(true);
+    try {
+      await verify(token);
+      setSession({ token, workspaceId: null });
+    } catch (failed) {
+      setRefusal(reasonOf(failed));
+      setChecking(false);
+    }
+  };
+
+  return (
+    <>
+      <p className="mt-1.5 text-muted">
+        Paste a {keys && 'workspace key or a '}session token. It stays in this tab, and is forgotten when you
+        close it.
+      </p>
+      <form className="mt-6 flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+        <TextField
+          label={keys ? 'Workspace key' : 'Session token'}
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder={keys ? 'svc_…' : 'eyJ…'}
+          className="font-mono"
+          value={credential}
+          onChange={(event) => setCredential(event.target.value)}
+          error={refusal ?? failure}
+          required
+        />
+        <Button kind="primary" type="submit" busy={isBusy || isChecking} disabled={credential.trim() === ''}>
+          Sign in
+        </Button>
+      </form>
+      <p className="mt-8 text-[0.8125rem] text-muted">
+        {keys ? (
+          <>
+            An admin creates keys in the settings of a workspace. On your own machine, <code>npm start</code>{' '}
+            prints a link that signs in to the demo.
+          </>
+        ) : (
+          'Your identity provider issues it. With AUTH_CLIENT_ID, an operator has you sign in there instead.'
+        )}
+      </p>
+    </>
   );
 }

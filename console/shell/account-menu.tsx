@@ -9,9 +9,9 @@ import {
   Sun,
   User,
 } from 'lucide-react';
-import { setSession } from '#console/api/session.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
+import { signOut } from '#console/lib/sign-out.ts';
 import { setTheme, useTheme } from '#console/lib/theme.ts';
 import { useTestModeSwitch } from './test-mode.tsx';
 
@@ -20,8 +20,6 @@ const THEMES = [
   { theme: 'light', label: 'Light', icon: Sun },
   { theme: 'dark', label: 'Dark', icon: Moon },
 ] as const;
-
-export const signOut = (): void => setSession(null);
 
 /** Who is signed in, the theme, and signing out. */
 export function AccountMenu() {
@@ -75,7 +73,7 @@ export function AccountMenu() {
               {
                 label: 'Sign out',
                 icon: <LogOut className="size-4 text-muted" aria-hidden="true" />,
-                onSelect: signOut,
+                onSelect: () => void signOut(),
               },
             ],
           },

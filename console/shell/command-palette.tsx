@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { setTheme } from '#console/lib/theme.ts';
-import { signOut } from './account-menu.tsx';
+import { signOut } from '#console/lib/sign-out.ts';
 import { useNavigation } from './navigation.ts';
 
 interface Command {
@@ -31,7 +31,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
     { title: 'Light theme', icon: Sun, run: () => setTheme('light') },
     { title: 'Dark theme', icon: Moon, run: () => setTheme('dark') },
     { title: 'Keyboard shortcuts', icon: Keyboard, keys: '?', run: openHelp },
-    { title: 'Sign out', icon: LogOut, run: signOut },
+    { title: 'Sign out', icon: LogOut, run: () => void signOut() },
   ];
   const found = commands.filter(({ title }) => matches(title, text));
   const chosen = Math.min(position, found.length - 1);

@@ -1,4 +1,5 @@
 import {
+  ArrowLeftRight,
   Building2,
   ChartLine,
   House,
@@ -33,6 +34,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/campaigns', title: 'Campaigns', icon: Megaphone, key: 'p' },
     { to: '/messages', title: 'Messages', icon: MessageSquare, key: 'm' },
     { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
+    { to: '/requests', title: 'Requests', icon: ArrowLeftRight, key: 'r' },
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
     { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
   ],

@@ -1,13 +1,13 @@
 import { ChevronsUpDown } from 'lucide-react';
 import { useRead } from '#console/api/queries.ts';
-import { useIdentity } from '#console/api/workspace.ts';
+import { type Identity, useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
-/** The current workspace; for an agency, a menu of its other clients. */
+/** The current workspace; a menu of the others of the user, for an agency of its clients. */
 export function WorkspaceMenu() {
-  const { workspace, agency } = useIdentity();
-  if (!agency) {
+  const { workspace, agency, workspaces } = useIdentity();
+  if (!agency && workspaces.length < 2) {
     return (
       <div className="flex h-9 min-w-0 flex-1 items-center gap-2.5 px-2">
         <Mark name={workspace.name} />
@@ -15,13 +15,17 @@ export function WorkspaceMenu() {
       </div>
     );
   }
-  return <Switcher />;
+  return agency ? <Clients /> : <Switcher title="Workspaces" places={workspaces} />;
 }
 
-function Switcher() {
+function Clients() {
+  const clients = useRead('GET /api/agency/subaccounts', {}).data?.subAccounts ?? [];
+  return <Switcher title="Clients" places={clients.map(({ idpOrgId, name }) => ({ _id: idpOrgId, name }))} />;
+}
+
+function Switcher({ title, places }: { title: string; places: Identity['workspaces'] }) {
   const { workspace } = useIdentity();
   const switchTo = useSwitchWorkspace();
-  const clients = useRead('GET /api/agency/subaccounts', {});
   const choose = (workspaceId: string): void => {
     if (workspaceId !== workspace._id) switchTo(workspaceId);
   };
@@ -40,12 +44,12 @@ function Switcher() {
       }
       groups={[
         {
-          title: 'Clients',
-          items: (clients.data?.subAccounts ?? []).map(({ idpOrgId, name }) => ({
+          title,
+          items: places.map(({ _id, name }) => ({
             label: name,
             icon: <Mark name={name} />,
-            checked: idpOrgId === workspace._id,
-            onSelect: () => choose(idpOrgId),
+            checked: _id === workspace._id,
+            onSelect: () => choose(_id),
           })),
         },
       ]}

@@ -10,7 +10,9 @@ import {
   AuditTarget,
   type NewAuditEntry,
 } from '#domain/audit.ts';
+import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
+import { findLeadsByAddress } from './leads.ts';
 
 /** The log of one workspace, or of what an agency changes outside of its workspaces: the same in two tables. */
 export type AuditLog = { db: TenantDb | SystemDb; workspaceId: string } | { db: SystemDb; agencyId: string };
@@ -30,6 +32,16 @@ export async function insertAuditEntry(
       (${owner(log)}, id, at, channel, actor_type, actor_id, actor_name, action, target_type, target_id, reason, changes)
     values (${ownerId(log)}, ${newId()}, date_trunc('milliseconds', now()), ${channel}, ${actor.type}, ${actor.id}, ${actor.name}, ${action},
       ${target.type}, ${target.id}, ${reason}, ${sql.jsonb(changes)})`);
+}
+
+/**
+ * The id of a contact in the log, which contains no addresses: that of its lead; without one, that of the message that
+ * tells of it, or else the hash under which its opt-out outlives an erasure.
+ */
+export async function auditedContact(db: TenantDb, address: string, messageId?: string): Promise<string> {
+  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
+  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
+  return leads?.get(address) ?? messageId ?? (await hash());
 }
 
 /** Whether an operator's update has been carried out. A retried activity finds out here that its first try committed. */

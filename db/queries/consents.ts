@@ -39,7 +39,7 @@ export async function insertConsents(
   now: Date,
 ): Promise<readonly ConsentRow[]> {
   if (consents.length === 0) return [];
-  const rows = consents.map(({ address, channel, status, source, evidence, at }) => [
+  const rows = consents.map(({ address, channel, status, source, evidence, at, origin, replyId }) => [
     newId(now),
     address,
     channel,
@@ -47,11 +47,13 @@ export async function insertConsents(
     source,
     evidence,
     at.toISOString(),
+    origin ?? null,
+    replyId ?? null,
   ]);
   return db.any(sql.type(ConsentRow)`
-    insert into consents (workspace_id, id, address, channel, status, source, evidence, at)
-    select ${db.workspaceId}, c.* from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'text', 'text', 'timestamptz'])}
-      as c (id, address, channel, status, source, evidence, at)
+    insert into consents (workspace_id, id, address, channel, status, source, evidence, at, origin, reply_id)
+    select ${db.workspaceId}, c.* from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text'])}
+      as c (id, address, channel, status, source, evidence, at, origin, reply_id)
     returning *`);
 }
 

@@ -3,11 +3,12 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics-conversation.ts';
 import type { FileLinks } from '#domain/attachment.ts';
-import type { Conversation, ThreadItem } from '#domain/conversation.ts';
+import { type Conversation, ConversationStatus, statusAt, type ThreadItem } from '#domain/conversation.ts';
 import { shownStatus, StoredStatus } from '#domain/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { inboundFiles } from './attachments.ts';
+import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -25,6 +26,9 @@ const ConversationRow = z.object({
   lastSentText: z.string().nullable(),
   leadId: z.string().nullable(),
   recipientName: z.string().nullable(),
+  status: ConversationStatus,
+  snoozedUntil: z.date().nullable(),
+  assigneeId: z.string().nullable(),
   /** The sort key of the list; automatic replies do not count. */
   activeAt: z.date().nullable(),
 });
@@ -45,7 +49,7 @@ const CONVERSATIONS = sql.fragment`
   select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at,
     last.at last_at, last.direction last_direction, last.body last_body,
     last.sent_text last_sent_text, sent.lead_id,
-    sent.recipient_name, greatest(c.last_inbound_at, c.last_outbound_at) active_at
+    sent.recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
     select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
@@ -65,19 +69,26 @@ const CONVERSATIONS = sql.fragment`
 const STARTED = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
 /** What is left of an erased contact is counted, and of no use to anybody who answers. */
 const NOT_ERASED = sql.fragment`not starts_with(c.address, 'erased:')`;
+/** The sort key of conversations `c`. */
+export const ACTIVE_AT = sql.fragment`greatest(c.last_inbound_at, c.last_outbound_at)`;
+
+/** Whether the inbox lists a conversation `c`. */
+export const isListed = (db: TenantDb) =>
+  sql.fragment`c.workspace_id = ${db.workspaceId} and ${STARTED} and ${NOT_ERASED}`;
 
 /** Most recent activity first, starting after the position `after`. */
 export async function listConversations(
   db: TenantDb,
+  conditions: readonly FragmentSqlToken[],
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ConversationRow[]> {
   const rows = await db.any(sql.type(ConversationRow)`${CONVERSATIONS}
     where ${sql.and([
-      sql.fragment`c.workspace_id = ${db.workspaceId} and ${STARTED} and ${NOT_ERASED}`,
-      after &&
-        sql.fragment`(greatest(c.last_inbound_at, c.last_outbound_at), c.address) < (${sql.timestamp(after.at)}, ${after.key})`,
+      isListed(db),
+      ...conditions,
+      after && sql.fragment`(${ACTIVE_AT}, c.address) < (${sql.timestamp(after.at)}, ${after.key})`,
     ])}
-    order by greatest(c.last_inbound_at, c.last_outbound_at) desc, c.address desc limit ${limit}`);
+    order by ${ACTIVE_AT} desc, c.address desc limit ${limit}`);
   return [...rows];
 }
 
@@ -107,6 +118,7 @@ export async function setTags(db: TenantDb, address: string, tags: readonly stri
 export async function presentConversations(
   db: TenantDb,
   rows: readonly ConversationRow[],
+  reader: Reader,
 ): Promise<Conversation[]> {
   const known = await findLeadsByAddress(
     db,
@@ -121,7 +133,13 @@ export async function presentConversations(
     db,
     rows.map(({ address }) => address),
   );
+  const unread = await unreadMessages(
+    db,
+    rows.map(({ address }) => address),
+    reader,
+  );
   return rows.map((row) => {
+    const status = statusAt(row, reader.now);
     const lead = leads.get(idOf(row) ?? '') ?? null;
     const isEmail = row.address.includes('@');
     const body = row.lastBody ?? '';
@@ -141,6 +159,11 @@ export async function presentConversations(
       lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
       lastOutboundAt: row.lastOutboundAt?.toISOString() ?? null,
       inboxHref: inboxHref(row.address),
+      status,
+      snoozedUntil: status === 'snoozed' ? (row.snoozedUntil?.toISOString() ?? null) : null,
+      assigneeId: row.assigneeId,
+      unread: unread.has(row.address),
+      unreadCount: unread.get(row.address) ?? 0,
     };
   });
 }

@@ -1,72 +1,101 @@
-import { sql } from 'slonik';
+import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
-import { type Drip, DripAcknowledgement } from '#domain/drip.ts';
+import type { Claim, Drip } from '#domain/drip.ts';
+import type { ApiPools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
+import { dripDrainerId } from '#workflows/messages/wake.ts';
 
-/** How long a fingerprint is claimed. */
-const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
+interface OwnedDrip {
+  workspaceId: string;
+  drip: Drip;
+}
 
-const FingerprintRow = z.object({ workspaceId: z.string(), fingerprint: z.string() });
-
-const DuplicateRow = FingerprintRow.extend({ acknowledgement: DripAcknowledgement });
+/** What earlier drips have claimed, by workspace and fingerprint. */
+export type Claims = ReadonlyMap<string, ReadonlyMap<string, Claim>>;
 
 /**
- * Claims each drip's fingerprint for 60 minutes, and buffers the drips whose fingerprint was free.
+ * Claims each drip's fingerprint for 60 minutes, buffers the drips whose fingerprint was free, and wakes what drains them.
  * @param drips of any number of workspaces.
- * @returns the acknowledgements of fingerprints that were claimed before, that is, of duplicates, by workspace.
+ * @returns the claims of fingerprints that were claimed before, that is, of duplicates.
  */
 export async function bufferDrips(
-  db: SystemDb,
-  drips: readonly { workspaceId: string; drip: Drip }[],
-): Promise<Map<string, Map<string, DripAcknowledgement>>> {
-  const earlier = new Map<string, Map<string, DripAcknowledgement>>();
-  if (drips.length === 0) return earlier;
-  const first = new Map<string, object>();
-  for (const [arrival, { workspaceId, drip }] of drips.entries()) {
-    const { draft, fingerprint, acknowledgement } = drip;
-    const name = `${workspaceId} ${fingerprint}`;
-    if (!first.has(name))
-      first.set(name, {
-        workspace_id: workspaceId,
-        id: draft.id,
-        arrival,
-        fingerprint,
-        acknowledgement,
-        draft,
-      });
-  }
-  const taken = await db.any(sql.type(FingerprintRow)`
-    with drips as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify([...first.values()])}::jsonb)
-        as d (workspace_id text, id text, arrival int, fingerprint text, acknowledgement jsonb, draft jsonb)
-    ), claimed as (
-      -- In one order, so that two batches with the same fingerprints do not deadlock.
-      insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement)
-      select workspace_id, fingerprint, acknowledgement from drips order by workspace_id, fingerprint
-      on conflict (workspace_id, fingerprint) do update
-        set acknowledgement = excluded.acknowledgement, created_at = now()
-        where drip_fingerprints.created_at < now() - ${DEDUPE_WINDOW}
-      returning workspace_id, fingerprint
-    ), buffered as (
-      insert into drip_buffer (workspace_id, id, draft)
-      select d.workspace_id, d.id, d.draft from drips d join claimed using (workspace_id, fingerprint) order by d.arrival
-    )
-    select workspace_id, fingerprint from drips left join claimed using (workspace_id, fingerprint)
-    where claimed.fingerprint is null`);
-  if (taken.length === 0) return earlier;
-  // In a statement of its own, because a concurrent batch may have committed since the first one began.
-  const rows = await db.any(sql.type(DuplicateRow)`
-    select workspace_id, fingerprint, acknowledgement
-    from ${sql.unnest(
-      taken.map(({ workspaceId, fingerprint }) => [workspaceId, fingerprint]),
-      ['text', 'text'],
-    )} as taken (workspace_id, fingerprint) join drip_fingerprints using (workspace_id, fingerprint)`);
-  for (const { workspaceId, fingerprint, acknowledgement } of rows) {
-    const own = earlier.get(workspaceId) ?? new Map<string, DripAcknowledgement>();
-    earlier.set(workspaceId, own.set(fingerprint, acknowledgement));
-  }
+  db: SystemTransaction,
+  drips: readonly OwnedDrip[],
+  now: Date,
+): Promise<Claims> {
+  const { earlier, woken } = await callBuffer(db, drips, now, null);
+  for (const workspaceId of woken) db.wakes.signal(dripDrainerId(workspaceId), workspaceId, SIGNAL);
   return earlier;
+}
+
+/**
+ * Like `bufferDrips`, in a transaction of its own, which is one message to the database and one back. As with `withIntake`, it
+ * reads and writes rows of these workspaces only, and fails soon if one of them is locked.
+ */
+export async function bufferDripsAtOnce(
+  { intake, waker }: ApiPools,
+  drips: readonly OwnedDrip[],
+  now: Date,
+): Promise<Claims> {
+  const workspaceIds = [...new Set(drips.map(({ workspaceId }) => workspaceId))];
+  const { earlier, woken } = await callBuffer(intake, drips, now, workspaceIds);
+  for (const workspaceId of woken) waker?.wake(dripDrainerId(workspaceId), workspaceId, SIGNAL);
+  return earlier;
+}
+
+const SIGNAL = 'dripsBuffered';
+
+const BufferRow = z.object({
+  duplicates: z.array(z.object({ n: z.int(), scheduledMs: z.number(), jitterMs: z.int() })).nullable(),
+  woken: z.array(z.string()).nullable(),
+});
+
+async function callBuffer(
+  db: CommonQueryMethods,
+  drips: readonly OwnedDrip[],
+  now: Date,
+  only: readonly string[] | null,
+): Promise<{ earlier: Claims; woken: readonly string[] }> {
+  const earlier = new Map<string, Map<string, Claim>>();
+  const rows = rowsOf(drips);
+  if (rows.length === 0) return { earlier, woken: [] };
+  const { duplicates, woken } = await db.one(sql.type(BufferRow)`
+    select duplicates, woken from buffer_drips(${JSON.stringify(rows)}, ${dripDrainerId('')}, ${sql.timestamp(now)}, ${SIGNAL},
+      ${only && only.join(',')})`);
+  for (const { n, scheduledMs, jitterMs } of duplicates ?? []) {
+    const duplicate = drips[n];
+    if (!duplicate) throw new Error(`there is no drip ${n}`);
+    const { workspaceId, drip } = duplicate;
+    const own = earlier.get(workspaceId) ?? new Map<string, Claim>();
+    earlier.set(
+      workspaceId,
+      own.set(drip.fingerprint, { scheduledDate: new Date(scheduledMs).toISOString(), jitterMs }),
+    );
+  }
+  return { earlier, woken: woken ?? [] };
+}
+
+/** The first drip of each fingerprint, as `buffer_drips` reads them. */
+function rowsOf(drips: readonly OwnedDrip[]): object[] {
+  const seen = new Set<string>();
+  const rows: object[] = [];
+  for (const [n, { workspaceId, drip }] of drips.entries()) {
+    const { draft, fingerprint, claim } = drip;
+    const name = `${workspaceId} ${fingerprint}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
+    rows.push({
+      n,
+      workspace_id: workspaceId,
+      id: draft.id,
+      fingerprint,
+      scheduled_at: claim.scheduledDate,
+      jitter_ms: claim.jitterMs,
+      draft,
+    });
+  }
+  return rows;
 }
 
 const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });

@@ -3,8 +3,9 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
-import type { IntakeContext } from '#domain/message-draft.ts';
+import { hasSendWindow, type IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
+import { NO_QUIET_POLICY } from '#domain/quiet-hours.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
@@ -13,7 +14,7 @@ import { workspacePace } from './workspaces.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
 const WorkspaceLineRef = LineRef.extend({ workspaceId: z.string() });
-type WorkspaceLineRef = z.infer<typeof WorkspaceLineRef>;
+export type WorkspaceLineRef = z.infer<typeof WorkspaceLineRef>;
 const LeadRef = z.object({
   id: z.string(),
   name: z.string(),
@@ -45,6 +46,7 @@ export async function loadIntakeContext(
   const pools = await neededPools(db, [db.workspaceId], inputs);
   return {
     ...(await loadReferences(db, inputs, workspace, uploads)),
+    quiet: (await workspacePace(db)).quiet,
     lines,
     pools: pools.get(db.workspaceId) ?? new Map(),
   };
@@ -78,9 +80,11 @@ export async function loadIntakeContexts(
   const contexts = new Map<string, IntakeContext>();
   for (const [workspaceId, workspace] of workspaces) {
     const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
-    const references = await loadReferences(inWorkspace(db, workspace), inputs, workspace, uploads);
+    const own = inWorkspace(db, workspace);
     contexts.set(workspaceId, {
-      ...references,
+      ...(await loadReferences(own, inputs, workspace, uploads)),
+      // Only send windows are compared with the quiet hours.
+      quiet: inputs.some(hasSendWindow) ? (await workspacePace(own)).quiet : NO_QUIET_POLICY,
       lines: lines.get(workspaceId) ?? [],
       pools: pools.get(workspaceId) ?? new Map(),
     });
@@ -88,10 +92,27 @@ export async function loadIntakeContexts(
   return contexts;
 }
 
-async function neededLines(
-  db: SystemTransaction,
-  workspaceIds: string[],
-  named: string[],
+/** The context of plain drips (`isPlainDrip`), which refer to nothing. */
+export const plainContext = (
+  { timezone, country }: Workspace,
+  lines: readonly WorkspaceLineRef[],
+): IntakeContext => ({
+  timezone,
+  country,
+  lines,
+  quiet: NO_QUIET_POLICY,
+  placeOf: placeOfRecipient,
+  leads: new Map(),
+  pools: new Map(),
+  fallbackConfigured: false,
+  ownAttachments: new Set(),
+});
+
+/** Of each workspace, the lines that are named, and one of each channel that can be chosen. */
+export async function neededLines(
+  db: CommonQueryMethods,
+  workspaceIds: readonly string[],
+  named: readonly string[],
 ): Promise<Map<string, WorkspaceLineRef[]>> {
   const isOfThese = sql.fragment`workspace_id = any(${sql.array(workspaceIds, 'text')})`;
   const lines = await db.any(sql.type(WorkspaceLineRef)`
@@ -133,7 +154,7 @@ async function loadReferences(
   inputs: readonly MessageInput[],
   { timezone, country }: Workspace,
   uploads?: Uploads,
-): Promise<Omit<IntakeContext, 'lines' | 'pools'>> {
+): Promise<Omit<IntakeContext, 'quiet' | 'lines' | 'pools'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0
@@ -146,7 +167,6 @@ async function loadReferences(
   return {
     timezone,
     country,
-    quiet: (await workspacePace(db)).quiet,
     placeOf: placeOfRecipient,
     leads: new Map(leads.map((lead) => [lead.id, lead])),
     fallbackConfigured: needsFallback && (await isFallbackConfigured(db)),

@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
@@ -63,6 +63,30 @@ export async function findLeadsByAddress(
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
 
+/** The ids of the newest leads before an id that match a search. */
+function idsMatching(
+  search: string,
+  { listId, before, limit }: { listId: string | null; before: string; limit: number },
+): FragmentSqlToken {
+  const pattern = search.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  // The trigram index cannot be used for fewer than three characters.
+  return sql.fragment`select search_leads(${pattern}, ${listId}, ${before}, ${limit}, ${search.length < 3})`;
+}
+
+const AddressRow = z.object({ address: z.string() });
+
+/** The addresses of the newest leads that match a search. */
+export async function addressesOfLeads(
+  db: TenantDb,
+  search: string,
+  limit: number,
+): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(AddressRow)`
+    select distinct address from leads l cross join lateral unnest(l.emails || l.phones) as t (address)
+    where l.workspace_id = ${db.workspaceId}
+      and l.id in (${idsMatching(search, { listId: null, before: MAX_ID, limit })})`);
+}
+
 /**
  * Newest first, starting after the id `cursor`. `search` matches any part of names, company and addresses; with one or
  * two characters, only their beginnings.
@@ -73,15 +97,11 @@ export async function listLeads(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<LeadRow[]> {
   const before = cursor ?? MAX_ID;
-  const pattern = (search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`);
-  // The trigram index cannot be used for fewer than three characters.
-  const isPrefix = (search ?? '').length < 3;
   const rows = await db.any(sql.type(LeadRow)`
     select * from leads where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
       search !== undefined &&
-        sql.fragment`id in (
-          select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}, ${isPrefix}))`,
+        sql.fragment`id in (${idsMatching(search, { listId: listId ?? null, before, limit })})`,
       // Limits the members first, so that the page does not need all leads of the list.
       search === undefined &&
         listId !== undefined &&
@@ -239,8 +259,6 @@ export async function lockListsOf(db: TenantDb, ...leads: readonly LeadRow[]): P
     ) order by id for no key update`);
   return [...ids];
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /**
  * @returns the updated lead, or the address that belongs to another lead of one of its lists.

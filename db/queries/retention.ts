@@ -9,6 +9,7 @@ const PARTITIONED = {
   published_events: 'events',
   webhook_deliveries: 'events',
   carrier_events: 'carrier-events',
+  request_log: 'requests',
 } as const satisfies Record<string, RetentionKind>;
 const DAYS_AHEAD = 7;
 /** How long every API process can be down without an event being lost to the streams. */
@@ -39,7 +40,10 @@ interface Aged {
 const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
+  { table: 'drip_claims', column: 'created_at', age: '60 minutes' },
+  // Written by processes of the release before.
   { table: 'drip_fingerprints', column: 'created_at', age: '60 minutes' },
+  { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
   { table: 'line_signals', column: 'day', age: '120 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: 'unreadable-inbound' },
   { table: 'payment_events', column: 'received_at', age: 'payment-events' },

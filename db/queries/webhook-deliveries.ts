@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { realFromNow } from '#domain/clock.ts';
-import { DeliveredEvent } from '#domain/event.ts';
+import { DeliveredEvent, ERASED_BODY } from '#domain/event.ts';
 import { FIRST_LIMIT } from '#domain/delivery-limit.ts';
 import { firstId } from '#domain/ids.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
@@ -138,6 +138,8 @@ export interface DeliveryResult {
   error: string | null;
   latencyMs: number;
   attemptCount: number;
+  /** What is kept of the endpoint's answer; null: nothing. */
+  responseBody: string | null;
 }
 
 /** A webhook that only succeeds is written once a second. */
@@ -169,13 +171,18 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     result.error,
     result.latencyMs,
     result.attemptCount,
+    result.responseBody,
   ]);
+  await lockEventsOf(db, results);
   await db.query(sql.type(NoRows)`
     with finished as (
       update webhook_deliveries d set status = 'done', success = r.success, response_status = r.response_status,
-        error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count
-      from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4'])}
-        as r (id, success, response_status, error, latency_ms, attempt_count)
+        error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count,
+        response_body = case when r.response_body is not null and exists (
+          select from events e where e.workspace_id = d.workspace_id and e.id = d.event_id and e.body <> ${ERASED_BODY}
+        ) then r.response_body end
+      from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4', 'text'])}
+        as r (id, success, response_status, error, latency_ms, attempt_count, response_body)
       where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending'
         and d.id = any(${ids}) -- says which days they are of
       returning d.webhook_id, r.success
@@ -189,6 +196,18 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     ) f
     where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id
       and (f.failures > 0 or ${SUCCESS_IS_RECENT} is not true)`);
+}
+
+/** An answer may name the contact. If they are being erased, their event says so once this lock is there. */
+async function lockEventsOf(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
+  const answered = results.filter(({ responseBody }) => responseBody !== null);
+  if (answered.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    select from events e join webhook_deliveries d on d.workspace_id = e.workspace_id and d.event_id = e.id
+    where d.workspace_id = ${db.workspaceId} and d.id = any(${sql.array(
+      answered.map(({ id }) => id),
+      'text',
+    )}) order by e.id for share of e`);
 }
 
 /** Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again. */
@@ -205,6 +224,7 @@ export async function failInterrupted(db: TenantDb, olderThanMs: number): Promis
       error: 'interrupted',
       latencyMs: 0,
       attemptCount: 1,
+      responseBody: null,
     })),
   );
 }

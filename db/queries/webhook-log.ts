@@ -1,8 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { DeliveredEvent } from '#domain/event.ts';
+import { DeliveredEvent, ERASED_BODY } from '#domain/event.ts';
 import { newId } from '#domain/ids.ts';
-import type { WebhookDelivery } from '#domain/webhook.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -55,6 +54,24 @@ export async function findStoredDelivery(
     `);
 }
 
+const OneDeliveryRow = DeliveryRow.extend({
+  requestBody: z.string().nullable(),
+  responseBody: z.string().nullable(),
+});
+
+/** A delivery with what was sent, null if that has been erased, and what is kept of the answer. */
+export async function findDelivery(
+  db: TenantDb,
+  webhookId: string,
+  id: string,
+): Promise<z.infer<typeof OneDeliveryRow> | null> {
+  return db.maybeOne(sql.type(OneDeliveryRow)`
+    select d.id, d.event_id, d.event, d.is_replay_of, d.success, d.response_status, d.error, d.latency_ms, d.attempt_count,
+      d.created_at, d.response_body, nullif(e.body, ${ERASED_BODY}) request_body
+    from webhook_deliveries d left join events e on e.workspace_id = d.workspace_id and e.id = d.event_id
+    where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}`);
+}
+
 /** Inserts a delivery that the caller sends itself after the commit. @returns its id. */
 export async function insertClaimedDelivery(
   db: TenantDb,
@@ -68,6 +85,6 @@ export async function insertClaimedDelivery(
   return id;
 }
 
-export function presentDelivery({ isReplayOf, createdAt, ...row }: DeliveryRow): WebhookDelivery {
+export function presentDelivery<Row extends DeliveryRow>({ isReplayOf, createdAt, ...row }: Row) {
   return { ...row, ...(isReplayOf !== null && { isReplayOf }), createdAt: createdAt.toISOString() };
 }

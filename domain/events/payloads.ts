@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DeliveredEvent } from '../event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
+import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';
 import { LineReputationChanged } from './line-reputation.ts';
 import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
 import { OptOutSuspected } from './opt-out-suspected.ts';
@@ -23,6 +24,8 @@ export const EVENT_PAYLOADS = {
   'message.ai_draft_rejected': AiDraftRejected,
   'line.reputation_changed': LineReputationChanged,
   'contact.opt_out_suspected': OptOutSuspected,
+  'conversation.assigned': ConversationAssigned,
+  'conversation.status_changed': ConversationStatusChanged,
   'webhook.ping': WebhookPing,
 } as const satisfies Record<DeliveredEvent, z.ZodObject>;
 

@@ -15,7 +15,9 @@ import {
   NOT_REGISTERED,
   TIMED_OUT,
 } from './bluebubbles-protocol.ts';
+import { BLUEBUBBLES_GUIDE, macChecks, passwordCheck, webhookCheck } from './bluebubbles-connection.ts';
 import { checkSecret } from './callback-secret.ts';
+import { serverCheck } from './connection-checks.ts';
 import { HTTP_PORTS } from './carrier.ts';
 import type {
   AttemptReference,
@@ -43,11 +45,16 @@ const PORTS = [...HTTP_PORTS, 1234];
 
 /** The BlueBubbles server on the line's Mac. */
 export const BlueBubblesConfig = z.object({
-  url: z.url({ protocol: /^https?$/ }),
-  password: z.string().min(1).meta({ secret: true }),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .meta({ description: 'The Server URL that the BlueBubbles server shows.' }),
+  password: z.string().min(1).meta({ secret: true, description: 'The server password.' }),
   /** Part of the callback URL, because the server does not sign its callbacks. */
   callbackSecret: z.string().min(16).meta({ secret: true }),
-  method: z.enum(['apple-script', 'private-api']).default('apple-script'),
+  method: z
+    .enum(['apple-script', 'private-api'])
+    .default('apple-script')
+    .meta({ description: 'The Private API requires its helper on the Mac; AppleScript requires nothing.' }),
 });
 export type BlueBubblesConfig = z.infer<typeof BlueBubblesConfig>;
 
@@ -227,14 +234,13 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     },
 
     async configureInbound(config, _lineId, callbackUrl) {
-      const url = new URL(callbackUrl);
-      url.searchParams.set('secret', config.callbackSecret);
+      const url = secretUrl(config, callbackUrl);
       const known = await query(config, '/webhook');
       const webhooks = readOk(known, envelope(z.array(z.object({ url: z.string() }))));
       if (!webhooks) throw new Error(reasonOf(known));
-      if (webhooks.data.some((webhook) => webhook.url === url.href)) return;
+      if (webhooks.data.some((webhook) => webhook.url === url)) return;
       const events = ['new-message', 'updated-message', 'message-send-error'];
-      const response = await query(config, '/webhook', { url: url.href, events });
+      const response = await query(config, '/webhook', { url, events });
       if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
@@ -263,6 +269,21 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async probe(config) {
       const response = await query(config, '/ping');
       if (!isOk(response)) throw new Error(reasonOf(response));
+    },
+
+    guide: BLUEBUBBLES_GUIDE,
+
+    async *checkConnection(config, { callbackUrl, reachCallbacks }) {
+      const ping = await query(config, '/ping');
+      yield serverCheck(new URL(config.url).host, ping, 'url');
+      if (ping.error !== null) return;
+      const password = passwordCheck(ping, reasonOf(ping));
+      yield password;
+      if (password.result !== 'pass') return;
+      yield* macChecks(await query(config, '/server/info'), config.method);
+      if (callbackUrl !== null)
+        yield webhookCheck(await query(config, '/webhook'), secretUrl(config, callbackUrl));
+      yield { name: 'callback_address', ...(await reachCallbacks()) };
     },
 
     checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
@@ -309,6 +330,12 @@ function addressOf({ url, password }: BlueBubblesConfig, path: string): URL {
   const address = new URL(`${url.replace(/\/$/, '')}/api/v1${path}`);
   address.searchParams.set('password', password);
   return address;
+}
+
+function secretUrl({ callbackSecret }: BlueBubblesConfig, callbackUrl: string): string {
+  const url = new URL(callbackUrl);
+  url.searchParams.set('secret', callbackSecret);
+  return url.href;
 }
 
 async function encode(

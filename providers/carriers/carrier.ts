@@ -47,6 +47,13 @@ export interface Carrier<Config = unknown> {
   /** Checks that the line can send. Throws with the reason if it cannot. */
   probe(config: Config, lineId: string): Promise<void>;
   /**
+   * Checks one setting after the other, without changing anything at the provider, and ends with the first that makes the
+   * others pointless. Never throws; a check that the provider cannot answer is `unknown`.
+   */
+  checkConnection(config: Config, subject: ConnectionSubject): AsyncIterable<ConnectionCheck>;
+  /** What a person does at the provider to connect a line. */
+  readonly guide?: ConnectionGuide;
+  /**
    * Checks the URL and headers of a callback before its body is read.
    * Throws `BadSignature`.
    */
@@ -73,6 +80,43 @@ export interface Carrier<Config = unknown> {
   openMedia(config: Config, url: string, signal: AbortSignal): Promise<CarrierMedia>;
   /** Closes idle connections. */
   close(): Promise<void>;
+}
+
+/** Whether something works, in a sentence for the person who entered the settings. */
+export interface Finding {
+  result: 'pass' | 'fail' | 'unknown';
+  text: string;
+}
+
+export interface ConnectionCheck extends Finding {
+  /** What was checked: `server`, `credentials`, `sender`, … */
+  name: string;
+  /** The setting that is to be changed, if it is known: `password`, or `address` for the line's. */
+  setting?: string;
+}
+
+/** What settings are checked for. */
+export interface ConnectionSubject {
+  lineId: string | null;
+  /** The line's address, if it is known. */
+  address: string | null;
+  /** Where the provider reports to, without a secret. Null: the line does not exist yet. */
+  callbackUrl: string | null;
+  /** Whether reports of a provider can arrive at this installation. */
+  reachCallbacks(): Promise<Finding>;
+}
+
+export interface ConnectionGuide {
+  /** The provider's own name. */
+  title: string;
+  /** What it is for, in one sentence. */
+  summary: string;
+  /** What is done before the settings can be entered, one sentence a step. */
+  before: readonly string[];
+  /** Once the line is connected, with its callback URL at hand. */
+  after: readonly string[];
+  /** Recipients that answer by themselves, for a first message. */
+  answering?: { phone: string; email: string };
 }
 
 /**

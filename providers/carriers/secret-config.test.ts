@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { MASK, maskConfig, openConfig, sealConfig, secretFields } from './secret-config.ts';
+import { MASK, maskConfig, openConfig, sealConfig, secretFields, withoutSecrets } from './secret-config.ts';
 
 const Settings = z
   .object({
@@ -25,4 +25,13 @@ test('only the secrets that are present are sealed, masked and opened', () => {
 
 test("settings that do not match the carrier's schema are refused before anything is sealed", () => {
   expect(() => sealConfig(Settings, { host: '', token: 't' }, () => 'sealed')).toThrow(z.ZodError);
+});
+
+test("a server's text is shown without the secrets of the settings, also those inside of a URL", () => {
+  const given = { host: 'mail', token: 'smtp://dana:p%40ssword@mail', password: 'open sesame', key: 'abc' };
+  const text =
+    'mail: dana, p%40ssword, p@ssword, open sesame and smtp://dana:p%40ssword@mail are wrong; abc too';
+  expect(withoutSecrets(Settings, given, text)).toBe(
+    `mail: dana, ${MASK}, ${MASK}, ${MASK} and ${MASK} are wrong; abc too`,
+  );
 });

@@ -61,3 +61,27 @@ function mapSecrets(
     ]),
   );
 }
+
+/** A text of a server without the secrets of the settings, which it may repeat. */
+export function withoutSecrets(schema: z.ZodType, settings: unknown, text: string): string {
+  const given = settings as Record<string, unknown>;
+  return secretFields(schema)
+    .flatMap((name) => (typeof given[name] === 'string' ? [given[name], ...passwordsIn(given[name])] : []))
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
+}
+
+/** To replace a shorter one would make texts unreadable, and guess it from what is missing. */
+const SHORTEST_SECRET = 4;
+
+/** The password in a URL, as it is written there and as it is sent. */
+function passwordsIn(secret: string): string[] {
+  if (!URL.canParse(secret)) return [];
+  const { password } = new URL(secret);
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}

@@ -23,6 +23,7 @@ import {
   InboundSettings,
   type SendRequest,
 } from './simulated-protocol.ts';
+import { failed, passed, serverCheck } from './connection-checks.ts';
 import { failureReason, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface SimulatedCarrierOptions {
@@ -118,6 +119,22 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     async probe(_config, lineId) {
       const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId)}`);
       if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
+    },
+
+    guide: {
+      title: 'Simulated carrier',
+      summary: 'A number or address for trying things out; nobody is reached.',
+      before: ['Nothing is to be done: this carrier runs on this machine, and its messages reach nobody.'],
+      after: ['A recipient whose number ends in 0005, or whose email address begins with reply, answers.'],
+      answering: { phone: '+14155550005', email: 'reply@example.com' },
+    },
+
+    async *checkConnection(_config, { lineId }) {
+      const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId ?? '')}`);
+      yield serverCheck('The simulated carrier', response);
+      if (response.error !== null) return;
+      if (response.status === 200) yield passed('line', 'The line works.');
+      else yield failed('line', reasonOf(response));
     },
 
     async parseCallback(_config, { url: address, headers, rawBody }) {

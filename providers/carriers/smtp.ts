@@ -8,7 +8,9 @@ import type { Guard } from '../egress-guard.ts';
 import { isLoopback } from '../egress-address.ts';
 import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
 import { checkSecret } from './callback-secret.ts';
+import { unknown } from './connection-checks.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
+import { mailboxChecks, sendingChecks, SMTP_GUIDE } from './smtp-connection.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
@@ -26,9 +28,16 @@ export const SmtpConfig = z
   .object({
     url: z
       .url({ protocol: /^smtps?$/ })
-      .meta({ secret: true })
+      .meta({
+        secret: true,
+        description: 'smtps://user:password@host:465, instead of the five settings below.',
+      })
       .optional(),
-    host: z.string().min(1).optional(),
+    host: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: 'The outgoing server, for example smtp.example.com.' }),
     port: z.int().min(1).max(65_535).optional(),
     /** Implicit TLS; otherwise STARTTLS, which a login requires except on loopback. */
     secure: z.boolean().default(false),
@@ -37,7 +46,10 @@ export const SmtpConfig = z
     /** The mailbox for replies and bounces: `imaps://user:password@host:993/INBOX`. Without it none is read. */
     imapUrl: z
       .url({ protocol: /^imaps?$/ })
-      .meta({ secret: true })
+      .meta({
+        secret: true,
+        description: 'imaps://user:password@host:993/INBOX: where replies and bounces are read.',
+      })
       .optional(),
     /** The selector of the DKIM key that the mail server signs with, by which its record is checked. */
     dkimSelector: z
@@ -107,6 +119,20 @@ export function smtpCarrier({
     return pool;
   }
 
+  /** Apart from the connections of lines. @returns why it failed; null if it worked. */
+  async function verifyOnce(config: SmtpConfig): Promise<Error | null> {
+    const { createTransport } = await import('nodemailer');
+    const pool = createPool(createTransport, config, timeoutMs, guard);
+    try {
+      await pool.verify();
+      return null;
+    } catch (error) {
+      return toError(error);
+    } finally {
+      pool.close();
+    }
+  }
+
   return {
     name: 'smtp',
     channels: ['email'],
@@ -144,6 +170,34 @@ export function smtpCarrier({
       await (await poolOf(config)).verify();
     },
 
+    guide: SMTP_GUIDE,
+
+    async *checkConnection(config, { reachCallbacks }) {
+      const { host, port, auth } = serverOf(config);
+      const settings =
+        config.url === undefined
+          ? { server: 'host', password: 'password' }
+          : { server: 'url', password: 'url' };
+      yield* sendingChecks(
+        { name: `${host}:${port}`, settings },
+        { error: await verifyOnce(config), hasLogin: auth !== null },
+      );
+      if (config.imapUrl === undefined) {
+        yield unknown(
+          'inbox',
+          'No mailbox is given: replies arrive only through a mail service that posts them.',
+        );
+        yield { name: 'callback_address', ...(await reachCallbacks()) };
+        return;
+      }
+      const mailbox = mailboxOf(config.imapUrl);
+      const read = async (): Promise<never> => {
+        throw new Error('nothing is read before the end of a mailbox');
+      };
+      const error = await readMailbox(mailbox, null, { guard, read }).then(() => null, toError);
+      yield* mailboxChecks({ name: `${mailbox.host}:${mailbox.port}`, folder: mailbox.folder, error });
+    },
+
     callbackLimit: INBOUND_LIMIT,
 
     checkCallback: ({ inboundSecret }, head) => checkSecret(inboundSecret, head),
@@ -173,6 +227,8 @@ export function smtpCarrier({
     },
   };
 }
+
+const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 function createPool(
   open: typeof createTransport,

@@ -48,6 +48,10 @@ export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig
 
     async probe() {},
 
+    async *checkConnection() {
+      yield { name: 'server', result: 'pass', text: 'A line in test mode needs no carrier.' };
+    },
+
     /** Nobody calls back. */
     async parseCallback() {
       throw new BadSignature('this carrier has no callbacks');

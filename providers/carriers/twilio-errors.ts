@@ -1,4 +1,12 @@
+import { z } from 'zod';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
+import type { Exchange } from '../egress-exchange.ts';
+import { failureReason, readJson } from './http-response.ts';
+
+export const ErrorResponse = z.object({ code: z.number().nullish(), message: z.string().nullish() });
+
+export const twilioReason = (response: Exchange): string =>
+  failureReason(response, readJson(response, ErrorResponse)?.message);
 
 type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out' | 'credentials';
 

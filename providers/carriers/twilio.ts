@@ -13,9 +13,11 @@ import {
   type ReconcileOutcome,
   type SendOutcome,
 } from './carrier.ts';
-import { failureReason, mediaOf, readJson } from './http-response.ts';
+import { serverCheck, unknown } from './connection-checks.ts';
+import { mediaOf, readJson } from './http-response.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
-import { twilioFailure } from './twilio-errors.ts';
+import { accountCheck, numberChecks, TWILIO_GUIDE } from './twilio-connection.ts';
+import { ErrorResponse, twilioFailure, twilioReason as reasonOf } from './twilio-errors.ts';
 
 export interface TwilioCarrierOptions {
   /** The default API URL; a line's settings can override it. */
@@ -28,11 +30,22 @@ export interface TwilioCarrierOptions {
 
 /** The settings of a line, or of a workspace's fallback account. Default of `from`: the line's number. */
 export const TwilioConfig = z.object({
-  accountSid: z.string().min(1),
+  accountSid: z.string().min(1).meta({ description: 'It begins with AC.' }),
   authToken: z.string().min(1).meta({ secret: true }),
-  from: z.string().min(1).optional(),
-  messagingServiceSid: z.string().min(1).optional(),
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  from: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'Where messages leave from another sender than the line.' }),
+  messagingServiceSid: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'Begins with MG, if the number is in a messaging service.' }),
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ description: "Only for a server other than Twilio's that speaks its API." }),
 });
 export type TwilioConfig = z.infer<typeof TwilioConfig>;
 
@@ -53,7 +66,6 @@ const MessageList = z.object({
     }),
   ),
 });
-const ErrorResponse = z.object({ code: z.number().nullish(), message: z.string().nullish() });
 
 const QUESTION_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -142,6 +154,26 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const account = readJson(response, z.object({ status: z.string() }));
       if (account?.status !== 'active')
         throw new Error(`the account is ${account?.status ?? 'in an unknown state'}`);
+    },
+
+    guide: TWILIO_GUIDE,
+
+    async *checkConnection(config, subject) {
+      const account = await call(config, '.json', question());
+      yield serverCheck(new URL(config.baseUrl ?? defaultUrl).host, account, 'baseUrl');
+      if (account.error !== null) return;
+      const credentials = accountCheck(account);
+      yield credentials;
+      if (credentials.result !== 'pass') return;
+      const sender = config.from ?? subject.address;
+      const number = sender === null ? null : normalizePhone(sender, 'US');
+      if (number === null) yield unknown('sender', 'No phone number is given, so nothing was looked up.');
+      else {
+        const query = new URLSearchParams({ PhoneNumber: number });
+        const numbers = await call(config, `/IncomingPhoneNumbers.json?${query.toString()}`, question());
+        yield* numberChecks(numbers, { number, ...subject });
+      }
+      yield { name: 'callback_address', ...(await subject.reachCallbacks()) };
     },
 
     checkCallback(_config, { headers }) {
@@ -240,6 +272,3 @@ function storeAddress(location: string, from: string): URL {
     throw new Error('the file was redirected to another protocol');
   return target;
 }
-
-const reasonOf = (response: Exchange): string =>
-  failureReason(response, readJson(response, ErrorResponse)?.message);

@@ -13,6 +13,9 @@ import { signIn } from '#test/support/sessions.ts';
 import { call, tenantRoutes } from './requests.ts';
 
 type Kind = 'workspace' | 'admin-session' | 'agency' | 'owner-session';
+/** Of a workspace's user, whatever their role: a key is refused, and a session treated as elsewhere. */
+const isOfUsers = ({ caller, credential, role }: TenantRoute): boolean =>
+  caller === 'workspace' && credential === 'session' && role === undefined;
 const kindOf = ({ caller, credential }: TenantRoute): Kind => {
   if (credential === 'session') return caller === 'agency' ? 'owner-session' : 'admin-session';
   return caller;
@@ -180,10 +183,10 @@ describe('every endpoint', () => {
   it.each(Object.entries(RULES))('accepts or refuses %s as documented', async (name, rules) => {
     const wrong = await Promise.all(
       tenantRoutes.map(async (route) => {
-        const isMember = MEMBERS.includes(name);
-        const expected =
-          route.credential !== 'session' && route.role === 'admin' && isMember
-            ? 'ADMIN_REQUIRED'
+        const expected = MEMBERS.includes(name)
+          ? ruleForMember(route, rules)
+          : isOfUsers(route) && rules['admin-session'] !== 'SESSION_REQUIRED'
+            ? rules.workspace
             : rules[kindOf(route)];
         const response = await call(app.url, route, credentials[name] ?? null);
         const problem =
@@ -194,6 +197,13 @@ describe('every endpoint', () => {
     expect(wrong.flat()).toEqual([]);
   });
 });
+
+function ruleForMember(route: TenantRoute, rules: Rules): ErrorCode | null {
+  const { credential, role, caller } = route;
+  if (caller === 'agency') return rules[kindOf(route)];
+  if (role !== 'admin') return rules.workspace;
+  return credential === 'session' ? rules['admin-session'] : 'ADMIN_REQUIRED';
+}
 
 /** Accepted: the response to an empty request is no refusal of the credential, unless the route declares that code. */
 function problemOfAccess(route: TenantRoute, { status, body }: ApiResponse): string | null {
@@ -239,12 +249,15 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'endLineReputationOverride',
     'getLineCarrier',
     'inviteToTeam',
+    'listRequests',
     'overrideLineReputation',
     'pauseLine',
     'removeTeamMember',
     'resumeLine',
     'rotateWebhookSecret',
     'setQuietHours',
+    'testCarrierSettings',
+    'testLineCarrier',
     'updateFallbackConfig',
     'updateTeamMember',
     'updateWebhook',

@@ -18,6 +18,8 @@ import { startSimulator } from '#simulator/server.ts';
 export interface CarrierWorld {
   carrier: Carrier;
   config: Record<string, unknown>;
+  /** Settings with a credential that the server refuses; null if settings contain none. */
+  wrongConfig: Record<string, unknown> | null;
   /** Settings whose secrets are `secrets`. */
   secretConfig: { given: Record<string, unknown>; secrets: string[] };
   channel: Channel;
@@ -108,6 +110,7 @@ export async function simulatedWorld(): Promise<CarrierWorld> {
   return {
     carrier,
     config: {},
+    wrongConfig: null,
     secretConfig: { given: {}, secrets: [] },
     channel: 'imessage',
     to: {
@@ -222,6 +225,7 @@ export async function smtpWorld(): Promise<SmtpWorld> {
   return {
     carrier,
     config: { host: '127.0.0.1', port, secure: false },
+    wrongConfig: { host: '127.0.0.1', port, secure: false, user: 'dana', password: 'wrong' },
     secretConfig: {
       given: { host: 'mail.example', user: 'dana', password: 'hunter2' },
       secrets: ['hunter2'],

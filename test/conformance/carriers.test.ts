@@ -1,7 +1,12 @@
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { BadSignature, type CallbackRequest, type OutboundMessage } from '#providers/carriers/carrier.ts';
+import {
+  BadSignature,
+  type CallbackRequest,
+  type ConnectionCheck,
+  type OutboundMessage,
+} from '#providers/carriers/carrier.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { maskConfig, openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
@@ -174,6 +179,49 @@ describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts
     await expect(carrier.probe(config, LINE_ID)).rejects.toThrow('ECONNREFUSED');
     const kind = recognisesAttempts ? 'unreachable' : 'unknown';
     expect((await reconcile(newId(), longAgo())).kind).toBe(kind);
+  });
+});
+
+describe.each(CARRIERS)('the connection checks of the carrier $name', ({ create }) => {
+  const { get } = useWorld(create);
+  const check = async (config: unknown) => {
+    const { carrier, channel, callbacks } = get();
+    const found: ConnectionCheck[] = [];
+    const checks = carrier.checkConnection(config, {
+      lineId: LINE_ID,
+      address: channel === 'email' ? 'dana@line.example' : '+14155550111',
+      callbackUrl: callbacks?.url.split('?')[0] ?? null,
+      reachCallbacks: async () => ({ result: 'pass', text: 'It answers.' }),
+    });
+    for await (const check of checks) found.push(check);
+    return found;
+  };
+
+  it('find no fault with settings that work', async () => {
+    const found = await check(get().config);
+    // Somebody has to enter the callback URL at the provider.
+    const failed = found.filter(({ result, name }) => result === 'fail' && name !== 'callback');
+    expect(failed).toEqual([]);
+    expect(found[0]).toMatchObject({ name: 'server', result: 'pass' });
+    expect(new Set(found.map(({ name }) => name)).size).toBe(found.length);
+  });
+
+  it('name the credential that the server refuses, and what it is in the settings', async () => {
+    const { wrongConfig } = get();
+    if (wrongConfig === null) return;
+    const [server, credentials] = await check(wrongConfig);
+    expect(server).toMatchObject({ name: 'server', result: 'pass' });
+    expect(credentials).toMatchObject({ name: 'credentials', result: 'fail' });
+    expect(Object.keys(wrongConfig)).toContain(credentials?.setting);
+  });
+
+  it('say that the server does not respond, and why', async () => {
+    const { config, stopServer } = get();
+    await stopServer();
+    const [server] = await check(config);
+    expect(server).toMatchObject({ name: 'server', result: 'fail' });
+    // On a connection that was open before, the server may still seem to respond.
+    expect(server?.text).toMatch(/connection (refused|reset|closed)/);
   });
 });
 

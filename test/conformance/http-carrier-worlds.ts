@@ -35,6 +35,7 @@ export async function twilioWorld(): Promise<TwilioWorld> {
     twilio,
     carrier,
     config: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: '+14155550111' },
+    wrongConfig: { accountSid: TWILIO_ACCOUNT.sid, authToken: 'wrong' },
     secretConfig: { given: { accountSid: TWILIO_ACCOUNT.sid, authToken: 'hunter2' }, secrets: ['hunter2'] },
     channel: 'sms',
     to,
@@ -107,6 +108,7 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
     server,
     carrier,
     config,
+    wrongConfig: { ...config, password: 'wrong' },
     secretConfig: {
       given: { url: 'http://mac.example', password: 'hunter2', callbackSecret: 'correct-horse-battery' },
       secrets: ['hunter2', 'correct-horse-battery'],

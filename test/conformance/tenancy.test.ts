@@ -100,7 +100,11 @@ const BODIES: Record<string, object> = {
   updatePool: { name: 'Pool' },
   forecast: { newConversations: 1, steps: [{ delay: {} }] },
   connectLineCarrier: { provider: 'simulated', config: {} },
+  testCarrierSettings: { provider: 'simulated', channel: 'sms', config: {} },
   createDraft: { message: 'Hello' },
+  createNote: { text: 'Calls back on Monday' },
+  reportPresence: { state: 'viewing' },
+  updateConversation: { status: 'closed' },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */

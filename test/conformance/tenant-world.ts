@@ -9,6 +9,7 @@ import { createKey, insertRow, type TestAgency } from '#test/support/factories.t
 import { writeIn } from '#test/support/inbound.ts';
 import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { plantSession } from '#test/support/user-sessions.ts';
 
 /** A workspace of an agency with a contact that has touched everything, and one of each resource that has an id. */
 export interface World extends Planted {
@@ -129,6 +130,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,
       '/api/keys/': key,
+      '/api/sessions/': await plantSession(app, workspace),
       '/api/agency/keys/': ownersKey,
       '/api/agency/webhooks/': webhook,
       '/api/agency/admins/': coAdmin,
@@ -155,6 +157,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       replyId: planted.replyId,
       attachmentUrls: planted.uploadUrl,
       userId: workspace.ownerId,
+      assigneeId: workspace.ownerId,
       actorId: workspace.ownerId,
       targetId: webhook,
       workspaceId: workspace.id,

@@ -44,6 +44,16 @@ describe('the contacts', () => {
     await drawer.getByText('12b').waitFor();
     expect(await drawer.getByText('s3cr3t').count()).toBe(0);
     expect(await inaccessible(page)).toEqual([]);
+    const [{ phone: address }] = (await workspace.api('GET', '/api/leads?search=0161')).body.leads;
+    await workspace.api('POST', '/api/consents', {
+      address,
+      status: 'granted',
+      evidence: 'Signed at the fair',
+    });
+    await drawer.getByRole('tab', { name: 'History' }).click();
+    await drawer.getByText('Consent granted').waitFor();
+    await drawer.getByText('No messages yet').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
     await drawer.getByRole('tab', { name: 'Edit' }).click();
     await drawer.getByLabel('Company').fill('Engines Ltd');
     await drawer.getByRole('button', { name: 'Save' }).click();

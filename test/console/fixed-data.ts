@@ -83,14 +83,20 @@ const conversation = (
   lastInboundAt: minutesAgo(minutes),
   lastOutboundAt: minutesAgo(minutes + 30),
   inboxHref: `/inbox/+1415555014${number}`,
+  status: 'open',
+  snoozedUntil: null,
+  assigneeId: null,
+  unread: false,
+  unreadCount: 0,
   ...fields,
 });
 
 const CONVERSATIONS = [
   conversation(5, 'Hannah Weiss', 'Are dogs allowed? Ours is small and very quiet.', 4, {
     tags: ['interested'],
+    assigneeId: 'user_6a0000000000000000000002',
   }),
-  conversation(4, 'Luis Moreno', 'What is the deposit?', 26),
+  conversation(4, 'Luis Moreno', 'What is the deposit?', 26, { unread: true, unreadCount: 1 }),
   conversation(3, 'Aiko Tanaka', 'There would be three of us.', 190, { lastDirection: 'out' }),
   conversation(2, 'Tom Becker', 'Thanks, we took another one.', 1500, { tags: ['not interested'] }),
   conversation(1, 'Priya Raman', 'STOP', 4300, { optedOut: true }),
@@ -162,7 +168,9 @@ const SENT = [180, 210, 40, 0, 150, 190, 230, 250, 260, 60, 10, 240, 270, 194];
 const none = { success: true as const, nextCursor: null };
 
 /** The response of each endpoint that a page in a picture reads. */
-export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseOf<E> } = {
+export const RESPONSES: {
+  [E in ReadEndpoint | 'POST /api/forecast' | 'POST /api/conversations/{address}/presence']?: ResponseOf<E>;
+} = {
   'GET /api/workspace': {
     success: true,
     workspace: {
@@ -178,14 +186,65 @@ export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseO
     },
     caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
     agency: null,
+    workspaces: [],
   },
   'GET /api/workspace/limits': { success: true, limits: [] },
+  'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },
   'GET /api/lines/by-user': { lines: LINES },
-  'GET /api/conversations': { ...none, conversations: CONVERSATIONS },
+  'GET /api/conversations': { ...none, conversations: CONVERSATIONS, unreadConversations: 1 },
   'GET /api/conversations/{address}': {
     ...none,
     conversation: CONVERSATIONS[0] as Conversation,
     messages: THREAD,
+  },
+  'GET /api/conversations/{address}/notes': {
+    ...none,
+    notes: [
+      {
+        _id: idOf(90),
+        address: '+14155550145',
+        text: 'She asked about the cellar as well. @[user_6a0000000000000000000002], do you have the plan?',
+        author: { type: 'user', id: 'user_6a0000000000000000000003', name: 'Mia Okafor' },
+        mentions: [{ userId: 'user_6a0000000000000000000002', name: 'Ruth Ames' }],
+        createdAt: minutesAgo(20),
+      },
+    ],
+  },
+  'POST /api/conversations/{address}/presence': {
+    success: true,
+    others: [
+      {
+        userId: 'user_6a0000000000000000000003',
+        name: 'Mia Okafor',
+        state: 'viewing',
+        expiresAt: minutesAgo(-1),
+      },
+    ],
+  },
+  'GET /api/team': {
+    success: true,
+    members: [
+      {
+        userId: 'user_6a0000000000000000000002',
+        email: 'ruth@harbour.example',
+        name: 'Ruth Ames',
+        role: 'org:admin',
+        isOwner: true,
+        joinedAt: minutesAgo(90_000),
+      },
+    ],
+  },
+  'GET /api/snippets': {
+    ...none,
+    snippets: [
+      {
+        _id: idOf(91),
+        name: 'Viewing',
+        text: 'Hi {{ firstName }}, see you there.',
+        createdAt: minutesAgo(900),
+        updatedAt: minutesAgo(900),
+      },
+    ],
   },
   'GET /api/knowledge-base/auto-replies': { ...none, autoReplies: [draft] },
   'GET /api/messages': { ...none, messages: [] },

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -42,7 +43,7 @@ describe('the inbox', () => {
     const { page } = tab;
     const streams: string[] = [];
     page.on('request', (request) => {
-      if (request.url().endsWith('/api/events/stream')) streams.push(request.url());
+      if (request.url().includes('/api/events/stream')) streams.push(request.url());
     });
     await page.reload();
     await page.getByText('Yes, at noon.').first().waitFor();
@@ -57,7 +58,7 @@ describe('the inbox', () => {
     const { api } = workspace;
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
     const contact = await receive('Are dogs allowed?');
-    await page.getByRole('button', { name: /^Drafts/ }).click();
+    await page.getByLabel('View').selectOption('drafts');
     await page.getByText('Are dogs allowed?').first().waitFor();
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'Draft' }).waitFor();
@@ -100,12 +101,154 @@ describe('the inbox', () => {
     expect([await open(), await isOptedOut(second)]).toEqual([[], false]);
   });
 
+  describe('of a team', () => {
+    let colleague: string;
+    beforeAll(async () => {
+      const { id } = workspace;
+      colleague = `user_mia_${id}`;
+      await insertRow(tab.app, 'users', {
+        id: colleague,
+        email: `${colleague}@example.test`,
+        name: 'Mia Okafor',
+      });
+      await insertRow(tab.app, 'workspace_members', {
+        workspace_id: id,
+        user_id: colleague,
+        role: 'org:member',
+      });
+      await workspace.api('POST', '/api/snippets', {
+        name: 'Viewing',
+        text: 'Hi {{ firstName }}, see you there.',
+      });
+      await tab.page.reload();
+    });
+    const of = async (address: string) =>
+      (await workspace.api('GET', `/api/conversations/${encodeURIComponent(address)}`)).body.conversation;
+    const open = (address: string) => tab.go(`/inbox/${encodeURIComponent(address)}`);
+    /** Chooses from an open menu by typing the name. */
+    const choose = async (name: string): Promise<void> => {
+      const { page } = tab;
+      await page.getByRole('menuitem', { name }).waitFor();
+      await page.locator('[role="menu"]:focus, [role="menu"]:focus-within').waitFor();
+      await page.keyboard.type(name.slice(0, 3));
+      await page.keyboard.press('Enter');
+    };
+
+    it('assigns, notes, answers with a snippet, snoozes and closes by keyboard alone', async () => {
+      const { page } = tab;
+      const contact = await receive('Is the garage included?');
+      await page.getByText('Is the garage included?').first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText('Is the garage included?').waitFor();
+      // What is shown is read.
+      const session = await sessionClient(tab.app, {
+        userId: workspace.ownerId,
+        organizationId: workspace.id,
+        role: 'org:admin',
+      });
+      await eventually(async () =>
+        (await session('GET', '/api/conversations?unread=true')).body.conversations.every(
+          ({ address }: { address: string }) => address !== contact,
+        ),
+      );
+      await page.keyboard.press('i');
+      await choose('Mia Okafor');
+      await page.getByRole('button', { name: 'Mia Okafor' }).waitFor();
+      expect((await of(contact)).assigneeId).toBe(colleague);
+
+      await page.keyboard.press('n');
+      await page.getByPlaceholder('A note for your team').waitFor();
+      await page.keyboard.type('Knows the owner, ask @');
+      await choose('Mia Okafor');
+      await page.keyboard.type('first');
+      await page.keyboard.press('Control+Enter');
+      await page
+        .getByRole('region', { name: 'Note' })
+        .getByText('Knows the owner, ask @Mia Okafor first')
+        .waitFor();
+      expect(await inaccessible(page)).toEqual([]);
+      const { notes } = (
+        await workspace.api('GET', `/api/conversations/${encodeURIComponent(contact)}/notes`)
+      ).body;
+      expect(notes).toMatchObject([{ text: `Knows the owner, ask @[${colleague}] first` }]);
+
+      await page.keyboard.press('p');
+      await choose('Viewing');
+      await page.getByRole('textbox', { name: 'Reply' }).and(page.locator(':focus')).waitFor();
+      expect(await page.getByRole('textbox', { name: 'Reply' }).inputValue()).toContain('{{ firstName }}');
+      await page.keyboard.press('Escape');
+
+      await page.keyboard.press('s');
+      await choose('For an hour');
+      await eventually(async () => (await of(contact)).status === 'snoozed');
+      await page.getByRole('button', { name: 'Open again' }).waitFor();
+      await page.keyboard.press('c');
+      await page.getByRole('button', { name: 'Close', exact: true }).waitFor();
+      await page.keyboard.press('c');
+      await eventually(async () => (await of(contact)).status === 'closed');
+    });
+
+    it('shows who else looks at a conversation or answers it', async () => {
+      const { page } = tab;
+      const contact = await receive('Can I bring my sister?');
+      await page.getByText('Can I bring my sister?').first().waitFor();
+      await open(contact);
+      await page.getByRole('log').getByText('Can I bring my sister?').waitFor();
+      const mia = await sessionClient(tab.app, {
+        userId: colleague,
+        organizationId: workspace.id,
+        role: 'org:member',
+      });
+      const report = (state: string) =>
+        mia('POST', `/api/conversations/${encodeURIComponent(contact)}/presence`, { state });
+      await report('typing');
+      await page.getByText('Mia Okafor is answering').waitFor();
+      await report('viewing');
+      await page.getByText('Mia Okafor is here').waitFor();
+      await report('left');
+      await page.getByText('Mia Okafor is here').waitFor({ state: 'detached' });
+    });
+
+    it('closes several at once, and keeps a filter by its name', async () => {
+      const { page } = tab;
+      const contacts = [await receive('Bulk one'), await receive('Bulk two')];
+      await page.getByLabel('Search conversations').fill('bulk');
+      await page.getByText('Bulk one').first().waitFor();
+      await eventually(async () => (await page.getByRole('checkbox', { name: /^Select/ }).count()) === 2);
+      for (const box of await page.getByRole('checkbox', { name: /^Select/ }).all()) await box.check();
+      await page.getByText('2 selected').waitFor();
+      expect(await inaccessible(page)).toEqual([]);
+      await page
+        .getByRole('group', { name: 'Selected conversations' })
+        .getByRole('button', { name: 'Close' })
+        .click();
+      await page.getByText('No open conversations').waitFor();
+      expect(await Promise.all(contacts.map(async (contact) => (await of(contact)).status))).toEqual([
+        'closed',
+        'closed',
+      ]);
+      await page.getByLabel('View').selectOption('closed');
+      await page.getByText('Bulk two').first().waitFor();
+      await page.getByRole('button', { name: 'Saved filters' }).click();
+      await page.getByRole('menuitem', { name: 'Save this filter' }).click();
+      await page.getByLabel('Name').fill('Done in bulk');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog', { name: 'Save this filter' }).waitFor({ state: 'detached' });
+      await page.getByLabel('View').selectOption('open');
+      await page.getByRole('button', { name: 'Saved filters' }).click();
+      await page.getByRole('menuitem', { name: 'Done in bulk' }).click();
+      await page.getByText('Bulk two').first().waitFor();
+      expect(await page.getByLabel('Search conversations').inputValue()).toBe('bulk');
+      await page.getByLabel('Search conversations').fill('');
+    });
+  });
+
   it('fits the screen of a phone', async () => {
     const { page } = tab;
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await page.getByRole('button', { name: 'Back to the list' }).click();
-    await page.getByRole('button', { name: 'All', exact: true }).click();
+    await page.getByLabel('View').selectOption('all');
     await page.getByText('Just now!').waitFor();
     expect(await inaccessible(page)).toEqual([]);
   });

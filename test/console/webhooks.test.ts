@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { WORKSPACE_LIMITS } from '#domain/limits.ts';
-import { startTestEndpoint } from '#test/support/endpoint.ts';
+import { type Received, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -26,6 +26,10 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   await drawer.getByRole('button', { name: 'Send a test event' }).click();
   await drawer.getByRole('button', { name: /webhook\.ping/ }).click();
   await drawer.getByText('204').waitFor();
+  const { body } = endpoint.received[0] as Received;
+  const request = drawer.getByRole('region', { name: 'Request' });
+  expect(JSON.parse((await request.locator('pre').textContent()) ?? '')).toEqual(JSON.parse(body));
+  await drawer.getByText('The bodies of successful responses are not kept.').waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await drawer.getByRole('button', { name: 'Replay' }).click();
   await drawer.getByRole('button', { name: /webhook\.ping Replay/ }).waitFor();

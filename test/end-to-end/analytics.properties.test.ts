@@ -12,7 +12,8 @@ import { createLine, createWorkspace, insertRow } from '#test/support/factories.
 /**
  * Compares every metric with an independent count without SQL, over arbitrary workspaces: all statuses, fallbacks,
  * opt-outs, automatic replies, changed tags, a line from another workspace, bounds at the exact instant of a message,
- * days of 23, 24, 23½ and 25 hours; metrics that are counted by the day never, before, after or in the middle of all that.
+ * days of 23, 24, 23½ and 25 hours; an erased contact; a line that moves to another workspace; metrics that are counted by the
+ * day and by the hour never, before, after or in the middle of all that.
  */
 let app: TestApp;
 beforeAll(async () => {
@@ -23,6 +24,7 @@ const two = (): [string, string] => [newId(), newId()];
 const [LINES, CAMPAIGNS] = [two(), two()];
 const USERS = ['user_0123456789abcdef01234567', 'user_76543210fedcba9876543210'];
 const PHONES = ['+14155550001', '+14155550002', '+14155550003', '+14155550004'];
+const ERASED = '+14155550004';
 const TAGS = [
   'interested',
   'Interested',
@@ -112,6 +114,8 @@ const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
     ),
     tags: fc.array(fc.subarray(TAGS, { maxLength: 3 }), { minLength: 4, maxLength: 4 }),
     retagged: fc.subarray(TAGS, { maxLength: 2 }),
+    erases: fc.boolean(),
+    lineMoves: fc.boolean(),
     filters: fc.array(
       fc.record({
         lineId: fc.option(fc.constantFrom(...LINES), { nil: undefined }),
@@ -127,64 +131,98 @@ const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
 
 test('every metric equals an independent count over the same messages', async () => {
   await fc.assert(
-    fc.asyncProperty(world, async ({ zone, counted, sent, replies, tags, retagged, filters }) => {
-      const { id, key } = await createWorkspace(app, { timezone: zone });
-      const stranger = await createWorkspace(app);
-      // No two workspaces have the same line.
-      await systemDb(app.pools).query(
-        sql.type(NoRows)`delete from lines where id = any(${sql.array(LINES, 'text')})`,
-      );
-      for (const lineId of LINES) await createLine(app, id, 'imessage', { id: lineId });
-      for (const campaignId of CAMPAIGNS)
-        await insertRow(app, 'campaigns', { workspace_id: id, id: campaignId, name: 'Spring', steps: '[]' });
-      const inbound = replies.map(({ answers, ...reply }) => ({
-        ...reply,
-        answers: sent[answers ?? -1]?.id ?? null,
-      }));
-      const countIf = async (when: string): Promise<void> => {
-        if (!counted.includes(when)) return;
-        while (await withTenant(app.pools, id, countSome));
-      };
-      await countIf('before');
-      const half = Math.floor(inbound.length / 2);
-      await store(id, sent, inbound.slice(0, half));
-      for (const [index, phone] of PHONES.entries())
-        await insertRow(app, 'conversations', { workspace_id: id, address: phone, tags: tags[index] ?? [] });
-      await countIf('between');
-      await store(id, [], inbound.slice(half), half);
-      await finish(id, sent);
-      await store(stranger.id, sent, inbound);
-      await finish(stranger.id, sent);
-      const api = apiClient(app.url, key);
-      for (const phone of PHONES.slice(0, 2))
-        await api('POST', `/api/conversations/${encodeURIComponent(phone)}/tags`, { tags: retagged });
-      const tagsOf = new Map(PHONES.map((phone, index) => [phone, index < 2 ? retagged : tags[index]]));
-      const positive = (phone: string): boolean =>
-        (tagsOf.get(phone) ?? []).some((tag) => POSITIVE.includes(tag.toLowerCase()));
+    fc.asyncProperty(
+      world,
+      async ({ zone, counted, sent, replies, tags, retagged, erases, lineMoves, filters }) => {
+        const { id, key } = await createWorkspace(app, { timezone: zone });
+        const stranger = await createWorkspace(app);
+        // No two workspaces have the same line.
+        await systemDb(app.pools).query(
+          sql.type(NoRows)`delete from lines where id = any(${sql.array(LINES, 'text')})`,
+        );
+        for (const lineId of LINES) await createLine(app, id, 'imessage', { id: lineId });
+        for (const campaignId of CAMPAIGNS)
+          await insertRow(app, 'campaigns', {
+            workspace_id: id,
+            id: campaignId,
+            name: 'Spring',
+            steps: '[]',
+          });
+        const inbound = replies.map(({ answers, ...reply }) => ({
+          ...reply,
+          answers: sent[answers ?? -1]?.id ?? null,
+        }));
+        const countIf = async (when: string): Promise<void> => {
+          if (!counted.includes(when)) return;
+          while (await withTenant(app.pools, id, countSome));
+        };
+        await countIf('before');
+        const half = Math.floor(inbound.length / 2);
+        await store(id, sent, inbound.slice(0, half));
+        for (const [index, phone] of PHONES.entries())
+          await insertRow(app, 'conversations', {
+            workspace_id: id,
+            address: phone,
+            tags: tags[index] ?? [],
+          });
+        await countIf('between');
+        await store(id, [], inbound.slice(half), half);
+        await finish(id, sent);
+        await store(stranger.id, sent, inbound);
+        await finish(stranger.id, sent);
+        const api = apiClient(app.url, key);
+        for (const phone of PHONES.slice(0, 2))
+          await api('POST', `/api/conversations/${encodeURIComponent(phone)}/tags`, { tags: retagged });
+        const tagsOf = new Map(PHONES.map((phone, index) => [phone, index < 2 ? retagged : tags[index]]));
+        const positive = (phone: string): boolean =>
+          (tagsOf.get(phone) ?? []).some((tag) => POSITIVE.includes(tag.toLowerCase()));
 
-      await countIf('after');
-      const days = DAYS[zone] ?? [];
-      for (const filter of [{}, ...ofDays(days), ...filters].map(given)) {
-        const query = new URLSearchParams({ ...filter }).toString();
-        const { body } = await api('GET', `/api/analytics?${query}`);
-        expect(body.metrics, query).toEqual(metrics(sent, inbound, filter, zone, positive));
-      }
-      const { body } = await api(
-        'GET',
-        `/api/analytics/timeseries?dateFrom=${days[0]}&dateTo=${days.at(-1)}`,
-      );
-      expect(
-        body.series.map(({ start: _start, end: _end, ...counts }: Record<string, unknown>) => counts),
-      ).toEqual(days.map((day) => metrics(sent, inbound, { dateFrom: day, dateTo: day }, zone, positive)));
-      for (const day of days) {
-        const listed = (await api('GET', `/api/analytics/conversations?date=${day}`)).body.conversations;
+        if (erases) await rename(id, ERASED, 'erased:1');
+        if (lineMoves)
+          await systemDb(app.pools).query(
+            sql.type(NoRows)`update lines set workspace_id = ${stranger.id} where id = ${LINES[1]}`,
+          );
+        await countIf('after');
+        const days = DAYS[zone] ?? [];
+        for (const filter of [{}, ...ofDays(days), ...filters].map(given)) {
+          const query = new URLSearchParams({ ...filter }).toString();
+          const { body } = await api('GET', `/api/analytics?${query}`);
+          expect(body.metrics, query).toEqual(metrics(sent, inbound, filter, zone, positive));
+        }
+        const { body } = await api(
+          'GET',
+          `/api/analytics/timeseries?dateFrom=${days[0]}&dateTo=${days.at(-1)}`,
+        );
         expect(
-          listed
-            .map(({ phone, sent: out, replied }: Record<string, unknown>) => [phone, out, replied])
-            .toSorted(),
-        ).toEqual(conversations(sent, inbound, day, zone));
-      }
-    }),
+          body.series.map(({ start: _start, end: _end, ...counts }: Record<string, unknown>) => counts),
+        ).toEqual(days.map((day) => metrics(sent, inbound, { dateFrom: day, dateTo: day }, zone, positive)));
+        for (const query of [
+          `dateFrom=${days[0]}&dateTo=${days.at(-1)}`,
+          `dateFrom=${days[0]}T10:20:00Z&dateTo=${days.at(-1)}T03:45:30Z&tz=Asia/Kolkata`,
+          `dateFrom=${days[1]}&dateTo=${days[1]}&tz=UTC`,
+          `dateFrom=${days[0]}&dateTo=${days.at(-1)}&lineId=${LINES[0]}`,
+        ]) {
+          const { body: hourly } = await api('GET', `/api/analytics/timeseries?interval=hour&${query}`);
+          const { dateFrom, dateTo, lineId } = hourly.filter;
+          for (const { start, end, ...counts } of hourly.series) {
+            const hour = {
+              dateFrom: start > dateFrom ? start : dateFrom,
+              dateTo: end > dateTo ? dateTo : new Date(Date.parse(end) - 1).toISOString(),
+              lineId,
+            };
+            expect(counts, `${query} ${start}`).toEqual(metrics(sent, inbound, hour, zone, positive));
+          }
+        }
+        for (const day of days) {
+          const listed = (await api('GET', `/api/analytics/conversations?date=${day}`)).body.conversations;
+          expect(
+            listed
+              .map(({ phone, sent: out, replied }: Record<string, unknown>) => [phone, out, replied])
+              .toSorted(),
+          ).toEqual(conversations(sent, inbound, day, zone).filter(([phone]) => !erases || phone !== ERASED));
+        }
+      },
+    ),
     { numRuns: 20 },
   );
 }, 90_000);
@@ -203,6 +241,11 @@ const ofDays = ([first, second, third]: readonly string[]): object[] => [
   { ...cut(first, third), campaignId: CAMPAIGNS[0] },
   { ...cut(first, third), userId: USERS[1] },
   cut(first, third),
+  {
+    dateFrom: `${first}T09:10:00Z`,
+    dateTo: new Date(Date.parse(`${third}T20:00:00Z`) + LATER_MS).toISOString(),
+  },
+  { dateFrom: `${third}T20:00:00Z`, userId: USERS[0] },
   // An id of another kind.
   { dateFrom: second, campaignId: LINES[0] },
   { dateFrom: second, lineId: CAMPAIGNS[0] },
@@ -297,6 +340,13 @@ async function store(
       from rows from (jsonb_to_recordset(${sql.jsonb(replies as never)}) as (phone text, at bigint, "lineId" text,
         "campaignId" text, auto boolean, answers text)) with ordinality r (phone, at, "lineId", "campaignId", auto, answers, position)`);
   });
+}
+
+/** What remains of an erased contact. */
+async function rename(workspaceId: string, address: string, to: string) {
+  for (const table of ['messages', 'inbound_messages', 'conversations'])
+    await systemDb(app.pools).query(sql.type(NoRows)`
+      update ${sql.identifier([table])} set address = ${to} where workspace_id = ${workspaceId} and address = ${address}`);
 }
 
 /** Gives late messages their status. A message may be sent for another line than the one that was chosen first. */

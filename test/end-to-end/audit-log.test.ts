@@ -11,6 +11,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
+import { plantSession } from '#test/support/user-sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -114,6 +115,9 @@ async function changeEverything(of: World): Promise<void> {
   await bodyOf(api('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
   await bodyOf(api('DELETE', `/api/team/${member}`));
 
+  const sessionId = await plantSession(app, workspace);
+  await bodyOf(session('DELETE', `/api/sessions/${sessionId}`));
+
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
   await bodyOf(session('POST', `/api/lines/${lineId}/pause`, { reason: 'Holidays' }));
@@ -142,6 +146,10 @@ async function changeEverything(of: World): Promise<void> {
   const answered = phone();
   await openDraft(of, answered);
   await bodyOf(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
+
+  const conversation = `/api/conversations/${encodeURIComponent(answered)}`;
+  await bodyOf(api('PATCH', conversation, { status: 'closed' }));
+  await bodyOf(api('POST', `${conversation}/notes`, { text: 'secret note' }));
 
   const steps = [{ message: 'secret step', delay: { days: 1 } }];
   const { campaign } = await bodyOf(api('POST', '/api/campaigns', { name: 'Spring', steps }));
@@ -480,6 +488,8 @@ const NOT_RECORDED: Record<string, string> = {
   deleteOptOut: 'opt-outs are records of their own',
   deleteNamedOptOut: 'opt-outs are records of their own',
   tagConversation: 'tags are no settings',
+  reportPresence: 'is not even stored',
+  readConversation: 'what a user has read is theirs',
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
   checkAvailability: 'changes nothing',
@@ -489,6 +499,8 @@ const NOT_RECORDED: Record<string, string> = {
   createConsent: 'consents are a ledger of their own',
   createDraft: 'what is decided about it is recorded',
   forecast: 'changes nothing',
+  testCarrierSettings: 'changes nothing',
+  testLineCarrier: 'changes nothing',
   forecastCampaign: 'changes nothing',
   mcp: 'the endpoint of each tool records',
   openTestMode: 'makes the twin that test keys need, and whose keys are recorded',

@@ -2,11 +2,14 @@ import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withTenant } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createAgency, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
@@ -180,5 +183,90 @@ describe('a campaign that requires consent', () => {
     expect(await ledger(broken)).toEqual([]);
     const { body } = await workspace.api('GET', `/api/lists/${listId}/imports/${importId}`);
     expect(body).toMatchObject({ saved: 2, rejected: 1 });
+  });
+});
+
+describe('the coverage of a list', () => {
+  const coverage = async (listId: string, channel: string) =>
+    (await workspace.api('GET', `/api/lists/${listId}/consent?channel=${channel}`)).body;
+
+  it('counts each lead once, by its address on the channel', async () => {
+    const agency = await createAgency(app);
+    workspace = await createWorkspaceWithLine(app, { workspace: { agency_id: agency.id } });
+    const [yes, no, withdrawn, optedOut, suppressed, erased] = Array.from({ length: 6 }, () => phone());
+    const email = `${newId()}@example.test`;
+    const first = await newList([{ phone: erased }]);
+    await workspace.api('POST', '/api/opt-outs', { address: erased });
+    await workspace.api('DELETE', `/api/leads/${first.leadIds[0]}?erase=true`);
+    const { listId } = await newList(
+      [yes, no, withdrawn, optedOut, suppressed, erased].map((number) => ({ phone: number })),
+    );
+    await workspace.api('POST', '/api/leads', { listId, leads: [{ email }] });
+    for (const address of [yes!, withdrawn!, optedOut!, suppressed!])
+      await consent({ address, channel: 'sms' });
+    await consent({ address: withdrawn!, status: 'revoked' });
+    await workspace.api('POST', '/api/opt-outs', { address: optedOut });
+    const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
+    expect((await owner('POST', '/api/agency/suppressions', { address: suppressed })).status).toBe(201);
+
+    const blocked = { total: 7, optedOut: 2, suppressed: 1 };
+    expect(await coverage(listId, 'sms')).toEqual({
+      success: true,
+      channel: 'sms',
+      ...blocked,
+      unreachable: 1,
+      granted: 1,
+      revoked: 1,
+      unknown: 1,
+    });
+    // Nobody consented to iMessage; an email address is reached by it, too.
+    expect(await coverage(listId, 'imessage')).toMatchObject({
+      ...blocked,
+      unreachable: 0,
+      granted: 0,
+      revoked: 1,
+      unknown: 3,
+    });
+    expect(await coverage(listId, 'email')).toMatchObject({ total: 7, unreachable: 6, unknown: 1 });
+    const { body } = await workspace.api('GET', '/api/compliance');
+    expect(body).toMatchObject({
+      suppressions: 1,
+      suspectedOptOuts: 0,
+      campaigns: { running: 0, requireConsent: 0 },
+      keywords: { optOut: expect.arrayContaining(['STOP']), optIn: expect.arrayContaining(['START']) },
+    });
+  });
+
+  it('is told for the recipients of the last month, and for each step of a preview', async () => {
+    const [yes, no] = [phone(), phone()];
+    const { listId, leadIds } = await newList([{ phone: yes }, { phone: no }]);
+    await consent({ address: yes });
+    const id = await newCampaign({ listId, start: true });
+    for (const leadId of leadIds) await step(id, leadId, 0, 'sent', 'delivered');
+    // Who withdraws later had consented.
+    await consent({ address: yes, status: 'revoked' });
+    const { body } = await workspace.api('GET', '/api/compliance/campaign-consents');
+    expect(body).toMatchObject({
+      complete: true,
+      recipients: 2,
+      withoutConsent: 1,
+      campaigns: [
+        { campaignId: id, name: 'Spring', requireConsent: false, granted: 1, revoked: 0, unknown: 1 },
+      ],
+    });
+
+    const skipReasons = async (campaignId: string) => {
+      const preview = await workspace.api('POST', `/api/campaigns/${campaignId}/preview`, {
+        leadId: leadIds[1],
+      });
+      return preview.body.steps.map(({ skipReason }: { skipReason: string | null }) => skipReason);
+    };
+    expect(await skipReasons(id)).toEqual([null, null]);
+    expect(await skipReasons(await newCampaign({ listId, requireConsent: true }))).toEqual([
+      'no_consent',
+      'no_consent',
+    ]);
+    await workspace.api('POST', '/api/opt-outs', { address: no });
+    expect(await skipReasons(id)).toEqual(['recipient_opted_out', 'recipient_opted_out']);
   });
 });

@@ -102,6 +102,9 @@ describe('erasing a contact that has touched everything', () => {
   it('leaves no trace in any table, file or history', async () => {
     await erased(planted.workspace.id);
     expect(await findTraces(app, planted.workspace.id, traces(person))).toEqual([]);
+    const claims = await one(sql.fragment`
+      select count(*) from drip_claims where workspace_id = ${planted.workspace.id}`);
+    expect(claims).toBe(0);
     expect(await filesOf(app, planted.workspace.id)).toEqual([]);
   });
 
@@ -190,10 +193,18 @@ describe('erasing a contact that has touched everything', () => {
 });
 
 /** A drip as it waits in its buffer. */
-const insertDrip = ({ workspace }: Planted, { phone: number }: Person) =>
-  insertRow(app, 'drip_buffer', {
+async function insertDrip({ workspace }: Planted, { phone: number }: Person): Promise<void> {
+  const id = newId();
+  await insertRow(app, 'drip_claims', {
     workspace_id: workspace.id,
-    id: newId(),
+    fingerprint: `\\x${id}`,
+    message_id: `\\x${id}`,
+    scheduled_at: new Date().toISOString(),
+    jitter_ms: 0,
+  });
+  await insertRow(app, 'drip_buffer', {
+    workspace_id: workspace.id,
+    id,
     draft: JSON.stringify({
       channel: 'imessage',
       address: number,
@@ -205,6 +216,7 @@ const insertDrip = ({ workspace }: Planted, { phone: number }: Person) =>
       leadId: null,
     }),
   });
+}
 
 describe('an erasure', () => {
   it('takes erase=false and no parameter for a deletion, and refuses anything else', async () => {

@@ -209,6 +209,24 @@ describe('POST /api/drip', () => {
   }, 120_000);
 });
 
+describe('a workspace without an active line', () => {
+  it('is refused soon after it lost the last one, and accepted at once when it has one again', async () => {
+    const own = await createWorkspace(app);
+    const lineId = await createLine(app, own.id);
+    const send = async () =>
+      (await apiClient(app.url, own.key)('POST', '/api/drip', { message: 'Hi', recipientPhone: phone() }))
+        .status;
+    const activate = (isActive: boolean) =>
+      systemDb(app.pools).query(sql.type(z.unknown())`
+        update lines set is_active = ${isActive} where workspace_id = ${own.id} and id = ${lineId}`);
+    expect(await send()).toBe(202);
+    await activate(false);
+    await eventually(async () => (await send()) === 400);
+    await activate(true);
+    expect(await send()).toBe(202);
+  });
+});
+
 describe('a request whose commit fails', () => {
   it.each([
     ['/api/drip', 'drip_buffer'],
@@ -227,4 +245,101 @@ describe('a request whose commit fails', () => {
     const { status } = await apiClient(app.url, other.key)('POST', path, request);
     expect(status).toBe(500);
   });
+});
+
+describe('a small request, which Koa does not answer', () => {
+  type Fields = Record<string, string>;
+  const to = phone();
+  const drip = (message: string, fields: object = {}) =>
+    JSON.stringify({ message, recipientPhone: to, correlationId: 'same', ...fields });
+  /** A body, and headers beside the credential of the workspace. */
+  const CASES: [body: string, headers?: Fields][] = [
+    [drip('First')],
+    [drip('First')],
+    [drip('Ids', { crmAContactId: '7' }), { 'x-request-id': 'given', 'x-correlation-id': 'a header' }],
+    [drip('First', { correlationId: undefined }), { 'idempotency-key': 'once' }],
+    [drip('First', { correlationId: undefined }), { 'idempotency-key': 'once' }],
+    [drip('Other'), { 'idempotency-key': 'once' }],
+    [drip('Long key'), { 'idempotency-key': 'a'.repeat(300) }],
+    [`\uFEFF${drip('Byte order mark')}`],
+    [drip('Look: https://example.com', { messageType: 'sms' })],
+    [drip('No such line', { fromLineId: 'none' })],
+    [drip('No line of its channel', { messageType: 'email', recipientEmail: 'a@example.com' })],
+    ['{"message":"No recipient"}'],
+    ['{"message":7,"leadId":[]}'],
+    ['{"message":'],
+    ['[]'],
+    ['['.repeat(500) + ']'.repeat(500)],
+    [drip('No credential'), { authorization: '' }],
+    [drip('Wrong credential'), { authorization: 'Bearer svc_sk_wrong' }],
+    [drip('Other workspace'), { 'x-workspace-id': 'org_other' }],
+  ];
+  /** How many of them become messages. */
+  const MESSAGES = 4;
+
+  /** A response without what differs from one request to the next. */
+  async function answerTo(path: string, body: string, headers: Fields) {
+    const response = await fetch(`${app.url}${path}`, { method: 'POST', headers, body });
+    const {
+      date: _,
+      'x-request-id': id,
+      'content-length': length,
+      ...others
+    } = Object.fromEntries(response.headers);
+    const { scheduledDate, jitterMs, correlationId, requestId, ...fields } =
+      (await response.json()) as Fields;
+    const changing = [scheduledDate, jitterMs, correlationId, requestId];
+    return {
+      status: response.status,
+      headers: { ...others, id: headers['x-request-id'] === id ? 'given' : 'own' },
+      length: Number(length) - changing.join('').length,
+      body: { ...fields, changing: changing.map((value) => typeof value), isOfRequest: requestId === id },
+    };
+  }
+
+  /** The requests that were answered, by route, method and status. */
+  async function counted(): Promise<Map<string, number>> {
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    const found = metrics.matchAll(/^linepace_http_requests_total\{(.*route="drip".*)\} (\d+)$/gm);
+    return new Map([...found].map(([, labels = '', count]) => [labels, Number(count)]));
+  }
+
+  async function sendAll(path: string) {
+    const own = await createWorkspace(app);
+    await createLine(app, own.id);
+    const before = await counted();
+    const answers = [];
+    for (const [body, headers = {}] of CASES)
+      answers.push(
+        await answerTo(path, body, {
+          'content-type': 'application/json',
+          authorization: `Bearer ${own.key}`,
+          ...headers,
+        }),
+      );
+    const counts = [...(await counted())].map(([labels, count]) => [
+      labels,
+      count - (before.get(labels) ?? 0),
+    ]);
+    const messages = await eventually(async () => {
+      const { body } = await apiClient(app.url, own.key)('GET', '/api/messages');
+      return body.messages.length === MESSAGES && (body.messages as Fields[]);
+    });
+    const drafts = messages.map(({ message, messageType, recipientPhone, correlationId, source }) =>
+      [message, messageType, recipientPhone, correlationId, source].join(),
+    );
+    return { answers, counts, drafts: drafts.toSorted() };
+  }
+
+  it('gets the same answers as from Koa, counts as one, and becomes the same message', async () => {
+    const direct = await sendAll('/api/drip');
+    // The query, which is ignored, is left to Koa (api/http/exchange.ts).
+    const koa = await sendAll('/api/drip?');
+    expect(direct.answers).toEqual(koa.answers);
+    expect(direct.drafts).toEqual(koa.drafts);
+    // What only tests before have counted did not change.
+    expect(direct.counts.filter(([, count]) => count !== 0)).toEqual(
+      koa.counts.filter(([, count]) => count !== 0),
+    );
+  }, 60_000);
 });

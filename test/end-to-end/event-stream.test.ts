@@ -18,8 +18,10 @@ import {
   createKey,
   createLine,
   createWorkspace,
+  insertRow,
   type TestWorkspace,
 } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: OwnApp;
@@ -413,4 +415,51 @@ test('a thousand streams of one process get all events, while one that does not 
   const second = await openAll(resuming, seen);
   await allHave(second, missed);
   closeAll(second);
+});
+
+test('a stream shows who looks at a conversation, if it asks for that, in every process', async () => {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLine(app, workspace.id);
+  const address = phone();
+  await callBack(app, lineId, replyEvent(address, 'Hello'));
+  const streams = {
+    here: await open(workspace, { query: '?presence=true' }),
+    there: await open(workspace, { url: other.url, query: '?presence=true' }),
+    without: await open(workspace),
+    foreign: await open(await createWorkspace(app), { query: '?presence=true' }),
+  };
+  const token = await signIn(app, {
+    userId: workspace.ownerId,
+    organizationId: workspace.id,
+    role: 'org:admin',
+  });
+  const path = `/api/conversations/${encodeURIComponent(address)}/presence`;
+  const colleague = 'user_colleague';
+  const report = (url: string, credential: string, state: string) =>
+    apiClient(url, credential)('POST', path, { state });
+  expect((await report(app.url, workspace.key, 'typing')).status).toBe(403);
+  expect(await report(app.url, token, 'typing')).toMatchObject({ status: 200, body: { others: [] } });
+  const expected = { event: 'conversation.presence', address, userId: workspace.ownerId, state: 'typing' };
+  for (const stream of [streams.here, streams.there]) {
+    await eventually(async () => stream.events.some(({ event }) => event === 'conversation.presence'));
+    const shown = stream.events.find(({ event }) => event === 'conversation.presence');
+    expect(shown?.id ?? null).toBeNull();
+    expect(JSON.parse(shown?.data ?? '')).toMatchObject(expected);
+  }
+  // Somebody else hears of it by their own report, from the other process.
+  await insertRow(app, 'users', { id: colleague, email: 'colleague@example.test' });
+  const fields = { workspace_id: workspace.id, user_id: colleague, role: 'org:member' };
+  await insertRow(app, 'workspace_members', fields);
+  const second = await signIn(app, { userId: colleague, organizationId: workspace.id, role: 'org:member' });
+  expect((await report(other.url, second, 'viewing')).body.others).toMatchObject([
+    { userId: workspace.ownerId, state: 'typing' },
+  ]);
+  await report(app.url, token, 'left');
+  await eventually(async () => (await report(other.url, second, 'viewing')).body.others.length === 0);
+  for (const stream of [streams.without, streams.foreign])
+    expect(stream.events.filter(({ event }) => event === 'conversation.presence')).toEqual([]);
+  await connected(app.ownerUrl, async (owner) => {
+    const { rows } = await owner.query('select from events where body like $1', ['%presence%']);
+    expect(rows).toEqual([]);
+  });
 });

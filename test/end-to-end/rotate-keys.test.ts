@@ -11,6 +11,7 @@ import { startEndpoint, verify } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { sessionClient } from '#test/support/sessions.ts';
+import { plantSession } from '#test/support/user-sessions.ts';
 import { SEALED } from '#workers/rotate-keys.ts';
 
 const PASSWORD = 'the password of the Mac';
@@ -100,6 +101,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   await bodyOf(api, 'POST', '/api/team/invite', { email: 'ada@example.com' });
   await bodyOf(owner, 'POST', '/api/agency/admins', { email: 'ada@example.com' });
 
+  await plantSession(app, workspace);
   const contact = await bodyOf(api, 'POST', '/api/leads', { leads: [{ phone: '+14155550123' }] });
   await bodyOf(api, 'POST', '/api/opt-outs', { address: '+14155550123' });
   await bodyOf(api, 'DELETE', `/api/leads/${contact.leadIds[0]}?erase=true`);

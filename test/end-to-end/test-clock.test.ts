@@ -1,5 +1,9 @@
+import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { z } from 'zod';
+import { NoRows } from '#db/rows.ts';
+import { systemDb } from '#db/transactions.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
@@ -10,12 +14,13 @@ const ANSWERS = '+14155550107';
 
 let app: TestApp;
 let api: ApiClient;
+let twinId: string;
 
 beforeAll(async () => {
   app = await sharedApp();
 });
 beforeEach(async () => {
-  ({ api } = await openTestMode(app, await createWorkspace(app)));
+  ({ api, id: twinId } = await openTestMode(app, await createWorkspace(app)));
 });
 
 interface Sent {
@@ -116,6 +121,28 @@ describe('the clock of test mode', () => {
     expect(late).toBeLessThan(60_000);
     const { sentAt } = (await api('GET', `/api/messages/${message._id}`)).body;
     expect(Math.abs(Date.parse(sentAt) - Date.parse(sent?.sentAt ?? ''))).toBeLessThan(60_000);
+  });
+
+  it('does not wait for the timer of a workflow whose time has come by itself', async () => {
+    const input = {
+      message: 'Later',
+      scheduledDate: new Date((await now()) + 10 * DAY * 1000).toISOString(),
+    };
+    await api('POST', '/api/messages', { ...input, recipientPhone: '+14155550124' });
+    const pacers = sql.fragment`workflow_id like 'line-pacer:%' and workspace_id = ${twinId}`;
+    // Until it waits for its timer.
+    await eventually(async () => {
+      const waiting = await systemDb(app.pools).anyFirst(sql.type(z.object({ workflowId: z.string() }))`
+        select workflow_id from workflow_wakes where ${pacers} and wake_at between now() + interval '1 day' and now() + interval '1 year'`);
+      if (waiting.length !== 1) return false;
+      const { raw } = await app.temporal.workflow.getHandle(waiting[0] ?? '').describe();
+      return raw.pendingActivities?.length === 0 && !raw.pendingWorkflowTask;
+    });
+    // The sweep leaves it alone.
+    await systemDb(app.pools).query(sql.type(NoRows)`
+      update workflow_wakes set wake_at = now() - interval '1 second', sweep_at = now() + interval '1 day' where ${pacers}`);
+    const { status, body } = await api('POST', '/api/test/clock', { advanceSeconds: 60 });
+    expect([status, body.movingTo]).toEqual([200, null]);
   });
 
   it('keeps the daily cap of a line', async () => {

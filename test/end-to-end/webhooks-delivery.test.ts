@@ -186,6 +186,34 @@ test('deliveries are listed newest first even within a millisecond', async () =>
   expect(logged).toEqual(failed.toReversed());
 });
 
+test('what an endpoint answered to a failed delivery is kept until its contact is erased', async () => {
+  const { id, call, send } = await createSender();
+  const to = phone();
+  const leadId = await createLead(app, id, { phones: [to] });
+  const target = await startTestEndpoint((response) => {
+    response.writeHead(422).end(`\0 ${to} is unknown ${'x'.repeat(3000)}`);
+  });
+  const hook = await registerWebhook(call, target.url);
+  await send(to);
+  const [sent] = await arrivals(target, 1);
+  const one = async () =>
+    (await call('GET', `${hook.path}/deliveries/${sent!.headers['x-svc-delivery-id']}`)).body.delivery;
+  const failed = await eventually(async () => {
+    const delivery = await one();
+    return delivery.success === false && delivery;
+  });
+  expect(failed).toMatchObject({ responseStatus: 422, requestBody: sent!.body });
+  expect(failed.responseBody).toMatch(new RegExp(`^\uFFFD \\${to} is unknown x+$`));
+  expect(failed.responseBody).toHaveLength(2000);
+  await call('POST', `${hook.path}/deliveries/${failed.id}/replay`);
+  const [replay] = await log(call, hook.path);
+  const replayed = (await call('GET', `${hook.path}/deliveries/${replay.id}`)).body.delivery;
+  expect(replayed).toMatchObject({ isReplayOf: failed.id, success: false, responseBody: null });
+  await call('DELETE', `/api/leads/${leadId}?erase=true`);
+  await eventually(async () => (await one()).responseBody === null);
+  expect(await one()).toMatchObject({ success: false, responseStatus: 422, requestBody: null });
+});
+
 describe('a replay', () => {
   it('sends the identical body to the current URL with the current secret, and names the original', async () => {
     const { call, send } = await createSender();

@@ -24,16 +24,20 @@ export interface TestStream {
   close(): void;
 }
 
-/** Opens an event stream. The body of an error response is not read. */
+/** Opens an event stream. @param options.headers default: those of the credential. The body of an error response is not read. */
 export async function openEventStream(
   url: string,
   credential: string,
-  { lastEventId, query = '' }: { lastEventId?: string; query?: string } = {},
+  {
+    lastEventId,
+    query = '',
+    headers = { authorization: `Bearer ${credential}` },
+  }: { lastEventId?: string; query?: string; headers?: Record<string, string> } = {},
 ): Promise<TestStream> {
   const call = request(`${url}/api/events/stream${query}`, {
     agent: false,
     headers: {
-      authorization: `Bearer ${credential}`,
+      ...headers,
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     },
   });

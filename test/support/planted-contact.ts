@@ -153,6 +153,9 @@ export async function plantContact(
   await post(`/api/conversations/${encodeURIComponent(person.phone)}/tags`, {
     tags: ['interested', 'zebulon the great'],
   });
+  await post(`/api/conversations/${encodeURIComponent(person.phone)}/notes`, {
+    text: 'plugh note of Zebulon',
+  });
   const call = { lineId, from: lineNumber, to: person.phone, seconds: 60, answered: true, recording: true };
   await fetch(`${app.url}/simulated/carrier/call`, {
     method: 'POST',

@@ -11,6 +11,7 @@ import { useSearchParam } from '#console/lib/search.ts';
 import { EditLead } from './edit-lead.tsx';
 import { type Lead, leadName, type LeadList } from './lead.ts';
 import { LeadActions } from './lead-actions.tsx';
+import { LeadHistory } from './lead-history.tsx';
 
 /** Everything about one lead. */
 export function LeadDrawer({
@@ -48,6 +49,7 @@ export function LeadDrawer({
             onChange={(next) => setTab(next === 'details' ? '' : next)}
             tabs={[
               { value: 'details', label: 'Details', content: <Details lead={lead} lists={lists} /> },
+              { value: 'history', label: 'History', content: <LeadHistory lead={lead} /> },
               { value: 'edit', label: 'Edit', content: <EditLead key={lead._id} lead={lead} /> },
             ]}
           />

@@ -1,20 +1,72 @@
 import { lazy, Suspense, useMemo } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
-import { useRead } from '#console/api/queries.ts';
+import { useRead, useWrite } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
 import { Card, Page } from '#console/components/page.tsx';
-import { ErrorState, Skeleton } from '#console/components/states.tsx';
+import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
+import { toastError } from '#console/components/toast.tsx';
 import { dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { Attention } from './attention.tsx';
 import { LinesAtAGlance } from './lines-at-a-glance.tsx';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
+const Setup = lazy(() => import('./setup/setup.tsx'));
 
 const DAYS = 14;
 /** Each request counts all messages again. */
 const REFRESH_MS = 30_000;
 
+/** How often it is asked whether a step is done: there is no event for a delivery, or for a member who joins. */
+const SETUP_MS = 2000;
+
 export default function Home() {
+  const { workspace } = useIdentity();
+  const { data, error } = useRead(
+    'GET /api/workspace/setup',
+    {},
+    { refetchInterval: (read) => (read && isShown(read.setup) ? SETUP_MS : false) },
+  );
+  const setup = data?.setup;
+  const showAgain = useWrite('PATCH /api/workspace', { refresh: ['GET /api/workspace/setup'] });
+  const isAdmin = useIsAdmin();
+  const hasLine = setup?.steps.every(({ step, done }) => step !== 'line' || done) ?? true;
+  return (
+    <Page
+      title="Home"
+      description={`${longDateOf(new Date(), workspace.timezone)} in ${workspace.name}`}
+      actions={
+        setup?.dismissed &&
+        !hasLine &&
+        isAdmin && (
+          <Button
+            busy={showAgain.isPending}
+            onClick={() => showAgain.mutate({ body: { setupDismissed: false } }, { onError: toastError })}
+          >
+            Show the first steps
+          </Button>
+        )
+      }
+    >
+      {setup && isShown(setup) && (
+        <div className={hasLine ? 'mb-4' : ''}>
+          <Suspense fallback={<SkeletonRows />}>
+            <Setup setup={setup} />
+          </Suspense>
+        </div>
+      )}
+      {/* Without a line there is nothing to see yet. */}
+      {(setup ? hasLine || !isShown(setup) : error) && <Overview />}
+    </Page>
+  );
+}
+
+const isShown = ({ complete, dismissed }: { complete: boolean; dismissed: boolean }): boolean =>
+  !complete && !dismissed;
+
+/** What happens today. */
+function Overview() {
   const { workspace } = useIdentity();
   const { timezone } = workspace;
   const live = useLiveInterval();
@@ -34,7 +86,7 @@ export default function Home() {
   });
 
   return (
-    <Page title="Home" description={`${longDateOf(new Date(), timezone)} in ${workspace.name}`}>
+    <>
       <section aria-label="Today" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Figure label="Sent today" {...figure('sent')} />
         <Figure label="Contacts reached" {...figure('reached')} />
@@ -62,7 +114,7 @@ export default function Home() {
           </div>
         )}
       </Card>
-    </Page>
+    </>
   );
 }
 

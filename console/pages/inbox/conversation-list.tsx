@@ -6,7 +6,7 @@ import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, shortTimeOf } from '#console/lib/format.ts';
-import { type Conversation, type Draft, FILTERS, type Filter } from './conversations.ts';
+import type { Conversation, Draft } from './conversations.ts';
 
 const ROW_HEIGHT = 68;
 const AHEAD = 10;
@@ -16,66 +16,37 @@ interface Props {
   drafts: ReadonlyMap<string, Draft>;
   error: unknown;
   retry: () => void;
-  selected: string | undefined;
+  opened: string | undefined;
   onOpen: (address: string) => void;
-  filter: Filter;
-  onFilter: (filter: Filter) => void;
+  selected: ReadonlySet<string>;
+  onSelect: (address: string) => void;
+  empty: { title: string; text: string };
   hasMore: boolean;
   loadMore: () => void;
 }
 
 export function ConversationList(props: Props) {
-  const { conversations, error, retry, filter, onFilter, drafts } = props;
-  return (
-    <div className="flex min-h-0 flex-1 flex-col">
-      <div role="group" aria-label="Filter" className="flex shrink-0 gap-1 border-b border-line p-2">
-        {FILTERS.map(({ value, label }) => (
-          <button
-            key={value}
-            type="button"
-            aria-pressed={filter === value}
-            onClick={() => onFilter(value)}
-            className="rounded-lg px-2.5 py-1 font-medium text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
-          >
-            {label}
-            {value === 'drafts' && drafts.size > 0 && (
-              <span className="ml-1.5 text-accent-ink">{drafts.size}</span>
-            )}
-          </button>
-        ))}
-      </div>
-      {error ? (
-        <ErrorState error={error} retry={retry} />
-      ) : !conversations ? (
-        <SkeletonRows rows={8} className="h-14" />
-      ) : conversations.length === 0 && !props.hasMore ? (
-        <EmptyState icon={<Inbox className="size-5" aria-hidden="true" />} title={EMPTY[filter].title}>
-          {EMPTY[filter].text}
-        </EmptyState>
-      ) : (
-        <Rows {...props} conversations={conversations} />
-      )}
-    </div>
+  const { conversations, error, retry, empty } = props;
+  return error ? (
+    <ErrorState error={error} retry={retry} />
+  ) : !conversations ? (
+    <SkeletonRows rows={8} className="h-14" />
+  ) : conversations.length === 0 && !props.hasMore ? (
+    <EmptyState icon={<Inbox className="size-5" aria-hidden="true" />} title={empty.title}>
+      {empty.text}
+    </EmptyState>
+  ) : (
+    <Rows {...props} conversations={conversations} />
   );
 }
-
-const EMPTY: Record<Filter, { title: string; text: string }> = {
-  all: { title: 'No conversations yet', text: 'They begin with the first message to or from a contact.' },
-  unanswered: {
-    title: 'Everything is answered',
-    text: 'Conversations in which the contact wrote last appear here.',
-  },
-  drafts: {
-    title: 'No drafts to review',
-    text: 'The copilot writes one when a contact replies, if it is turned on.',
-  },
-};
 
 function Rows({
   conversations,
   drafts,
-  selected,
+  opened,
   onOpen,
+  selected,
+  onSelect,
   hasMore,
   loadMore,
 }: Props & { conversations: readonly Conversation[] }) {
@@ -92,7 +63,7 @@ function Rows({
   useEffect(() => {
     if (hasMore && last >= conversations.length - AHEAD) loadMore();
   }, [hasMore, last, conversations.length, loadMore]);
-  const chosen = conversations.findIndex(({ address }) => address === selected);
+  const chosen = conversations.findIndex(({ address }) => address === opened);
   useEffect(() => {
     if (chosen >= 0) virtual.scrollToIndex(chosen, { align: 'auto' });
   }, [chosen, virtual]);
@@ -111,7 +82,9 @@ function Rows({
             >
               <Row
                 conversation={conversation}
-                isSelected={conversation.address === selected}
+                isOpened={conversation.address === opened}
+                isSelected={selected.has(conversation.address)}
+                onSelect={onSelect}
                 hasDraft={drafts.has(conversation.address)}
                 onOpen={onOpen}
               />
@@ -129,49 +102,87 @@ function Rows({
 }
 
 function Row({
-  conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut },
+  conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status },
+  isOpened,
   isSelected,
   hasDraft,
   onOpen,
+  onSelect,
 }: {
   conversation: Conversation;
+  isOpened: boolean;
   isSelected: boolean;
   hasDraft: boolean;
   onOpen: (address: string) => void;
+  onSelect: (address: string) => void;
 }) {
   const zone = useTimeZone();
-  const isOpen = lastDirection === 'in';
+  const label = optedOut ? 'Opted out' : STATUSES[status];
   return (
-    <button
-      type="button"
-      aria-current={isSelected || undefined}
-      onClick={() => onOpen(address)}
-      className="flex h-full w-full items-start gap-3 border-b border-line px-3 py-2.5 text-left -outline-offset-2 hover:bg-hover aria-[current]:bg-selected"
+    <div
+      className={classes(
+        'flex h-full border-b border-line hover:bg-hover',
+        isOpened && 'bg-selected',
+        isSelected && 'bg-accent-soft',
+      )}
     >
-      <span
-        className={classes('mt-1.5 size-2 shrink-0 rounded-full', isOpen ? 'bg-accent' : 'bg-transparent')}
-        title={isOpen ? 'Unanswered' : undefined}
-      />
-      <span className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-2">
-        <span className={classes('truncate', isOpen ? 'font-semibold' : 'font-medium')}>
-          {addressName(name)}
-        </span>
-        {lastAt ? (
-          <time dateTime={lastAt} className="text-xs text-muted">
-            {shortTimeOf(lastAt, zone)}
-          </time>
-        ) : (
-          <span />
-        )}
-        <span className={classes('flex items-center gap-1.5 text-muted', !optedOut && 'col-span-2')}>
-          {hasDraft && <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label="A draft waits" />}
-          <span className="truncate">
-            {lastDirection === 'out' && 'You: '}
-            {lastMessage || 'Not sent yet'}
+      <label className="group flex w-8 shrink-0 cursor-pointer items-start justify-center pt-3.5">
+        <span
+          aria-hidden="true"
+          className={classes(
+            'size-2 rounded-full group-focus-within:hidden group-hover:hidden',
+            unread ? 'bg-accent' : 'bg-transparent',
+            isSelected && 'hidden',
+          )}
+        />
+        <input
+          type="checkbox"
+          aria-label={`Select ${addressName(name)}`}
+          checked={isSelected}
+          onChange={() => onSelect(address)}
+          className={classes(
+            '-mt-1 size-4 accent-accent',
+            !isSelected &&
+              'absolute opacity-0 group-focus-within:static group-focus-within:opacity-100 group-hover:static group-hover:opacity-100',
+          )}
+        />
+      </label>
+      <button
+        type="button"
+        aria-current={isOpened || undefined}
+        onClick={() => onOpen(address)}
+        className="min-w-0 flex-1 py-2.5 pr-3 text-left -outline-offset-2"
+      >
+        <span className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-2">
+          <span className={classes('truncate', unread ? 'font-semibold' : 'font-medium')}>
+            {addressName(name)}
+            {unread && <span className="sr-only">, unread</span>}
           </span>
+          {lastAt ? (
+            <time dateTime={lastAt} className="text-right text-xs text-muted">
+              {shortTimeOf(lastAt, zone)}
+            </time>
+          ) : (
+            <span />
+          )}
+          <span className={classes('flex items-center gap-1.5 text-muted', label === '' && 'col-span-2')}>
+            {hasDraft && (
+              <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label="A draft waits" />
+            )}
+            <span className="truncate">
+              {lastDirection === 'out' && 'You: '}
+              {lastMessage || 'Not sent yet'}
+            </span>
+          </span>
+          {label !== '' && (
+            <span className={classes('text-right text-xs', optedOut ? 'text-bad' : 'text-muted')}>
+              {label}
+            </span>
+          )}
         </span>
-        {optedOut && <span className="text-xs text-bad">Opted out</span>}
-      </span>
-    </button>
+      </button>
+    </div>
   );
 }
+
+const STATUSES: Record<Conversation['status'], string> = { open: '', snoozed: 'Snoozed', closed: 'Closed' };

@@ -4,13 +4,6 @@ export type Conversation = ResponseOf<'GET /api/conversations'>['conversations']
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 export type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 
-export const FILTERS = [
-  { value: 'all', label: 'All' },
-  { value: 'unanswered', label: 'Unanswered' },
-  { value: 'drafts', label: 'Drafts' },
-] as const;
-export type Filter = (typeof FILTERS)[number]['value'];
-
 /** The newest open draft of each conversation. */
 export function draftsByAddress(drafts: readonly Draft[]): ReadonlyMap<string, Draft> {
   return new Map(drafts.toReversed().map((draft) => [draft.conversationRecipient, draft]));
@@ -42,16 +35,12 @@ export function draftedOnly(
       lastInboundAt: null,
       lastOutboundAt: null,
       inboxHref: '',
+      status: 'open',
+      snoozedUntil: null,
+      assigneeId: null,
+      unread: false,
+      unreadCount: 0,
     }));
-}
-
-export function matches(
-  conversation: Conversation,
-  filter: Filter,
-  drafts: ReadonlyMap<string, Draft>,
-): boolean {
-  if (filter === 'unanswered') return conversation.lastDirection === 'in';
-  return filter === 'all' || drafts.has(conversation.address);
 }
 
 /** What is read again after anything has happened in a conversation. */

@@ -1,26 +1,36 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Inbox as InboxIcon } from 'lucide-react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useReadPages } from '#console/api/queries.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
-import { useSearchParam } from '#console/lib/search.ts';
+import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
+import { BulkBar } from './bulk-bar.tsx';
 import { ConversationList } from './conversation-list.tsx';
-import { draftedOnly, draftsByAddress, FILTERS, type Filter, matches } from './conversations.ts';
+import { draftedOnly, draftsByAddress } from './conversations.ts';
+import { FilterBar } from './filter-bar.tsx';
 import { SuspicionsBanner } from './suspicion-card.tsx';
 import { Thread } from './thread.tsx';
+import { isInView, queryOf, showsDrafted, viewOf } from './views.ts';
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
 export default function Inbox() {
   const { address } = useParams({ strict: false });
   const navigate = useNavigate();
-  const [filterName, setFilter] = useSearchParam('filter');
-  const filter: Filter = FILTERS.find(({ value }) => value === filterName)?.value ?? 'all';
+  const [viewName] = useSearchParam('filter');
+  const [search] = useSearchParam('search');
+  const changeSearch = useSearchChange();
+  const { value: view, empty } = viewOf(viewName);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const refetchInterval = useLiveInterval();
-  const conversations = useReadPages('GET /api/conversations', {}, { refetchInterval });
+  const conversations = useReadPages(
+    'GET /api/conversations',
+    { query: queryOf(view, search) },
+    { refetchInterval, keep: true },
+  );
   const drafts = useRead(
     'GET /api/knowledge-base/auto-replies',
     { query: { status: 'drafted', limit: 200 } },
@@ -33,17 +43,17 @@ export default function Inbox() {
     const listed = conversations.data?.pages.flatMap((page) => page.conversations);
     return (
       listed &&
-      [...draftedOnly(waiting, listed), ...listed].filter((conversation) =>
-        matches(conversation, filter, waiting),
+      [...(search === '' && showsDrafted(view) ? draftedOnly(waiting, listed) : []), ...listed].filter(
+        (conversation) => isInView(conversation, view, waiting),
       )
     );
-  }, [conversations.data, filter, waiting]);
+  }, [conversations.data, view, search, waiting]);
 
   const open = (next: string | undefined): void => {
     void navigate({
       to: '/inbox/{-$address}',
       params: { address: next },
-      search: filter === 'all' ? {} : { filter },
+      search: { ...(viewName !== '' && { filter: viewName }), ...(search !== '' && { search }) },
     });
   };
   const step = (by: number): void => {
@@ -52,7 +62,16 @@ export default function Inbox() {
     const next = shown[Math.max(0, Math.min(shown.length - 1, at < 0 ? 0 : at + by))];
     if (next) open(next.address);
   };
-  useShortcuts({ j: () => step(1), k: () => step(-1), Escape: () => open(undefined) });
+  const select = (one: string): void =>
+    setSelected(
+      (known) => new Set(known.has(one) ? [...known].filter((other) => other !== one) : [...known, one]),
+    );
+  useShortcuts({
+    j: () => step(1),
+    k: () => step(-1),
+    v: () => address !== undefined && select(address),
+    Escape: () => (selected.size > 0 ? setSelected(new Set()) : open(undefined)),
+  });
 
   return (
     <Page title="Inbox" fill>
@@ -65,15 +84,27 @@ export default function Inbox() {
           )}
         >
           <SuspicionsBanner suspicions={suspected} open={open} />
+          <FilterBar
+            view={view}
+            search={search}
+            drafts={waiting.size}
+            unread={conversations.data?.pages[0]?.unreadConversations ?? 0}
+            onChange={(next) => {
+              setSelected(new Set());
+              changeSearch({ filter: next.view === 'open' ? '' : next.view, search: next.search });
+            }}
+          />
+          {selected.size > 0 && <BulkBar selected={selected} clear={() => setSelected(new Set())} />}
           <ConversationList
             conversations={shown}
             drafts={waiting}
             error={shown ? null : conversations.error}
             retry={() => void conversations.refetch()}
-            selected={address}
+            opened={address}
             onOpen={open}
-            filter={filter}
-            onFilter={(next) => setFilter(next === 'all' ? '' : next)}
+            selected={selected}
+            onSelect={select}
+            empty={empty}
             hasMore={conversations.hasNextPage && !conversations.isFetchNextPageError}
             loadMore={() => {
               if (!conversations.isFetching) void conversations.fetchNextPage();

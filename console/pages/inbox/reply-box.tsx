@@ -1,29 +1,46 @@
-import { SendHorizontal } from 'lucide-react';
+import { SendHorizontal, StickyNote } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { onSessionChange } from '#console/api/session.ts';
 import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
-import { Button } from '#console/components/button.tsx';
+import { Button, IconButton } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { REFRESH } from './conversations.ts';
 import { takeBack } from './draft-card.tsx';
+import { NoteBox } from './note-box.tsx';
+import { SnippetsMenu } from './snippets-menu.tsx';
 
 /** What was written and not sent, by conversation, until the tab is closed or shows another workspace. */
 const unsent = new Map<string, string>();
 onSessionChange(() => unsent.clear());
 
-export function ReplyBox({ address, optedOut }: { address: string; optedOut: boolean }) {
+export function ReplyBox({
+  address,
+  optedOut,
+  onTyping,
+}: {
+  address: string;
+  optedOut: boolean;
+  onTyping: (isTyping: boolean) => void;
+}) {
   const [text, setText] = useState(unsent.get(address) ?? '');
   const [files, setFiles] = useState<UploadedFile[]>([]);
   const [uploading, setUploading] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
-  useShortcuts({ r: () => box.current?.focus() });
+  const snippets = useRef<HTMLButtonElement>(null);
+  const [isNoting, setNoting] = useState(false);
+  useShortcuts({
+    r: () => box.current?.focus(),
+    n: () => setNoting(true),
+    p: () => snippets.current?.click(),
+  });
 
   const change = (next: string): void => {
     setText(next);
     unsent.set(address, next);
+    onTyping(next.trim() !== '');
   };
   const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
   const submit = (): void => {
@@ -47,11 +64,15 @@ export function ReplyBox({ address, optedOut }: { address: string; optedOut: boo
     );
   };
 
+  if (isNoting) return <NoteBox address={address} close={() => setNoting(false)} />;
   if (optedOut) {
     return (
-      <p className="px-1 py-2 text-muted">
-        This contact has opted out of messages, so nothing can be sent to them.
-      </p>
+      <div className="flex items-center gap-2 px-1">
+        <p className="flex-1 py-2 text-muted">
+          This contact has opted out of messages, so nothing can be sent to them.
+        </p>
+        <NoteButton onClick={() => setNoting(true)} />
+      </div>
     );
   }
   return (
@@ -77,6 +98,12 @@ export function ReplyBox({ address, optedOut }: { address: string; optedOut: boo
       />
       <div className="mt-2 flex items-center gap-2">
         <Attachments files={files} onChange={setFiles} onBusy={setUploading} />
+        <SnippetsMenu
+          button={snippets}
+          box={box}
+          insert={(snippet) => change(text.trim() === '' ? snippet : `${text.trimEnd()}\n${snippet}`)}
+        />
+        <NoteButton onClick={() => setNoting(true)} />
         <span className="hidden text-xs text-muted sm:inline">Ctrl Enter</span>
         <Button
           kind="primary"
@@ -91,3 +118,9 @@ export function ReplyBox({ address, optedOut }: { address: string; optedOut: boo
     </form>
   );
 }
+
+const NoteButton = ({ onClick }: { onClick: () => void }) => (
+  <IconButton label="Write a note" onClick={onClick}>
+    <StickyNote className="size-4" aria-hidden="true" />
+  </IconButton>
+);

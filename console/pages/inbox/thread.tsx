@@ -1,18 +1,22 @@
 import { ArrowLeft, Ban } from 'lucide-react';
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
-import { useReadPages } from '#console/api/queries.ts';
+import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { Bubble } from './bubble.tsx';
+import { ConversationActions } from './conversation-actions.tsx';
 import type { Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
+import { type Note, NoteItem } from './note.tsx';
+import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
 import { type Suspicion, SuspicionCard } from './suspicion-card.tsx';
 import { Tags } from './tags.tsx';
+import { useUserId } from './team.ts';
 
 /** One conversation: who, what was said, and the answer. */
 export function Thread({
@@ -31,6 +35,21 @@ export function Thread({
     { params: { address }, query: { limit: 50 } },
     { refetchInterval: useLiveInterval() },
   );
+  const notes = useRead(
+    'GET /api/conversations/{address}/notes',
+    { params: { address }, query: { limit: 200 } },
+    { refetchInterval: useLiveInterval() },
+  );
+  const [isTyping, setTyping] = useState(false);
+  const userId = useUserId();
+  const unread = thread.data?.pages[0]?.conversation.unread === true;
+  const latest = thread.data?.pages[0]?.messages[0]?.messageId;
+  const read = useWrite('POST /api/conversations/{address}/read', {
+    refresh: ['GET /api/conversations', 'GET /api/conversations/{address}'],
+  }).mutate;
+  useEffect(() => {
+    if (unread && userId !== null && !document.hidden) read({ params: { address } });
+  }, [unread, latest, userId, address, read]);
   const messages = useMemo(
     () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
     [thread.data],
@@ -39,6 +58,7 @@ export function Thread({
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
   const { name, optedOut, tags } = conversation;
+  const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
   return (
     <div className="flex h-full flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2.5">
@@ -55,9 +75,12 @@ export function Thread({
           </Badge>
         )}
         <Tags address={address} tags={tags} />
+        <ConversationActions conversation={conversation} />
+        <Presence address={address} isTyping={isTyping} />
       </header>
       <Messages
         messages={messages}
+        notes={shownNotes}
         earlier={
           thread.hasNextPage && (
             <Button
@@ -74,14 +97,28 @@ export function Thread({
       <div className="shrink-0 border-t border-line bg-surface p-3">
         {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
         {draft && <DraftCard key={draft.replyId} draft={draft} />}
-        <ReplyBox address={address} optedOut={optedOut} />
+        <ReplyBox address={address} optedOut={optedOut} onTyping={setTyping} />
       </div>
     </div>
   );
 }
 
+/** Oldest first; without those before the earliest message that is shown, if there are earlier ones. */
+function notesWithin(notes: readonly Note[], messages: readonly ThreadItem[], hasEarlier: boolean): Note[] {
+  const earliest = hasEarlier ? (messages[0]?.at ?? '') : '';
+  return notes.filter(({ createdAt }) => createdAt >= earliest).toReversed();
+}
+
 /** Scrolls to the newest message, and stays there while the reader is at the end. */
-function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earlier: React.ReactNode }) {
+function Messages({
+  messages,
+  notes,
+  earlier,
+}: {
+  messages: readonly ThreadItem[];
+  notes: readonly Note[];
+  earlier: React.ReactNode;
+}) {
   const zone = useTimeZone();
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -94,7 +131,11 @@ function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earl
     element.addEventListener('scroll', listen, { passive: true });
     return () => element.removeEventListener('scroll', listen);
   }, []);
-  const newest = messages.at(-1)?.messageId;
+  const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id}`;
+  const items = [
+    ...messages.map((message) => ({ id: message.messageId, at: message.at, message, note: null })),
+    ...notes.map((note) => ({ id: note._id, at: note.createdAt, message: null, note })),
+  ].toSorted((a, b) => a.at.localeCompare(b.at));
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element && atEnd.current) element.scrollTop = element.scrollHeight;
@@ -110,14 +151,14 @@ function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earl
     >
       <div className="flex justify-center">{earlier}</div>
       <div className="flex-1" />
-      {messages.map((item, index) => {
+      {items.map((item, index) => {
         const name = dayNameOf(item.at, zone);
-        const before = messages[index - 1];
+        const before = items[index - 1];
         const isNewDay = !before || dayNameOf(before.at, zone) !== name;
         return (
-          <div key={item.messageId} className="contents">
+          <div key={item.id} className="contents">
             {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
-            <Bubble item={item} />
+            {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} />}
           </div>
         );
       })}

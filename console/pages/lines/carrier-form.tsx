@@ -9,10 +9,11 @@ import { toast } from '#console/components/toast.tsx';
 import { wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
 import { EmailAuthentication } from './email-authentication.tsx';
-import { type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
+import { type Carrier, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
+import { ConnectionChecks } from './connection-checks.tsx';
+import { SettingField } from './setting-field.tsx';
 
 type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
-type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
 /** Connects the line to a carrier: the form is the one that the carrier's own schema asks for. */
 export function CarrierForm({ line }: { line: Line }) {
@@ -71,14 +72,10 @@ function Form({
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const given = settings.flatMap((setting) => {
-      const value = setting.parse(values[setting.name] ?? '');
-      return value === undefined ? [] : [[setting.name, value] as const];
-    });
     connect.mutate(
       {
         params: { id: line._id },
-        body: { provider, ...(address !== '' && { address }), config: Object.fromEntries(given) },
+        body: { provider, ...(address !== '' && { address }), config: configOf(settings, values) },
       },
       { onSuccess: () => toast(`The line sends through ${wordsOf(provider)} now`) },
     );
@@ -122,6 +119,7 @@ function Form({
           {connect.isPending ? 'Testing the settings' : 'Connect'}
         </Button>
       </div>
+      {isKnown && <TestConnection lineId={line._id} />}
       {isKnown && (
         <TextField
           label="Callback URL"
@@ -140,39 +138,16 @@ function Form({
   );
 }
 
-function SettingField({
-  setting: { name, label, required, secret, options },
-  value,
-  onChange,
-  error,
-}: {
-  setting: Setting;
-  value: string;
-  onChange: (value: string) => void;
-  error: string | undefined;
-}) {
-  const shown = required ? label : `${label} (optional)`;
-  if (options) {
-    return (
-      <SelectField
-        label={shown}
-        value={value}
-        options={[...(required ? [] : [{ value: '', label: 'Default' }]), ...options]}
-        onChange={(event) => onChange(event.target.value)}
-        error={error}
-      />
-    );
-  }
+/** What works of the connection that the line has. */
+export function TestConnection({ lineId }: { lineId: string }) {
+  const test = useWrite('POST /api/lines/{id}/carrier/test');
   return (
-    <TextField
-      label={shown}
-      name={name}
-      type={secret ? 'password' : 'text'}
-      autoComplete="off"
-      value={value}
-      hint={secret ? 'Stored encrypted and never shown again.' : undefined}
-      onChange={(event) => onChange(event.target.value)}
-      error={error}
-    />
+    <div className="flex flex-col items-start gap-3">
+      <Button busy={test.isPending} onClick={() => test.mutate({ params: { id: lineId } })}>
+        Test the connection
+      </Button>
+      <FormError>{test.error?.message}</FormError>
+      <ConnectionChecks checks={test.data?.checks} />
+    </div>
   );
 }

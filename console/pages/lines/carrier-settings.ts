@@ -1,9 +1,14 @@
+import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
+
+export type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
 
 /** One setting of a carrier, as its form shows it. */
 export interface Setting {
   name: string;
   label: string;
+  /** What the carrier's schema says about it. */
+  hint: string | undefined;
   required: boolean;
   /** Shown as dots; it has to be entered each time. */
   secret: boolean;
@@ -16,6 +21,7 @@ interface Property {
   type?: string;
   enum?: string[];
   secret?: boolean;
+  description?: string;
 }
 
 /** The settings in a carrier's JSON Schema. */
@@ -25,6 +31,7 @@ export function settingsOf(schema: Record<string, unknown>): Setting[] {
   return Object.entries(properties).map(([name, property]) => ({
     name,
     label: labelOf(name),
+    hint: property.description,
     // A secret of callbacks that is left out is generated.
     required: required.includes(name) && name !== 'callbackSecret',
     secret: property.secret === true,
@@ -60,6 +67,18 @@ function parserOf({ type }: Property): Setting['parse'] {
     return type === 'integer' || type === 'number' ? Number(text) : text;
   };
 }
+
+/** The settings in what was entered. */
+export const configOf = (
+  settings: readonly Setting[],
+  values: Readonly<Record<string, string>>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    settings.flatMap(({ name, parse }) => {
+      const value = parse(values[name] ?? '');
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
 
 /** What is known of the current settings; secrets are not. */
 export const valuesOf = (config: Record<string, unknown>): Record<string, string> =>

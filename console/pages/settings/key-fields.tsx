@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { CheckList } from '#console/components/check-list.tsx';
 import { issueOf, TextAreaField } from '#console/components/field.tsx';
 import type { ResponseOf } from '#console/api/routes.ts';
 
@@ -38,37 +38,16 @@ export function KeyFields({
   /** Of the request that saves them. */
   error: unknown;
 }) {
-  const noteId = useId();
-  const issue = issueOf(error, 'scopes');
-  const toggle = (name: Scope, isOn: boolean): void =>
-    onChange({
-      ...value,
-      scopes: NAMES.filter((known) => (known === name ? isOn : value.scopes.includes(known))),
-    });
   return (
     <>
-      <fieldset aria-describedby={issue && noteId}>
-        <legend className="mb-1.5 font-medium">Scopes</legend>
-        <div className="divide-y divide-line rounded-lg border border-line">
-          {NAMES.map((name) => (
-            <label key={name} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
-              <input
-                type="checkbox"
-                className="size-4 shrink-0 accent-accent"
-                checked={value.scopes.includes(name)}
-                onChange={(event) => toggle(name, event.target.checked)}
-              />
-              <span className="min-w-0 flex-1">{SCOPES[name]}</span>
-              <code className="font-mono text-xs text-muted">{name}</code>
-            </label>
-          ))}
-        </div>
-        {issue && (
-          <p id={noteId} className="mt-1.5 text-[0.8125rem] text-bad">
-            {issue}
-          </p>
-        )}
-      </fieldset>
+      <CheckList
+        legend="Scopes"
+        options={SCOPES}
+        value={value.scopes}
+        onChange={(scopes) => onChange({ ...value, scopes })}
+        error={issueOf(error, 'scopes')}
+        namesOnPhones
+      />
       <TextAreaField
         label="Allowed addresses (optional)"
         hint="IP addresses or networks that may use it, one a line, for example: 203.0.113.0/24"

@@ -7,11 +7,13 @@ import { Fallback } from './fallback.tsx';
 import { Keys } from './keys.tsx';
 import { KnowledgeBase } from './knowledge-base.tsx';
 import { Pools } from './pools.tsx';
+import { Sessions } from './sessions.tsx';
 import { Team } from './team.tsx';
 
 const TABS = [
   { value: 'team', label: 'Team', content: <Team /> },
   { value: 'keys', label: 'API keys', content: <Keys /> },
+  { value: 'sessions', label: 'Sessions', content: <Sessions /> },
   { value: 'pools', label: 'Line pools', content: <Pools /> },
   { value: 'copilot', label: 'AI copilot', content: <KnowledgeBase /> },
   { value: 'fallback', label: 'SMS fallback', content: <Fallback /> },

@@ -54,7 +54,8 @@ export function Team() {
   );
 }
 
-function Invite() {
+/** Invites somebody into the workspace. */
+export function Invite() {
   const [role, setRole] = useState<Role>('org:member');
   const { mutate, isPending, error } = useWrite('POST /api/team/invite', {
     refresh: ['GET /api/team/invitations'],

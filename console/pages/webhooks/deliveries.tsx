@@ -10,6 +10,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
 import { useSearchParam } from '#console/lib/search.ts';
+import { Exchange } from './exchange.tsx';
 import type { Delivery, Webhook } from './webhook.ts';
 
 /** No event of the stream tells of deliveries. */
@@ -122,6 +123,8 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }
         <Fact name="Delivery ID">{delivery.id}</Fact>
         <Fact name="Replay of">{delivery.isReplayOf}</Fact>
       </Facts>
+      {/* Read again once it is answered. */}
+      <Exchange key={String(delivery.success)} webhook={webhook} delivery={delivery} />
       <div className="mt-3">
         <Replay webhook={webhook} delivery={delivery} />
       </div>

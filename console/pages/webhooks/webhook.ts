@@ -16,6 +16,8 @@ export const EVENTS: Record<EventName, string> = {
   'message.ai_draft_rejected': 'A draft was rejected',
   'line.reputation_changed': 'The reputation of a line has changed',
   'contact.opt_out_suspected': 'A contact asks to be left alone',
+  'conversation.assigned': 'A conversation was assigned',
+  'conversation.status_changed': 'A conversation was opened, snoozed or closed',
 };
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 

@@ -1,25 +1,31 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { recount } from '#db/queries/analytics-days.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { recount } from './recount.ts';
 
 /** Contacts whose changes are added by one statement, which reads all of their messages. */
 const CONTACTS = 250;
 /** Messages that are read by one statement while a workspace is counted for the first time, besides those of the last contact. */
 const MESSAGES = 20_000;
-/** Days that are dropped by one statement before a workspace is counted anew. */
+/** Days or hours that are dropped by one statement before a workspace is counted anew. */
 const DROPPED = 50_000;
 
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
-/** The workspaces whose messages are not in `analytics_days` as they are. */
+/** The workspaces whose messages are not counted by the day and by the hour as they are. */
 export async function uncountedWorkspaces(db: SystemDb): Promise<readonly string[]> {
   return db.anyFirst(sql.type(WorkspaceIdRow)`
     select w.id workspace_id from workspaces w left join analytics_progress p on p.workspace_id = w.id
     where p.workspace_id is null or not p.is_complete or p.time_zone <> w.timezone
     union
     select distinct workspace_id from analytics_changes`);
+}
+
+/** The workspaces with as many changes that are not counted. */
+export async function busyWorkspaces(db: SystemDb, changes: number): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(WorkspaceIdRow)`
+    select workspace_id from analytics_changes group by workspace_id having count(*) >= ${changes}`);
 }
 
 const ProgressRow = z.object({
@@ -31,7 +37,7 @@ const ProgressRow = z.object({
 type Progress = z.infer<typeof ProgressRow>;
 
 /**
- * Adds some of what has changed to the days of a workspace, or counts some of its contacts for the first time.
+ * Adds some of what has changed to what is counted of a workspace, or counts some of its contacts for the first time.
  * @returns whether there is more to do.
  */
 export async function countSome(db: TenantDb): Promise<boolean> {
@@ -43,7 +49,19 @@ export async function countSome(db: TenantDb): Promise<boolean> {
   }
   if (progress.isComplete) return false;
   const isFirst = progress.countedTo === '';
-  return (isFirst && (await dropDays(db))) || countContacts(db, progress);
+  return (isFirst && (await dropCounted(db))) || countContacts(db, progress);
+}
+
+/**
+ * Adds some of what has changed, unless another process is at it, or the workspace is not counted.
+ * @returns whether there is more to do.
+ */
+export async function addSomeChanges(db: TenantDb): Promise<boolean> {
+  await prepare(db);
+  const progress = await db.maybeOne(
+    sql.type(ProgressRow)`${progressOf(db)} and p.is_complete for update of p skip locked`,
+  );
+  return progress !== null && addChanges(db, progress);
 }
 
 /**
@@ -67,17 +85,24 @@ export async function addChangesOfErased(db: TenantDb, addresses: readonly strin
 /** Locks the progress of the workspace for this transaction. */
 async function begin(db: TenantDb): Promise<Progress> {
   const { workspaceId } = db;
-  // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
-  // `messages` for each contact.
-  await db.query(sql.type(NoRows)`
-    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true)`);
+  await prepare(db);
   await db.query(sql.type(NoRows)`
     insert into analytics_progress (workspace_id, time_zone) select id, timezone from workspaces where id = ${workspaceId}
     on conflict do nothing`);
-  return db.one(sql.type(ProgressRow)`
-    select p.time_zone, p.counted_to, p.is_complete, w.timezone <> p.time_zone is_other_zone
-    from analytics_progress p join workspaces w on w.id = p.workspace_id
-    where p.workspace_id = ${workspaceId} for update of p`);
+  return db.one(sql.type(ProgressRow)`${progressOf(db)} for update of p`);
+}
+
+const progressOf = ({ workspaceId }: TenantDb) => sql.fragment`
+  select p.time_zone, p.counted_to, p.is_complete, w.timezone <> p.time_zone is_other_zone
+  from analytics_progress p join workspaces w on w.id = p.workspace_id
+  where p.workspace_id = ${workspaceId}`;
+
+async function prepare(db: TenantDb): Promise<void> {
+  // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
+  // `messages` for each contact.
+  await db.query(sql.type(NoRows)`
+    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true),
+      set_config('app.counts_hours', 'on', true)`);
 }
 
 const CountRow = z.object({ count: z.int() });
@@ -98,16 +123,25 @@ async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Pro
       contacts: sql.fragment`select distinct address from taken where ${isComplete} or address <= ${countedTo}`,
       areCounted: true,
     })},
-    added as (${addCells(db)})
+    ${addCells(db)}
     select count(distinct address) "count" from taken`);
   return added === CONTACTS;
 }
 
+/** Common table expressions that add `cells`. */
 const addCells = ({ workspaceId }: TenantDb) => sql.fragment`
-  insert into analytics_days as d (workspace_id, subject_id, day, metric, previous_day, contacts, messages)
-  select ${workspaceId}, subject_id, day, metric, previous_day, contacts, messages from cells
-  on conflict (workspace_id, subject_id, day, metric, previous_day)
-  do update set contacts = d.contacts + excluded.contacts, messages = d.messages + excluded.messages`;
+  by_day as (
+    insert into analytics_days as d (workspace_id, subject_id, day, metric, previous_day, contacts, messages)
+    select ${workspaceId}, subject_id, day, metric, previous_day, contacts, messages from cells where hour is null
+    on conflict (workspace_id, subject_id, day, metric, previous_day)
+    do update set contacts = d.contacts + excluded.contacts, messages = d.messages + excluded.messages
+  ),
+  by_hour as (
+    insert into analytics_hours as h (workspace_id, hour, metric, contacts, messages)
+    select ${workspaceId}, hour, metric, contacts, messages from cells where hour is not null
+    on conflict (workspace_id, hour, metric)
+    do update set contacts = h.contacts + excluded.contacts, messages = h.messages + excluded.messages
+  )`;
 
 /** Days of another time zone cannot be converted. */
 async function startAnew(db: TenantDb): Promise<void> {
@@ -117,11 +151,14 @@ async function startAnew(db: TenantDb): Promise<void> {
 }
 
 /** Drops what was counted before. @returns whether there was anything. */
-async function dropDays(db: TenantDb): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    delete from analytics_days where ctid = any(array(
-      select ctid from analytics_days where workspace_id = ${db.workspaceId} limit ${DROPPED}))`);
-  return rowCount > 0;
+async function dropCounted(db: TenantDb): Promise<boolean> {
+  const drop = async (table: string): Promise<number> => {
+    const { rowCount } = await db.query(sql.type(NoRows)`
+      delete from ${sql.identifier([table])} where ctid = any(array(
+        select ctid from ${sql.identifier([table])} where workspace_id = ${db.workspaceId} limit ${DROPPED}))`);
+    return rowCount;
+  };
+  return (await drop('analytics_days')) > 0 || (await drop('analytics_hours')) > 0;
 }
 
 const AddressRow = z.object({ address: z.string() });
@@ -148,8 +185,9 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
       contacts: sql.fragment`
         select address from messages where ${these} union select address from inbound_messages where ${these}`,
       areCounted: false,
-    })}
-    ${addCells(db)}`);
+    })},
+    ${addCells(db)}
+    select`);
   await db.query(sql.type(NoRows)`
     update analytics_progress set counted_to = ${last}, is_complete = ${isComplete} where workspace_id = ${workspaceId}`);
   return !isComplete;

@@ -9,6 +9,8 @@ import { findContact, isMessageOf, texts } from '#db/queries/contacts.ts';
 import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/queries/erasures.ts';
 import { deleteLeadFromLists, LeadRow, lockListsOf } from '#db/queries/leads.ts';
 import { eraseConsents } from '#db/queries/consents.ts';
+import { deleteNotesOf } from '#db/queries/conversation-notes.ts';
+import { deleteReadsOf } from '#db/queries/conversation-reads.ts';
 import { deleteSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { hideOptOuts } from '#db/queries/opt-outs.ts';
 import { NoRows } from '#db/rows.ts';
@@ -41,6 +43,8 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await hideOptOuts(db, erased);
   await eraseConsents(db, erased);
   await deleteSuspicionsOf(db, contact.addresses);
+  await deleteNotesOf(db, contact.addresses);
+  await deleteReadsOf(db, contact.addresses);
   await endConversations(db, contact, erased);
   wake(db, contactErasureId(id), now, 'requested');
 }
@@ -53,6 +57,9 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
     ), taken as (
       delete from drip_buffer b using locked where b.workspace_id = ${db.workspaceId} and b.id = locked.id
       returning b.id, b.draft, b.created_at
+    ), unclaimed as (
+      delete from drip_claims c using taken t
+      where c.workspace_id = ${db.workspaceId} and c.message_id = decode(t.id, 'hex')
     )
     insert into messages (workspace_id, id, channel, status, hold_reason, address, lead_id, scheduled_at, source,
       created_by_user_id, created_at, updated_at)
@@ -105,7 +112,7 @@ async function endConversations(
   erased: readonly ErasedAddress[],
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update conversations c set address = a.pseudonym, tags = array(
+    update conversations c set address = a.pseudonym, assignee_id = null, tags = array(
       select lower(tag) from unnest(c.tags) tag where lower(tag) = any(${texts([...POSITIVE_TAGS])}))
     from ${asRows(erased)} where c.workspace_id = ${db.workspaceId} and c.address = a.address`);
   await db.query(sql.type(NoRows)`

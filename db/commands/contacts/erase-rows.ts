@@ -94,9 +94,15 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
       reason = reason_code(t.reason)
     where t.workspace_id = ${db.workspaceId} and t.message_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
-    delete from drip_fingerprints f using messages m
-    where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and f.workspace_id = m.workspace_id
-      and f.acknowledgement ->> 'correlationId' = m.correlation_id`);
+    with of_old_processes as (
+      delete from drip_fingerprints f using messages m
+      where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and f.workspace_id = m.workspace_id
+        and f.acknowledgement ->> 'correlationId' = m.correlation_id
+      returning narrow_fingerprint(f.fingerprint) fingerprint
+    )
+    delete from drip_claims where workspace_id = ${db.workspaceId} and (
+      message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))
+      or fingerprint in (select fingerprint from of_old_processes))`);
   await db.query(sql.type(NoRows)`
     update messages m set address = ${pseudonymOf(erasure, sql.fragment`m.address`, sql.fragment`m.id`)},
       recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null,
@@ -212,9 +218,13 @@ export async function eraseEvents(db: TenantDb, erasure: Erasure): Promise<boole
         and (e.id <= ${erasure.id} or e.message_id <= ${erasure.id})
       returning e.id
     )
-    update webhook_deliveries d set status = 'done', success = false, error = 'erased', latency_ms = 0
+    update webhook_deliveries d set status = 'done', response_body = null,
+      success = case d.status when 'pending' then false else d.success end,
+      error = case d.status when 'pending' then 'erased' else d.error end,
+      latency_ms = case d.status when 'pending' then 0 else d.latency_ms end
     from erased
-    where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id and d.status = 'pending'
+    where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id
+      and (d.status = 'pending' or d.response_body is not null)
       and d.id between left(erased.id, 12) || repeat('0', 12) and left(erased.id, 12) || repeat('f', 12)`);
   await setEventsTo(db, erasure.id, last);
   return true;

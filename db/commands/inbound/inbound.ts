@@ -2,10 +2,12 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
+import { ConversationStatus } from '#domain/conversation.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
+import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
@@ -76,7 +78,7 @@ async function receiveReply(
   { links, now }: InboundContext,
 ): Promise<void> {
   const address = await contactAddress(db, event.from);
-  const isFirst = await recordInbound(db, lineId, address, event);
+  const { isFirst, conversation } = await recordInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
   if (!reply) return;
 
@@ -91,7 +93,10 @@ async function receiveReply(
   // The event names the first files, so it is emitted once they are fetched.
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
   await emitReplyEvents(db, { replyId: reply.id, links, now });
-  if (!reply.autoReply) await followReply(db, reply, event.at, now);
+  if (!reply.autoReply) {
+    await reopenConversation(db, address, conversation, now);
+    await followReply(db, reply, event.at, now);
+  }
   if (isFirst) {
     await lockContact(db, address);
     await markKnown(db, lineId, address);
@@ -135,27 +140,31 @@ async function receiveAttachments(
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
+const ConversationRow = z.object({ status: ConversationStatus, snoozedUntil: z.date().nullable() });
+
 /**
  * An address that wrote to a line, even automatically, does not count as a new conversation of that line.
- * @returns whether it is the first message that the line exchanges with the address.
+ * @returns whether it is the first message that the line exchanges with the address, and the status of the conversation,
+ * which is locked.
  */
 async function recordInbound(
   db: TenantDb,
   lineId: string,
   address: string,
   { at, autoReply }: InboundReply,
-): Promise<boolean> {
-  await db.query(sql.type(NoRows)`
+): Promise<{ isFirst: boolean; conversation: z.infer<typeof ConversationRow> }> {
+  const conversation = await db.one(sql.type(ConversationRow)`
     insert into conversations (workspace_id, address, line_id, last_inbound_at)
     values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
     on conflict (workspace_id, address) do update set
       line_id = coalesce(conversations.line_id, excluded.line_id),
-      last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)`);
+      last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)
+    returning status, snoozed_until`);
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since)
     values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
     on conflict do nothing`);
-  return rowCount > 0;
+  return { isFirst: rowCount > 0, conversation };
 }
 
 async function insertInbound(

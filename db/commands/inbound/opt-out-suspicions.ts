@@ -67,7 +67,7 @@ const ReleasedRow = z.object({ lineId: z.string().nullable(), scheduledAt: z.dat
  */
 export async function settleSuspicion(
   db: TenantDb,
-  { id, address }: SuspicionRow,
+  { id, address, replyId }: SuspicionRow,
   { action, author, now }: { action: 'confirm' | 'dismiss'; author: Author; now: Date },
 ): Promise<boolean> {
   await lockContact(db, address);
@@ -75,7 +75,7 @@ export async function settleSuspicion(
   if (!(await decideSuspicion(db, id, isConfirmed ? 'confirmed' : 'dismissed', { by: author.actor.id, now })))
     return false;
   if (isConfirmed) {
-    await optOut(db, address, { source: 'reply', at: now, now, author });
+    await optOut(db, address, { source: 'reply', at: now, now, author, replyId });
     return true;
   }
   await releaseSuspected(db, address);

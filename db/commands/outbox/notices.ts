@@ -1,9 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { withNames } from '#domain/conversation-note.ts';
 import type { Notice } from '#domain/notification.ts';
 import { shownReply } from '#domain/reply.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns.ts';
-import { findLead } from '#db/queries/leads.ts';
+import { findNote } from '#db/queries/conversation-notes.ts';
+import { listInboxMembers } from '#db/queries/inbox-members.ts';
+import { findLead, findLeadsByAddress } from '#db/queries/leads.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findSuspicion } from '#db/queries/opt-out-suspicions.ts';
 import { contactName } from '#db/queries/replies.ts';
@@ -76,6 +79,8 @@ export async function noticeText(
         ],
         action: null,
       };
+    case 'mentioned':
+      return mentioned(db, notice, publicUrl);
     case 'opt_out_suspected':
       return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'webhook_failing':
@@ -160,6 +165,42 @@ async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<D
         and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
 }
 
+/** For the mentioned member only. @returns null if they left the workspace, or their address is not known. */
+async function mentioned(
+  db: TenantDb,
+  { noteId, userId }: { noteId: string; userId: string },
+  publicUrl: string,
+): Promise<NoticeText | null> {
+  const note = await findNote(db, noteId);
+  if (!note) return null;
+  const members = await listInboxMembers(db, note.mentions);
+  const email = members.find((member) => member.userId === userId)?.email;
+  if (email === undefined || !email.includes('@')) return null;
+  const nameOf = (id: string): string | undefined => members.find((member) => member.userId === id)?.name;
+  const { address } = note;
+  const name = await nameOfContact(db, address);
+  return {
+    title: `${note.authorName ?? 'A colleague'} mentioned you in a note about ${name}`,
+    // With the address, by which an erasure finds the email.
+    paragraphs: [`“${withNames(note.text, nameOf)}”`, withAddress(name, address)],
+    action: { label: 'Open the conversation', link: linkTo(address, publicUrl) },
+    once: `note:${noteId}`,
+    contactOwnerEmail: email,
+  };
+}
+
+const withAddress = (name: string, address: string): string =>
+  name === address ? name : `${name} (${address})`;
+
+const linkTo = (address: string, publicUrl: string): string =>
+  `${publicUrl}/inbox/${encodeURIComponent(address)}`;
+
+async function nameOfContact(db: TenantDb, address: string): Promise<string> {
+  const leadId = (await findLeadsByAddress(db, [address])).get(address);
+  const lead = leadId === undefined ? null : await findLead(db, leadId);
+  return contactName(lead && { firstName: lead.firstName, lastName: lead.lastName }, null, address);
+}
+
 /** @returns null if it was decided in the meantime. */
 async function optOutSuspected(
   db: TenantDb,
@@ -178,10 +219,10 @@ async function optOutSuspected(
   return {
     title: `${name} may want no more messages`,
     paragraphs: [
-      `${name === address ? name : `${name} (${address})`} wrote: “${shownReply(body)}”`,
+      `${withAddress(name, address)} wrote: “${shownReply(body)}”`,
       'Campaigns to them wait until somebody confirms the opt-out or dismisses it. Nobody is opted out by a guess.',
     ],
-    action: { label: 'Decide', link: `${publicUrl}/inbox/${encodeURIComponent(address)}` },
+    action: { label: 'Decide', link: linkTo(address, publicUrl) },
     once: `suspicion:${suspicionId}`,
     contactOwnerEmail: lead?.contactOwnerEmail ?? null,
   };

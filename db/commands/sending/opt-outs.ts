@@ -6,8 +6,7 @@ import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { auditedContact, insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
@@ -40,10 +39,16 @@ export const byContact = (messageId: string): Author => ({
   messageId,
 });
 
-/**
- * The id of a contact is that of its lead; without one, that of the message that tells of it, or else the hash under which
- * its opt-out outlives an erasure.
- */
+interface Change {
+  source: OptOutSource;
+  /** When the contact opted out or in. */
+  at: Date;
+  now: Date;
+  author: Author;
+  /** The reply in which the contact asked for it. */
+  replyId?: string;
+}
+
 async function auditConsent(
   db: TenantDb,
   action: 'contact.opted_in' | 'contact.opted_out',
@@ -51,9 +56,7 @@ async function auditConsent(
   { messageId, ...author }: Author,
   source: OptOutSource,
 ): Promise<void> {
-  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
-  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
-  const id = leads?.get(address) ?? messageId ?? (await hash());
+  const id = await auditedContact(db, address, messageId);
   const changes = { source, ...(messageId !== undefined && { messageId }) };
   const target = { type: 'contact', id } as const;
   await insertAuditEntry({ db, workspaceId: db.workspaceId }, { ...author, action, target, changes });
@@ -62,13 +65,9 @@ async function auditConsent(
 /**
  * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
  * @param address or what stands for that of an erased contact.
- * @param at when the contact opted out.
  */
-export async function optOut(
-  db: TenantDb,
-  address: string,
-  { source, at, now, author }: { source: OptOutSource; at: Date; now: Date; author: Author },
-): Promise<OptOutRow> {
+export async function optOut(db: TenantDb, address: string, change: Change): Promise<OptOutRow> {
+  const { source, at, now, author } = change;
   if (isErased(address)) {
     if (await insertErasedOptOut(db, address, { source, at }))
       await auditConsent(db, 'contact.opted_out', address, author, source);
@@ -82,8 +81,7 @@ export async function optOut(
     on conflict (workspace_id, address) do update set source = opt_outs.source
     returning address, source, created_at, xmax = 0 is_new`);
   if (isNew) {
-    await auditConsent(db, 'contact.opted_out', address, author, source);
-    await insertConsents(db, [{ address, channel: 'any', status: 'revoked', ...how(source), at }], now);
+    await record(db, address, 'revoked', change);
   }
   await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);
@@ -91,24 +89,31 @@ export async function optOut(
   return row;
 }
 
-/** How the ledger of consents says where an opt-out came from. */
-const how = (source: OptOutSource) => ({
-  source: OPT_OUT_SOURCES[source],
-  evidence: source === 'reply' || source === 'api' ? null : source,
-});
+/** Adds an opt-out or opt-in to the audit log and to the ledger of consents. */
+async function record(
+  db: TenantDb,
+  address: string,
+  status: 'granted' | 'revoked',
+  { source, at, now, author, replyId }: Change,
+): Promise<void> {
+  const action = status === 'granted' ? 'contact.opted_in' : 'contact.opted_out';
+  await auditConsent(db, action, address, author, source);
+  const evidence = source === 'reply' || source === 'api' ? null : source;
+  const entry = { source: OPT_OUT_SOURCES[source], origin: source, evidence, replyId };
+  await insertConsents(db, [{ address, channel: 'any', status, ...entry, at }], now);
+}
 
 /** @returns false if the address was not opted out. */
 export async function optIn(
   db: TenantDb,
   address: string,
-  { source, author, at, now }: { source: 'reply' | 'api'; author: Author; at: Date; now: Date },
+  change: Change & { source: 'reply' | 'api' },
 ): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
   const wasOptedOut = (await deleteErasedOptOut(db, address)) || rowCount > 0;
   if (!wasOptedOut) return false;
-  await auditConsent(db, 'contact.opted_in', address, author, source);
-  await insertConsents(db, [{ address, channel: 'any', status: 'granted', ...how(source), at }], now);
+  await record(db, address, 'granted', change);
   return true;
 }
 
@@ -124,7 +129,7 @@ export async function applyKeyword(
     select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
   if (outdated) return;
-  const given = { source: 'reply', author: byContact(id) } as const;
+  const given = { source: 'reply', author: byContact(id), replyId: id } as const;
   if (keyword === 'stop') await optOut(db, address, { ...given, at, now });
   else await optIn(db, address, { ...given, at, now });
 }

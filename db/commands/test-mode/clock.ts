@@ -48,8 +48,9 @@ const NextRow = z.object({ at: z.date().nullable() });
  * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
  * them rest. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
  * Wakes those that are due but for pacers, and at the target all of them, because their timers are set for a later time.
+ * @param wakeAfterMs how long after the last step those are woken that are still due.
  */
-export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
+export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<ClockStep> {
   const { targetAt, movedAt } = await db.one(sql.type(MovingRow)`
     select target_at, moved_at from test_clocks where workspace_id = ${db.workspaceId} for update`);
   if (targetAt === null) return { kind: 'arrived' };
@@ -57,7 +58,12 @@ export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
   const now = realTime();
   const busy = await db.anyFirst(sql.type(WorkflowRow)`
     select workflow_id from workflow_wakes where ${others} and wake_at <= ${sql.timestamp(now)} order by wake_at`);
-  if (busy.length > 0) return { kind: 'busy', workflowIds: busy, sinceMs: now.getTime() - movedAt.getTime() };
+  if (busy.length > 0) {
+    const sinceMs = now.getTime() - movedAt.getTime();
+    if (sinceMs >= wakeAfterMs)
+      for (const workflowId of busy) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+    return { kind: 'busy', workflowIds: busy, sinceMs };
+  }
 
   const next = await db.oneFirst(sql.type(NextRow)`
     select min(wake_at) "at" from workflow_wakes where ${others} and wake_at < 'infinity'`);

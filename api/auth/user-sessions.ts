@@ -1,0 +1,180 @@
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import {
+  claimRenewal,
+  endSession,
+  type EndedSession,
+  type FoundSession,
+  renewSession,
+  sessionByHash,
+  type SessionKey,
+  touchSession,
+} from '#db/queries/user-sessions.ts';
+import { systemDb, type SystemDb, withAuth, withSystemShare } from '#db/transactions.ts';
+import type { NewAuditEntry } from '#domain/audit.ts';
+import { hashSessionToken } from '#domain/user-session.ts';
+import {
+  IdentityProviderUnavailable,
+  type ProviderTokens,
+  SignInRefused,
+} from '#providers/identity-provider.ts';
+import { secretContext, type SecretBox, SecretBoxError } from '#providers/secret-box.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Services } from '../services.ts';
+import { cookieOf } from './cookies.ts';
+import { organizationOf, type Session, SessionRefused } from './session-token.ts';
+
+/**
+ * The header with the id of the session that the console believes to be in. The cookie counts only with it: no form, link
+ * or script of another site can send it, and a tab that was left open does not go on as somebody else.
+ */
+export const SESSION_HEADER = 'x-console-session';
+/** Sent with requests that no person has caused: the page reads again what may have changed. */
+export const BACKGROUND_HEADER = 'x-console-background';
+
+/** The parts of a request that hold a session of the console. */
+export interface CookieRequest {
+  cookies: string;
+  /** `SESSION_HEADER`; '' if not sent. */
+  sessionId: string;
+  inBackground: boolean;
+  client: () => string;
+}
+
+/**
+ * The session of a request's cookie. Every request looks it up, so that one that was ended is refused at once by every
+ * process.
+ * @throws UNAUTHORIZED, RATE_LIMITED
+ */
+export async function sessionOfCookie(request: CookieRequest, services: Services): Promise<Session> {
+  const found = await findSession(request, services);
+  if (!found?.isUsable || found.id !== request.sessionId) throw new ApiError('UNAUTHORIZED');
+  if (found.isToBeRenewed) await renew(found, services);
+  if (!request.inBackground) touch(found, request.client, services);
+  const { userId, workspaceId, role } = found;
+  // The provider names no organization, so the membership alone decides, in each workspace of the user.
+  if (role === null) return { userId, organizationId: workspaceId, role: 'org:admin', ofAnyWorkspace: true };
+  return { userId, organizationId: workspaceId, role };
+}
+
+/** @returns null without a cookie, and without a session that was ever its. */
+export async function findSession(
+  { cookies, client }: Pick<CookieRequest, 'cookies' | 'client'>,
+  { config, pools, rateLimits }: Services,
+): Promise<FoundSession | null> {
+  const token = cookieOf(cookies, 'session', config.publicUrl);
+  if (token === '') return null;
+  const hash = hashSessionToken(token);
+  const found = await withAuth(pools, client(), `session ${hash}`, (db) =>
+    sessionByHash(db, hash, config.auth.sessions),
+  );
+  if (!found) await rateLimits.countFailure(client());
+  return found;
+}
+
+/** When this process last recorded the use of a session, to skip the write within a minute. */
+const recentlyUsed = new Map<string, number>();
+
+function touch(session: SessionKey, client: () => string, { pools }: Services): void {
+  const now = Date.now();
+  if (now - (recentlyUsed.get(session.id) ?? 0) < 60_000) return;
+  if (recentlyUsed.size > 10_000) recentlyUsed.clear();
+  recentlyUsed.set(session.id, now);
+  void withAuth(pools, client(), `use of ${session.id}`, (db) => touchSession(db, session)).catch(() => {});
+}
+
+/** Asks the provider whether it still knows the user. One request does that, and the others do not wait for it. */
+async function renew(session: FoundSession, services: Services): Promise<void> {
+  const { identityProvider, pools, secrets, logger } = services;
+  if (!identityProvider) return;
+  const sealed = await claimRenewal(systemDb(pools), session);
+  if (sealed === null) return;
+  try {
+    const renewed = await identityProvider.renew(openTokens(secrets, session, sealed));
+    if (renewed?.claims && !isSame(session, renewed.claims))
+      throw new SignInRefused('the provider names another user, organization or role');
+    if (renewed) await renewSession(systemDb(pools), session, sealTokens(secrets, session, renewed.tokens));
+  } catch (error) {
+    if (error instanceof IdentityProviderUnavailable) {
+      logger.warn({ sessionId: session.id, error }, 'a session was not renewed');
+      return;
+    }
+    if (!ENDS.some((kind) => error instanceof kind)) throw error;
+    await withSystemShare(pools, session.workspaceId, async (db) => {
+      const ended = await endSession(db, session.id, { workspaceId: session.workspaceId, id: session.id });
+      if (ended) await recordEnd(db, ended, { actor: BY_PROVIDER, channel: 'system' }, 'identity_provider');
+    });
+    throw new ApiError('UNAUTHORIZED');
+  }
+}
+
+/** The provider refuses, its claims are not valid, or no key decrypts its tokens. */
+const ENDS = [SignInRefused, SessionRefused, SecretBoxError];
+
+const BY_PROVIDER = { type: 'system', id: null, name: 'Identity provider' } as const;
+
+/** The organization and the role that an ID token names; both null: it names none. @throws SessionRefused */
+export function placeOf(claims: unknown): Pick<Session, 'organizationId' | 'role'> {
+  const { organizationId, role } = organizationOf(claims);
+  return { organizationId, role: organizationId === null ? null : (role ?? 'org:member') };
+}
+
+function isSame({ userId, workspaceId, role }: FoundSession, claims: Record<string, unknown>): boolean {
+  const named = placeOf(claims);
+  const isSamePlace = named.organizationId === null || named.organizationId === workspaceId;
+  return claims['sub'] === userId && named.role === role && isSamePlace;
+}
+
+const contextOf = ({ workspaceId, id }: SessionKey): string => secretContext('session', workspaceId, id);
+
+export const sealTokens = (
+  secrets: Pick<SecretBox, 'seal'>,
+  session: SessionKey,
+  tokens: ProviderTokens,
+): string => secrets.seal(JSON.stringify(tokens), contextOf(session));
+
+export const openTokens = (
+  secrets: Pick<SecretBox, 'open'>,
+  session: SessionKey,
+  sealed: string,
+): ProviderTokens => JSON.parse(secrets.open(sealed, contextOf(session))) as ProviderTokens;
+
+/** Why a session has ended before its time. */
+export type SessionEnd = 'signed_out' | 'ended' | 'replaced' | 'identity_provider';
+
+/** Records the end of a session in the log of the workspace that it was signed in to. */
+export const recordEnd = (
+  db: SystemDb,
+  { id, workspaceId, userId }: EndedSession,
+  author: Pick<NewAuditEntry, 'actor' | 'channel'>,
+  reason: SessionEnd,
+): Promise<void> =>
+  insertAuditEntry(
+    { db, workspaceId },
+    { ...author, action: 'session.ended', target: { type: 'session', id }, changes: { userId, reason } },
+  );
+
+/** Has the provider forget what ended sessions held, after the response: they have ended whatever it says. */
+export function revokeAtProvider(ended: readonly EndedSession[], services: Services): void {
+  const { identityProvider, secrets, logger } = services;
+  if (!identityProvider) return;
+  const revoke = async (session: EndedSession): Promise<void> => {
+    try {
+      await identityProvider.revoke(openTokens(secrets, session, session.tokensSealed));
+    } catch (error) {
+      logger.warn({ sessionId: session.id, error }, 'a refresh token was not revoked');
+    }
+  };
+  for (const session of ended) void revoke(session);
+}
+
+/** Where the browser signs out at the provider; null: nowhere, or the provider does not answer. */
+export async function signOutUrlOf(session: EndedSession, services: Services): Promise<string | null> {
+  const { identityProvider, secrets, logger } = services;
+  if (!identityProvider) return null;
+  try {
+    return await identityProvider.signOutUrl(openTokens(secrets, session, session.tokensSealed));
+  } catch (error) {
+    logger.warn({ sessionId: session.id, error }, 'nobody was signed out at the identity provider');
+    return null;
+  }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { readerOf } from '#db/queries/conversation-reads.ts';
+import { findConversation, presentConversations } from '#db/queries/conversations.ts';
+import { lockConversation } from '#db/queries/message-locks.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
+import type { Conversation } from '#domain/conversation.ts';
+import { ApiError } from './http/errors.ts';
+
+export const ConversationParams = z.object({
+  address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
+});
+
+interface Context {
+  db: TenantDb;
+  caller: WorkspaceCaller;
+  now: Date;
+  params: z.infer<typeof ConversationParams>;
+}
+
+/** Like `conversationOf`; it stays locked, so that its contact is not erased meanwhile. */
+export async function lockedConversationOf(context: Context): Promise<Conversation> {
+  await lockConversation(context.db, addressOf(context));
+  return conversationOf(context);
+}
+
+function addressOf({ caller, params: { address } }: Context): string {
+  return normalizeAddress(address, caller.workspace.country) ?? address.trim().toLowerCase();
+}
+
+/** The conversation that a path names. @throws NOT_FOUND if there are no messages, sent or scheduled, from or to the address. */
+export async function conversationOf(context: Context): Promise<Conversation> {
+  const { db, caller, now } = context;
+  const row = await findConversation(db, addressOf(context));
+  const [conversation] = row ? await presentConversations(db, [row], await readerOf(db, caller, now)) : [];
+  if (!conversation) throw new ApiError('NOT_FOUND', 'Conversation not found');
+  return conversation;
+}

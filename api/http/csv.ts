@@ -1,0 +1,13 @@
+import { csvLine } from '#domain/csv.ts';
+import { takingTurns } from '#domain/turns.ts';
+
+/** A line for each row, made in turns of the event loop. */
+export async function* csvLines<Row>(
+  rows: readonly Row[],
+  cellsOf: (row: Row) => string[],
+): AsyncGenerator<string> {
+  for await (const row of takingTurns(rows)) yield csvLine(cellsOf(row));
+}
+
+/** The header of a response that is saved as a file. */
+export const attachment = (name: string) => ({ 'Content-Disposition': `attachment; filename="${name}"` });

@@ -1,0 +1,138 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type Koa from 'koa';
+import { ApiError } from './errors.ts';
+
+/** A request and its response, as the middleware of a workspace's routes reads and writes them. */
+export type Exchange = Koa.Context | DirectExchange;
+
+export type Middleware = (exchange: Exchange, next: () => Promise<void>) => Promise<void>;
+
+/** Like Koa's. The last one gets a `next` that does nothing. */
+export const composed =
+  (middleware: readonly Middleware[]): ((exchange: Exchange) => Promise<void>) =>
+  (exchange) => {
+    const run = async (index: number): Promise<void> => middleware[index]?.(exchange, () => run(index + 1));
+    return run(0);
+  };
+
+/** Larger bodies are parsed in turns of the event loop, and cost more of the limit. In bytes. */
+const MAX_LENGTH = 4096;
+const TYPES: readonly (string | undefined)[] = ['application/json', 'application/json; charset=utf-8'];
+
+/** Whether a request needs nothing of Koa: it has a small JSON body of known length that is neither encoded nor in pieces. */
+function isSimple({ headers }: IncomingMessage): boolean {
+  const length = Number(headers['content-length'] ?? 0);
+  return (
+    length > 0 &&
+    length <= MAX_LENGTH &&
+    TYPES.includes(headers['content-type']) &&
+    headers['content-encoding'] === undefined &&
+    headers['transfer-encoding'] === undefined
+  );
+}
+
+/**
+ * Answers the simple requests of some paths without Koa, whose context, body reader and response cost more than what the
+ * application does. All other requests go to Koa, with the same middleware.
+ * @param paths how to answer, by method and URL.
+ */
+export function withoutKoa(
+  app: Koa,
+  paths: ReadonlyMap<string, (exchange: Exchange) => Promise<void>>,
+): RequestListener {
+  const koa = app.callback();
+  return (request, response) => {
+    const answer = paths.get(`${request.method} ${request.url}`);
+    if (!answer || !isSimple(request)) {
+      void koa(request, response);
+      return;
+    }
+    const exchange = new DirectExchange(app, request, response);
+    answer(exchange)
+      .then(() => exchange.send())
+      .catch((error: unknown) => {
+        app.emit('error', error, exchange);
+        response.destroy();
+      });
+  };
+}
+
+/** A simple request and its JSON response. */
+export class DirectExchange {
+  readonly app: Koa;
+  readonly req: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #headers: Record<string, string | string[]> = {};
+  readonly state: Record<string, unknown> = {};
+  readonly params = {};
+  readonly query: Koa.Context['query'] = {};
+  status = 404;
+  body: unknown = undefined;
+  type = '';
+
+  constructor(app: Koa, request: IncomingMessage, response: ServerResponse) {
+    this.app = app;
+    this.req = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.req.method ?? '';
+  }
+
+  get path(): string {
+    return this.req.url ?? '';
+  }
+
+  get headers(): IncomingMessage['headers'] {
+    return this.req.headers;
+  }
+
+  /** As Koa determines it. */
+  get ip(): string {
+    const forwarded = this.app.proxy ? this.get('x-forwarded-for') : '';
+    const [first = ''] = forwarded === '' ? [] : forwarded.split(/\s*,\s*/).slice(-this.app.maxIpsCount);
+    return first === '' ? (this.req.socket.remoteAddress ?? '') : first;
+  }
+
+  get(name: string): string {
+    const value = this.req.headers[name.toLowerCase()];
+    return (Array.isArray(value) ? value[0] : value) ?? '';
+  }
+
+  set(fields: string | Record<string, string | string[]>, value?: string | string[]): void {
+    if (typeof fields !== 'string') Object.assign(this.#headers, fields);
+    else if (value !== undefined) this.#headers[fields] = value;
+  }
+
+  /** The text of the body. @throws INVALID_JSON if it ends early. */
+  readText(): Promise<string> {
+    const { req } = this;
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      const fail = (): void => reject(new ApiError('INVALID_JSON'));
+      req.on('data', (chunk: Buffer) => void chunks.push(chunk));
+      req.on('end', () => resolve(textOf(chunks)));
+      req.on('error', fail);
+      req.on('close', () => req.complete || fail());
+    });
+  }
+
+  send(): void {
+    const body = typeof this.body === 'string' ? this.body : JSON.stringify(this.body);
+    this.#response.writeHead(this.status, {
+      ...this.#headers,
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    this.#response.end(body);
+  }
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+function textOf(chunks: readonly Buffer[]): string {
+  const [only] = chunks;
+  const text = (chunks.length === 1 && only ? only : Buffer.concat(chunks)).toString('utf8');
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+}

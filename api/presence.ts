@@ -1,0 +1,85 @@
+import { PRESENCE_CHANNEL } from '#db/queries/presence.ts';
+import { listen } from '#db/listener.ts';
+import { realTime } from '#domain/clock.ts';
+import { Presence, type PresentPerson } from '#domain/presence.ts';
+
+/** Who looks at conversations now, as all API processes tell each other. It is kept in memory only. */
+export interface PresenceBoard {
+  /** Whether announcements of other processes arrive, and one's own. */
+  readonly isListening: boolean;
+  /** What `announcePresence` does when nothing arrives: only this process knows. */
+  set(presence: Presence): void;
+  /** Who is there, except for one user. */
+  others(conversation: { workspaceId: string; address: string }, userId: string): PresentPerson[];
+  /** Calls back with what happens in a workspace. @returns a function that ends the calls. */
+  follow(workspaceId: string, onPresence: (presence: Presence) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** People whom a process remembers, so that its memory is bounded. */
+const MAX_PEOPLE = 10_000;
+
+export function createPresenceBoard(databaseUrl: string): PresenceBoard {
+  /** By workspace, address and user; the last one heard of at the end. */
+  const people = new Map<string, Presence>();
+  const followers = new Map<string, Set<(presence: Presence) => void>>();
+  const keyOf = ({ workspaceId, address, userId }: Presence): string =>
+    JSON.stringify([workspaceId, address, userId]);
+  const isOver = ({ expiresAt }: Presence): boolean => Date.parse(expiresAt) <= realTime().getTime();
+
+  function set(presence: Presence): void {
+    const key = keyOf(presence);
+    people.delete(key);
+    if (presence.state !== 'left') people.set(key, presence);
+    for (const [oldest, person] of people) {
+      if (people.size <= MAX_PEOPLE && !isOver(person)) break;
+      people.delete(oldest);
+    }
+    for (const tell of followers.get(presence.workspaceId) ?? []) tell(presence);
+  }
+
+  const listener = listen(databaseUrl, PRESENCE_CHANNEL, (payload) => {
+    const presence = announced(payload);
+    if (presence) set(presence);
+  });
+
+  return {
+    get isListening() {
+      return listener.isListening;
+    },
+    set,
+    others: ({ workspaceId, address }, userId) =>
+      [...people.values()]
+        .filter(
+          (person) =>
+            person.workspaceId === workspaceId &&
+            person.address === address &&
+            person.userId !== userId &&
+            !isOver(person),
+        )
+        .map((person) => ({
+          userId: person.userId,
+          name: person.name,
+          state: person.state,
+          expiresAt: person.expiresAt,
+        })),
+    follow(workspaceId, onPresence) {
+      const following = followers.get(workspaceId) ?? new Set();
+      followers.set(workspaceId, following.add(onPresence));
+      return () => {
+        following.delete(onPresence);
+        if (following.size === 0 && followers.get(workspaceId) === following) followers.delete(workspaceId);
+      };
+    },
+    close: () => listener.close(),
+  };
+}
+
+/** null: it is empty, or a process of another release says it otherwise. */
+function announced(payload: string): Presence | null {
+  try {
+    return Presence.parse(JSON.parse(payload));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { findSetup } from '#db/queries/setup.ts';
+import { Setup } from '#domain/setup.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+export const setupRoutes = [
+  workspaceRoute({
+    id: 'getSetup',
+    method: 'GET',
+    path: '/api/workspace/setup',
+    tag: 'Workspace',
+    summary: 'Get the first steps of the workspace, and which of them are done',
+    description: 'A step is done if what it leads to exists. It is open again once that no longer does.',
+    responses: { 200: z.object({ success: z.literal(true), setup: Setup }) },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, setup: await findSetup(db) } };
+    },
+  }),
+];

@@ -1,0 +1,181 @@
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { Id } from '#domain/ids.ts';
+import { isReturnPath, SIGN_IN_MINUTES } from '#domain/user-session.ts';
+import { html } from '#providers/mail/html.ts';
+import {
+  type IdentityProvider,
+  IdentityProviderUnavailable,
+  type SignedIn,
+  SignInRefused,
+} from '#providers/identity-provider.ts';
+import { addCookie, cookieHeader, cookieOf, noCookie } from '../auth/cookies.ts';
+import { keepInvitee } from '../auth/invitee.ts';
+import { startSession } from '../auth/start-session.ts';
+import { findSession } from '../auth/user-sessions.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
+import { publicRoute } from '../http/route.ts';
+import { showPage } from '../http/small-page.ts';
+import type { Services } from '../services.ts';
+
+/** Registered with the identity provider, after `PUBLIC_URL`. */
+export const CALLBACK_PATH = '/auth/callback';
+
+const SignInOptions = z
+  .object({
+    method: z.enum(['provider', 'token', 'credential']).meta({
+      description:
+        '`provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
+    }),
+    sessionId: Id.nullable().meta({ description: 'The session of the cookie; null: none that is usable.' }),
+  })
+  .meta({ id: 'SignInOptions' });
+
+const FAILED = html`<p>
+  It took too long, was canceled or was not valid. <a href="/auth/sign-in">Try again</a>.
+</p>`;
+const NO_MEMBER = html`<p>
+  Ask one of its admins for an invitation, then <a href="/auth/sign-in">sign in again</a>.
+</p>`;
+
+export const signInRoutes = [
+  publicRoute({
+    id: 'getSignInOptions',
+    method: 'GET',
+    path: '/auth/session',
+    tag: 'Console',
+    summary: 'How people sign in to the console here, and whether this browser is signed in',
+    contentTypes: { 200: 'application/json' },
+    schemas: { 200: SignInOptions },
+    async respond(context, services) {
+      const found = await findSession(cookiesOf(context), services);
+      context.set('Cache-Control', 'no-store');
+      context.body = { method: methodOf(services), sessionId: found?.isUsable ? found.id : null };
+    },
+  }),
+
+  publicRoute({
+    id: 'signIn',
+    method: 'GET',
+    path: '/auth/sign-in',
+    tag: 'Console',
+    summary: 'Sign in at the identity provider',
+    query: z.object({
+      returnTo: z.string().optional().meta({ description: 'The path of the page to show then.' }),
+    }),
+    contentTypes: { 302: null },
+    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    async respond(context, services) {
+      const provider = providerOf(services);
+      const { publicUrl } = services.config;
+      const given = [context.query['returnTo']].flat()[0] ?? '';
+      const { url, checks } = await provider.begin().catch((error: unknown) => unavailable(error, services));
+      const previous = await findSession(cookiesOf(context), services);
+      const attempt: Attempt = {
+        ...checks,
+        returnTo: isReturnPath(given) ? given : '/console',
+        at: Date.now(),
+        previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
+      };
+      const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
+      // The provider leads back from another site.
+      addCookie(
+        context,
+        cookieHeader('sign-in', sealed, publicUrl, { minutes: SIGN_IN_MINUTES, sameSite: 'Lax' }),
+      );
+      context.set('Cache-Control', 'no-store');
+      context.redirect(url.href);
+    },
+  }),
+
+  publicRoute({
+    id: 'signInCallback',
+    method: 'GET',
+    path: CALLBACK_PATH,
+    tag: 'Console',
+    summary: 'Where the identity provider leads back to, with a code that is exchanged for a session',
+    contentTypes: { 302: null, 400: 'text/html', 403: 'text/html' },
+    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    async respond(context, services) {
+      const { publicUrl } = services.config;
+      const provider = providerOf(services);
+      const attempt = readAttempt(context, services);
+      addCookie(context, noCookie('sign-in', publicUrl));
+      context.set('Cache-Control', 'no-store');
+      if (!attempt) return refuse(context, services, 'the browser has no cookie of this attempt');
+      let signedIn: SignedIn;
+      try {
+        signedIn = await provider.finish(context.search, attempt);
+      } catch (error) {
+        if (error instanceof SignInRefused) return refuse(context, services, error.message);
+        return unavailable(error, services);
+      }
+      if (attempt.returnTo.startsWith('/invitations/')) {
+        keepInvitee(context, services, String(signedIn.claims['sub']));
+        return context.redirect(attempt.returnTo);
+      }
+      if (!(await startSession(context, services, signedIn, attempt.previous))) {
+        return showPage(context, 403, html`You are not a member of a workspace`, NO_MEMBER);
+      }
+      context.redirect(attempt.returnTo);
+    },
+  }),
+];
+
+function methodOf({ identityProvider, config }: Services): z.infer<typeof SignInOptions>['method'] {
+  if (identityProvider) return 'provider';
+  return config.production ? 'token' : 'credential';
+}
+
+/** @throws NOT_FOUND */
+function providerOf({ identityProvider }: Services): IdentityProvider {
+  if (!identityProvider)
+    throw new ApiError('NOT_FOUND', 'Nobody signs in here: AUTH_CLIENT_ID names no client');
+  return identityProvider;
+}
+
+/** @throws UNAVAILABLE, or the error if it is another one */
+function unavailable(error: unknown, { logger }: Services): never {
+  if (!(error instanceof IdentityProviderUnavailable)) throw error;
+  logger.warn({ error }, 'nobody can sign in');
+  throw new ApiError('UNAVAILABLE', 'The identity provider does not answer; try again');
+}
+
+const cookiesOf = (context: Context) => ({
+  cookies: context.get('cookie'),
+  client: () => clientAddress(context),
+});
+
+/** Binds the encrypted cookie to its purpose. */
+const ATTEMPT = 'sign-in';
+
+const Attempt = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  returnTo: z.string(),
+  at: z.number(),
+  /** The session that the browser has: its cookie is not sent when the provider leads back. */
+  previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
+});
+type Attempt = z.infer<typeof Attempt>;
+
+/** What the browser has kept since it left for the provider; null if it has nothing, or it is too old. */
+function readAttempt(context: Context, { secrets, config }: Services): Attempt | null {
+  const sealed = cookieOf(context.get('cookie'), 'sign-in', config.publicUrl);
+  if (sealed === '') return null;
+  try {
+    const attempt = Attempt.parse(JSON.parse(secrets.open(sealed, ATTEMPT)));
+    return Date.now() - attempt.at < SIGN_IN_MINUTES * 60_000 ? attempt : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws RATE_LIMITED after too many from one client. */
+async function refuse(context: Context, { logger, rateLimits }: Services, reason: string): Promise<void> {
+  await rateLimits.countFailure(clientAddress(context));
+  logger.info({ reason }, 'a sign-in was refused');
+  showPage(context, 400, html`You are not signed in`, FAILED);
+}

@@ -1,0 +1,9 @@
+const AWAY_MS = 2 * 60_000;
+const SIGNS = ['keydown', 'pointerdown', 'wheel', 'touchstart'];
+
+let seenAt = performance.now();
+for (const sign of SIGNS)
+  addEventListener(sign, () => (seenAt = performance.now()), { capture: true, passive: true });
+
+/** Nobody has done anything on the page for a while, so its requests do not prolong the session. */
+export const isAway = (): boolean => performance.now() - seenAt > AWAY_MS;

@@ -1,0 +1,25 @@
+/** In the order in which they are looked for: most browsers name others as well. */
+const BROWSERS = [
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/Chrom(e|ium)\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const;
+const SYSTEMS = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X|Macintosh/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+] as const;
+
+const find = (names: readonly (readonly [RegExp, string])[], text: string): string | undefined =>
+  names.find(([pattern]) => pattern.test(text))?.[1];
+
+/** What a person calls a browser: `Firefox on Windows`. */
+export function browserName(userAgent: string): string {
+  const [browser, system] = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)];
+  return [browser ?? 'another browser', system].filter(Boolean).join(' on ');
+}

@@ -1,0 +1,19 @@
+import { request } from '#console/api/client.ts';
+import { currentSession, setSession } from '#console/api/session.ts';
+import { toastError } from '#console/components/toast.tsx';
+
+/** Forgets the credential of the tab, and ends the session of the browser, here and at the identity provider. */
+export async function signOut(): Promise<void> {
+  if (currentSession()?.token !== null) {
+    setSession(null);
+    return;
+  }
+  try {
+    const { signOutUrl } = await request('DELETE /api/sessions/current', {});
+    setSession(null);
+    if (signOutUrl !== null) location.assign(signOutUrl);
+  } catch (error) {
+    // The session goes on: whoever leaves must know.
+    toastError(error);
+  }
+}

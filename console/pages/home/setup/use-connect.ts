@@ -1,0 +1,77 @@
+import { useRef, useState } from 'react';
+import { request } from '#console/api/client.ts';
+import { queryClient } from '#console/api/queries.ts';
+import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import type { Line } from '#console/lib/line.ts';
+
+export type Connection = ResponseOf<'PUT /api/lines/{id}/carrier'>['connection'];
+type Channel = Line['requestedChannelType'];
+
+interface Wish {
+  firstName: string;
+  lastName: string;
+  channel: Channel;
+  body: RequestTo<'PUT /api/lines/{id}/carrier'>['body'] & { channel: Channel };
+}
+
+const STATE_MS = 1000;
+const STATE_READS = 60;
+
+/**
+ * Requests a line of one's own, and connects it.
+ * @param isProvisioned whether a carrier also sets up such lines by itself, which has to end first.
+ */
+export function useConnect(lines: readonly Line[], isProvisioned: boolean) {
+  const [connection, setConnection] = useState<Connection | null>(null);
+  const [paymentUrl, setPaymentUrl] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  // That of an attempt before, whose connection was refused.
+  const lineId = useRef<string | null>(null);
+
+  /** @returns null if it has to be paid for first. */
+  async function ownLine({ firstName, lastName, channel }: Wish): Promise<string | null> {
+    const waiting = lines.find(
+      (line) =>
+        line.requestedLineType === 'byo' &&
+        line.provisioningStatus === 'provisioning' &&
+        line.requestedChannelType === channel,
+    );
+    if (waiting) return waiting._id;
+    const { line, paymentUrl: payAt } = await request('POST /api/line-requests', {
+      body: { channelType: channel, lineType: 'byo', firstName, lastName },
+    });
+    if (payAt === undefined) return line._id;
+    setPaymentUrl(payAt);
+    return null;
+  }
+
+  async function settled(id: string): Promise<void> {
+    for (let asked = 0; asked < STATE_READS; asked += 1) {
+      const { status } = await request('GET /api/line-requests/{id}', { params: { id } });
+      if (status !== 'provisioning') return;
+      await new Promise((resolve) => setTimeout(resolve, STATE_MS));
+    }
+  }
+
+  async function connect(wish: Wish): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      lineId.current ??= await ownLine(wish);
+      const id = lineId.current;
+      if (id === null) return;
+      if (isProvisioned) await settled(id);
+      const { channel: _, ...body } = wish.body;
+      const connected = await request('PUT /api/lines/{id}/carrier', { params: { id }, body });
+      setConnection(connected.connection);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+      for (const endpoint of ['GET /api/lines/by-user', 'GET /api/workspace/setup'])
+        void queryClient.invalidateQueries({ queryKey: [endpoint] });
+    }
+  }
+  return { connect, connection, paymentUrl, busy, error };
+}

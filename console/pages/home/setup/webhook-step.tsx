@@ -1,0 +1,69 @@
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { Secret } from '#console/pages/webhooks/secret.tsx';
+import { EVENT_NAMES } from '#console/pages/webhooks/webhook.ts';
+import type { StepProps } from './step-props.ts';
+
+/** Registers a URL for all events, and sends it a test event. */
+export function WebhookStep({ done }: StepProps) {
+  const [url, setUrl] = useState('');
+  const create = useWrite('POST /api/webhooks', {
+    refresh: ['GET /api/webhooks', 'GET /api/workspace/setup'],
+  });
+  const ping = useWrite('POST /api/webhooks/{id}/health-check');
+  const created = create.data;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate({ body: { url, events: [...EVENT_NAMES] } });
+  };
+  if (created)
+    return (
+      <div className="flex flex-col gap-4">
+        <Secret secret={created.secret} />
+        <div className="flex flex-wrap items-center gap-3">
+          <Button busy={ping.isPending} onClick={() => ping.mutate({ params: { id: created.webhook._id } })}>
+            Send a test event
+          </Button>
+          <p role="status" className={ping.data?.success ? 'text-good' : 'text-bad'}>
+            {ping.error?.message ??
+              (ping.data &&
+                (ping.data.success
+                  ? `It answered ${ping.data.responseStatus} in ${ping.data.latencyMs} ms.`
+                  : `It did not take the event: ${ping.data.error ?? `status ${ping.data.responseStatus}`}.`))}
+          </p>
+        </div>
+      </div>
+    );
+  return (
+    <form className="flex flex-col gap-4" onSubmit={submit} noValidate>
+      {done && <p className="text-muted">One is registered. You can add another.</p>}
+      <TextField
+        label="URL"
+        type="url"
+        required
+        placeholder="https://example.com/webhooks"
+        value={url}
+        onChange={(event) => setUrl(event.target.value)}
+        hint={
+          <>
+            It gets all events, as signed POST requests. Choose among them on{' '}
+            <Link to="/webhooks" className="text-accent-ink underline">
+              Webhooks
+            </Link>
+            .
+          </>
+        }
+        error={issueOf(create.error, 'url')}
+      />
+      <FormError>{generalErrorOf(create.error, ['url'])}</FormError>
+      <div>
+        <Button kind={done ? 'secondary' : 'primary'} type="submit" busy={create.isPending}>
+          Register
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,63 @@
+import { X } from 'lucide-react';
+import { useState } from 'react';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { forEach, markRead, patch } from './change.ts';
+import { AssignMenu, SnoozeMenu } from './conversation-menus.tsx';
+import { useUserId } from './team.ts';
+
+/** What is done with all selected conversations. */
+export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; clear: () => void }) {
+  const userId = useUserId();
+  const [busy, setBusy] = useState(false);
+  const count = selected.size;
+  const act = async (each: (address: string) => Promise<unknown>, done: string): Promise<void> => {
+    setBusy(true);
+    await forEach([...selected], each, `${done}: ${count}`);
+    setBusy(false);
+    clear();
+  };
+  return (
+    <div
+      role="group"
+      aria-label="Selected conversations"
+      className="flex shrink-0 flex-wrap items-center gap-1.5 border-b border-line bg-accent-soft p-2"
+    >
+      <span role="status" className="mr-auto font-medium">
+        {count} selected
+      </span>
+      <IconButton label="Clear the selection" onClick={clear}>
+        <X className="size-4" aria-hidden="true" />
+      </IconButton>
+      <div className="flex w-full flex-wrap gap-1.5">
+        <Button
+          small
+          busy={busy}
+          onClick={() => void act((address) => patch(address, { status: 'closed' }), 'Closed')}
+        >
+          Close
+        </Button>
+        <SnoozeMenu
+          choose={(change, done) => void act((address) => patch(address, change), done)}
+          trigger={
+            <Button small disabled={busy}>
+              Snooze
+            </Button>
+          }
+        />
+        <AssignMenu
+          choose={(change, done) => void act((address) => patch(address, change), done)}
+          trigger={
+            <Button small disabled={busy}>
+              Assign
+            </Button>
+          }
+        />
+        {userId !== null && (
+          <Button small disabled={busy} onClick={() => void act(markRead, 'Marked as read')}>
+            Mark as read
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { request } from '#console/api/client.ts';
+import { queryClient, useWrite } from '#console/api/queries.ts';
+import type { RequestTo } from '#console/api/routes.ts';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { REFRESH } from './conversations.ts';
+
+export type Change = NonNullable<RequestTo<'PATCH /api/conversations/{address}'>['body']>;
+
+const DAY_MS = 86_400_000;
+
+/** Until when a conversation can be snoozed, by the clock of the browser. */
+export function snoozeTimes(now: Date): { label: string; until: Date }[] {
+  const morning = (days: number): Date => {
+    const at = new Date(now.getTime() + days * DAY_MS);
+    at.setHours(9, 0, 0, 0);
+    return at;
+  };
+  return [
+    { label: 'For an hour', until: new Date(now.getTime() + 3_600_000) },
+    { label: 'Until tomorrow, 9:00', until: morning(1) },
+    { label: 'For three days', until: morning(3) },
+    { label: 'For a week', until: morning(7) },
+  ];
+}
+
+/** Changes one conversation, or many. */
+export function useChange() {
+  const change = useWrite('PATCH /api/conversations/{address}', { refresh: REFRESH });
+  return (address: string, body: Change, done: string, undo?: Change): void =>
+    change.mutate(
+      { params: { address }, body },
+      {
+        onSuccess: () =>
+          toast(done, undo && { undo: () => change.mutate({ params: { address }, body: undo }) }),
+        onError: toastError,
+      },
+    );
+}
+
+/** One after the other, as the API counts requests. What fails ends it, and is shown. */
+export async function forEach(
+  addresses: readonly string[],
+  act: (address: string) => Promise<unknown>,
+  done: string,
+): Promise<void> {
+  try {
+    for (const address of addresses) await act(address);
+    toast(done);
+  } catch (error) {
+    toastError(error);
+  } finally {
+    for (const endpoint of REFRESH) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+  }
+}
+
+export const patch = (address: string, body: Change): Promise<unknown> =>
+  request('PATCH /api/conversations/{address}', { params: { address }, body });
+
+export const markRead = (address: string): Promise<unknown> =>
+  request('POST /api/conversations/{address}/read', { params: { address } });

@@ -1,0 +1,96 @@
+import { AtSign, StickyNote } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Menu } from '#console/components/menu.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useColleagues } from './team.ts';
+
+/** Writes a note. Members are mentioned by name here, and by id in the note. */
+export function NoteBox({ address, close }: { address: string; close: () => void }) {
+  const [text, setText] = useState('');
+  const box = useRef<HTMLTextAreaElement>(null);
+  const mention = useRef<HTMLButtonElement>(null);
+  const colleagues = useColleagues();
+  const write = useWrite('POST /api/conversations/{address}/notes', {
+    refresh: ['GET /api/conversations/{address}/notes'],
+  });
+  const submit = (): void => {
+    if (text.trim() === '' || write.isPending) return;
+    // Longer names first, as one may begin with another.
+    const named = colleagues.toSorted((a, b) => b.name.length - a.name.length);
+    const body = {
+      text: named.reduce((said, { name, userId }) => said.replaceAll(`@${name}`, `@[${userId}]`), text),
+    };
+    write.mutate(
+      { params: { address }, body },
+      {
+        onSuccess: () => {
+          toast('The note was added');
+          close();
+        },
+        onError: toastError,
+      },
+    );
+  };
+  const add = (name: string): void => setText((said) => `${said.replace(/@$/, '')}@${name} `);
+  return (
+    <form
+      aria-label="Note"
+      className="rounded-xl bg-warn-soft p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <textarea
+        // Somebody has just asked for it.
+        ref={(element) => {
+          if (element && box.current === null) element.focus();
+          box.current = element;
+        }}
+        aria-label="Note"
+        placeholder="A note for your team, which is not sent"
+        rows={2}
+        maxLength={4000}
+        className="input-box field-sizing-content max-h-48 min-h-14 resize-none"
+        value={text}
+        onChange={(event) => {
+          const next = event.target.value;
+          setText(next);
+          if (next.length > text.length && /(^|\s)@$/.test(next)) mention.current?.click();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
+          if (event.key === 'Escape') close();
+        }}
+      />
+      <div className="mt-2 flex items-center gap-2">
+        <Menu
+          side="top"
+          focusAfter={box}
+          trigger={
+            <Button small ref={mention} icon={<AtSign className="size-3.5" aria-hidden="true" />}>
+              Mention
+            </Button>
+          }
+          groups={[{ items: colleagues.map(({ name }) => ({ label: name, onSelect: () => add(name) })) }]}
+        />
+        <span className="flex-1" />
+        <Button small kind="ghost" onClick={close}>
+          Cancel
+        </Button>
+        <Button
+          small
+          kind="primary"
+          type="submit"
+          busy={write.isPending}
+          disabled={text.trim() === ''}
+          icon={<StickyNote className="size-3.5" aria-hidden="true" />}
+        >
+          Add the note
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,70 @@
+import { Eye, PencilLine } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { request } from '#console/api/client.ts';
+import { onPresence, type PresenceEvent } from '#console/api/live.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useUserId } from './team.ts';
+
+type Person = ResponseOf<'POST /api/conversations/{address}/presence'>['others'][number];
+
+const REPORT_EVERY_MS = 10_000;
+
+/** Reports that the user is here, and shows who else is. A key has no user, and reports nothing. */
+export function Presence({ address, isTyping }: { address: string; isTyping: boolean }) {
+  const userId = useUserId();
+  const [others, setOthers] = useState<readonly Person[]>([]);
+  const state = isTyping ? 'typing' : 'viewing';
+
+  useEffect(() => {
+    if (userId === null) return undefined;
+    const report = async (): Promise<void> => {
+      if (document.hidden) return setOthers((known) => known.filter(isThere));
+      const said = await request('POST /api/conversations/{address}/presence', {
+        params: { address },
+        body: { state },
+      }).catch(() => null);
+      if (said) setOthers(said.others);
+    };
+    void report();
+    const timer = setInterval(() => void report(), REPORT_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [address, state, userId]);
+
+  useEffect(() => {
+    if (userId === null) return undefined;
+    return () =>
+      void request('POST /api/conversations/{address}/presence', {
+        params: { address },
+        body: { state: 'left' },
+      }).catch(() => null);
+  }, [address, userId]);
+
+  useEffect(
+    () =>
+      onPresence((event: PresenceEvent) => {
+        if (event.address !== address || event.userId === userId) return;
+        setOthers((known) => [
+          ...known.filter((person) => person.userId !== event.userId),
+          ...(event.state === 'left' ? [] : [event]),
+        ]);
+      }),
+    [address, userId],
+  );
+
+  return (
+    <p role="status" className="flex flex-wrap gap-x-3 text-xs text-muted empty:hidden">
+      {others.map(({ userId: id, name, state: does }) => (
+        <span key={id} className="flex items-center gap-1">
+          {does === 'typing' ? (
+            <PencilLine className="size-3" aria-hidden="true" />
+          ) : (
+            <Eye className="size-3" aria-hidden="true" />
+          )}
+          {name || 'A colleague'} {does === 'typing' ? 'is answering' : 'is here'}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+const isThere = ({ expiresAt }: Person): boolean => Date.parse(expiresAt) > Date.now();

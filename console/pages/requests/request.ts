@@ -1,0 +1,62 @@
+import { useMemo } from 'react';
+import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import type { Search } from '#console/lib/search.ts';
+
+export type Request = ResponseOf<'GET /api/requests'>['requests'][number];
+type Query = NonNullable<RequestTo<'GET /api/requests'>['query']>;
+
+const HOUR_MS = 3_600_000;
+
+/** The filters of the page, kept in its address. */
+export const NO_FILTERS = { status: '', method: '', period: '', path: '', actorId: '' };
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export const FILTERS = [
+  {
+    name: 'status',
+    label: 'Status',
+    options: [
+      { value: '', label: 'All' },
+      { value: '2xx', label: 'Succeeded (2xx)' },
+      { value: '4xx', label: 'Refused (4xx)' },
+      { value: '5xx', label: 'Failed (5xx)' },
+    ],
+  },
+  {
+    name: 'method',
+    label: 'Method',
+    options: [{ value: '', label: 'All' }, ...METHODS.map((value) => ({ value, label: value }))],
+  },
+  {
+    name: 'period',
+    label: 'Time',
+    options: [
+      { value: '', label: 'Last 30 days' },
+      { value: '1', label: 'Last hour' },
+      { value: '24', label: 'Last 24 hours' },
+      { value: '168', label: 'Last 7 days' },
+    ],
+  },
+];
+
+/** The filters as the API takes them. */
+export function useQueryOf({ status, method, period, path, actorId }: Search): Query {
+  // Stays the same for as long as the filter does, so that pages belong to one query.
+  const since = useMemo(
+    () => (period ? new Date(Date.now() - Number(period) * HOUR_MS).toISOString() : undefined),
+    [period],
+  );
+  return {
+    status: status || undefined,
+    method: METHODS.find((known) => known === method),
+    path: path || undefined,
+    actorId: actorId || undefined,
+    since,
+  };
+}
+
+export const toneOf = (status: number): 'good' | 'warn' | 'bad' =>
+  status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
+
+export const callerName = ({ actor: { name, id } }: Request): string => name ?? id ?? 'Unknown';

@@ -1,0 +1,149 @@
+import { useSearch } from '@tanstack/react-router';
+import { ArrowLeftRight } from 'lucide-react';
+import { useMemo } from 'react';
+import { useReadPages } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { SelectField } from '#console/components/field.tsx';
+import { Page } from '#console/components/page.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
+import { dateOf, timeOf } from '#console/lib/format.ts';
+import { type Search, useSearchChange } from '#console/lib/search.ts';
+import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { callerName, FILTERS, NO_FILTERS, type Request, toneOf, useQueryOf } from './request.ts';
+import { RequestDrawer } from './request-drawer.tsx';
+
+const REFRESH_MS = 10_000;
+
+/** What programs and people called in the last 30 days. */
+export default function Requests() {
+  const isAdmin = useIsAdmin();
+  return (
+    <Page title="Requests" description="What was called in the last 30 days, and how it ended" fill>
+      {isAdmin ? (
+        <Log />
+      ) : (
+        <EmptyState title="For admins">
+          The log of requests can be read by an owner or admin of the workspace only.
+        </EmptyState>
+      )}
+    </Page>
+  );
+}
+
+function Log() {
+  const search: Search = useSearch({ strict: false });
+  const change = useSearchChange();
+  const log = useReadPages(
+    'GET /api/requests',
+    { query: useQueryOf(search) },
+    { keep: true, refetchInterval: REFRESH_MS },
+  );
+  const rows = useMemo(() => log.data?.pages.flatMap((page) => page.requests), [log.data]);
+  const zone = useTimeZone();
+  const columns = useMemo(() => columnsIn(zone), [zone]);
+  const selected = search['request'];
+  return (
+    <>
+      <Filters search={search} change={change} />
+      <div className="min-h-0 flex-1 border-t border-line bg-surface">
+        <ReadTable
+          label="Requests"
+          rowHeight={48}
+          columns={columns}
+          read={log}
+          rows={rows}
+          rowKey={({ _id }) => _id}
+          selected={selected}
+          onOpen={({ _id }) => change({ request: _id })}
+          empty={<Empty isFiltered={isFiltered(search)} />}
+        />
+      </div>
+      <RequestDrawer
+        request={rows?.find(({ _id }) => _id === selected)}
+        close={() => change({ request: '' })}
+        filter={(filters) => change({ ...NO_FILTERS, ...filters, request: '' })}
+      />
+    </>
+  );
+}
+
+const isFiltered = (search: Search): boolean =>
+  Object.keys(NO_FILTERS).some((name) => (search[name] ?? '') !== '');
+
+function Filters({ search, change }: { search: Search; change: (changes: Search) => void }) {
+  return (
+    <div
+      role="search"
+      aria-label="Requests"
+      className="grid shrink-0 grid-cols-2 items-end gap-3 px-4 pb-4 md:grid-cols-4"
+    >
+      {FILTERS.map(({ name, label, options }) => (
+        <SelectField
+          key={name}
+          label={label}
+          value={search[name] ?? ''}
+          options={options}
+          onChange={(event) => change({ [name]: event.target.value })}
+        />
+      ))}
+      {isFiltered(search) && (
+        <div className="flex flex-wrap items-center gap-3 text-muted">
+          {search['path'] && <code className="font-mono text-xs wrap-anywhere">{search['path']}</code>}
+          {search['actorId'] && <span>Of one person or key</span>}
+          <Button small onClick={() => change(NO_FILTERS)}>
+            Clear the filters
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const Empty = ({ isFiltered: filtered }: { isFiltered: boolean }) => (
+  <EmptyState
+    icon={<ArrowLeftRight className="size-5" aria-hidden="true" />}
+    title={filtered ? 'No request matches' : 'No requests yet'}
+  >
+    {filtered
+      ? 'Change or clear the filters to see other requests.'
+      : 'Requests of keys and of signed-in people appear here some seconds after their response.'}
+  </EmptyState>
+);
+
+const columnsIn = (zone: string): readonly Column<Request>[] => [
+  { header: 'Time', width: '8.5rem', cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}` },
+  {
+    header: 'Request',
+    width: 'minmax(0, 3fr)',
+    cell: ({ method, path, count }) => (
+      <span className="flex items-center gap-2">
+        <code className="truncate font-mono text-xs">
+          {method} {path}
+        </code>
+        {count > 1 && <Badge>{count} times</Badge>}
+      </span>
+    ),
+  },
+  {
+    header: 'Status',
+    width: 'minmax(4rem, 1fr)',
+    cell: ({ status, code }) => (
+      <span className="flex items-center gap-2">
+        <Badge tone={toneOf(status)}>{status}</Badge>
+        <span className="truncate text-xs text-muted max-md:hidden">{code}</span>
+      </span>
+    ),
+  },
+  { header: 'By', width: 'minmax(6rem, 1fr)', wide: true, cell: callerName },
+  {
+    header: 'Time taken',
+    width: '6rem',
+    right: true,
+    wide: true,
+    cell: ({ durationMs }) => `${durationMs} ms`,
+  },
+];

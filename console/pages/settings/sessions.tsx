@@ -1,0 +1,114 @@
+import { LogOut, MonitorSmartphone } from 'lucide-react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useIdentity, useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { browserName } from '#console/lib/browser-name.ts';
+import { fullTimeOf, relativeTimeOf } from '#console/lib/format.ts';
+import { signOut } from '#console/lib/sign-out.ts';
+
+type Session = ResponseOf<'GET /api/sessions'>['sessions'][number];
+
+const REFRESH = ['GET /api/sessions', 'GET /api/audit-log'] as const;
+
+/** Where the user is signed in, and for admins everybody in the workspace. */
+export function Sessions() {
+  const { caller } = useIdentity();
+  return caller.type === 'key' ? (
+    <EmptyState icon={<MonitorSmartphone className="size-5" aria-hidden="true" />} title="No session">
+      You are signed in with an API key, which is valid until it is revoked.
+    </EmptyState>
+  ) : (
+    <SessionList />
+  );
+}
+
+function SessionList() {
+  const { data, error, refetch } = useRead('GET /api/sessions', {});
+  const { caller } = useIdentity();
+  const others = data?.sessions.some(({ userId, isCurrent }) => userId === caller.id && !isCurrent);
+  return (
+    <Card title="Sessions" actions={others && <EndOthers />}>
+      {error ? (
+        <ErrorState error={error} retry={() => void refetch()} />
+      ) : !data ? (
+        <SkeletonRows rows={3} />
+      ) : data.sessions.length === 0 ? (
+        <EmptyState
+          icon={<MonitorSmartphone className="size-5" aria-hidden="true" />}
+          title="No sessions to end"
+        >
+          Nobody is signed in here by way of the identity provider.
+        </EmptyState>
+      ) : (
+        <ul aria-label="Sessions" className="divide-y divide-line">
+          {data.sessions.map((session) => (
+            <Row key={session._id} session={session} isOwn={session.userId === caller.id} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Row({ session, isOwn }: { session: Session; isOwn: boolean }) {
+  const zone = useTimeZone();
+  const { _id, userName, userId, userAgent, startedAt, seenAt, expiresAt, isCurrent } = session;
+  const end = useWrite('DELETE /api/sessions/{id}', { refresh: REFRESH });
+  const name = `${isOwn ? 'You' : (userName ?? userId)}, ${browserName(userAgent)}`;
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-x-2 font-medium">
+          {name} {isCurrent && <Badge tone="good">This browser</Badge>}
+        </p>
+        <p className="text-xs text-muted">
+          Signed in {fullTimeOf(startedAt, zone)} · used {relativeTimeOf(seenAt)} · ends{' '}
+          {fullTimeOf(expiresAt, zone)} at the latest
+        </p>
+      </div>
+      {isCurrent ? (
+        <Button small icon={<LogOut className="size-4" aria-hidden="true" />} onClick={() => void signOut()}>
+          Sign out
+        </Button>
+      ) : (
+        <Button
+          small
+          kind="danger"
+          busy={end.isPending}
+          aria-label={`End the session: ${name}`}
+          onClick={() =>
+            end.mutate(
+              { params: { id: _id } },
+              { onSuccess: () => toast('The session was ended'), onError: toastError },
+            )
+          }
+        >
+          End
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function EndOthers() {
+  const end = useWrite('DELETE /api/sessions', { refresh: REFRESH });
+  return (
+    <ConfirmButton
+      label="End my other sessions"
+      title="End your other sessions?"
+      confirm="End them"
+      busy={end.isPending}
+      onConfirm={() =>
+        end.mutate({}, { onSuccess: () => toast('Your other sessions were ended'), onError: toastError })
+      }
+    >
+      <p>You stay signed in here. Every other browser has to sign in again.</p>
+    </ConfirmButton>
+  );
+}

@@ -1,0 +1,128 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
+import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import type { AuditActor } from '#domain/audit.ts';
+import { ConversationStatus, statusAt } from '#domain/conversation.ts';
+
+const StateRow = z.object({
+  status: ConversationStatus,
+  snoozedUntil: z.date().nullable(),
+  assigneeId: z.string().nullable(),
+});
+type State = z.infer<typeof StateRow>;
+
+/** What is left out stays as it is. */
+export interface ConversationChange {
+  status?: ConversationStatus | undefined;
+  snoozedUntil?: Date | undefined;
+  assigneeId?: string | null | undefined;
+}
+
+type By = Pick<AuditActor, 'type' | 'id'>;
+
+const SYSTEM: By = { type: 'system', id: null };
+
+/** Changes what a team does with a conversation, with an event for each change. What is already so has none. Requires its lock. */
+export async function changeConversation(
+  db: TenantDb,
+  address: string,
+  change: ConversationChange,
+  { by, now }: { by: AuditActor; now: Date },
+): Promise<void> {
+  const before = await db.one(sql.type(StateRow)`
+    select status, snoozed_until, assignee_id from conversations
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
+  const after: State = {
+    ...(change.status === undefined
+      ? { status: statusAt(before, now), snoozedUntil: before.snoozedUntil }
+      : { status: change.status, snoozedUntil: change.snoozedUntil ?? null }),
+    assigneeId: change.assigneeId === undefined ? before.assigneeId : change.assigneeId,
+  };
+  if (after.status !== 'snoozed') after.snoozedUntil = null;
+  await db.query(sql.type(NoRows)`
+    update conversations set status = ${after.status},
+      snoozed_until = ${after.snoozedUntil && sql.timestamp(after.snoozedUntil)}, assignee_id = ${after.assigneeId}
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
+  const from = statusAt(before, now);
+  const isSnoozedOtherwise =
+    after.status === 'snoozed' && after.snoozedUntil?.getTime() !== before.snoozedUntil?.getTime();
+  const events: NewEvent[] = [];
+  const head = await headOf(db, address, by, now);
+  if (from !== after.status || isSnoozedOtherwise)
+    events.push(statusChanged(head, { from, to: after.status, snoozedUntil: after.snoozedUntil }));
+  if (before.assigneeId !== after.assigneeId)
+    events.push(assigned(head, before.assigneeId, after.assigneeId));
+  await emitEvents(db, events, now);
+}
+
+/** Opens a closed or snoozed conversation because the contact wrote. Requires the lock of the conversation. */
+export async function reopenConversation(
+  db: TenantDb,
+  address: string,
+  before: Pick<State, 'status' | 'snoozedUntil'>,
+  now: Date,
+): Promise<void> {
+  if (before.status === 'open') return;
+  await db.query(sql.type(NoRows)`
+    update conversations set status = 'open', snoozed_until = null
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
+  const from = statusAt(before, now);
+  if (from === 'open') return;
+  const head = await headOf(db, address, SYSTEM, now);
+  await emitEvents(db, [statusChanged(head, { from, to: 'open', snoozedUntil: null })], now);
+}
+
+const AddressRow = z.object({ address: z.string() });
+
+/** Nobody answers what was assigned to a member who was removed. */
+export async function unassignMember(db: TenantDb, userId: string, by: AuditActor, now: Date): Promise<void> {
+  const addresses = await db.anyFirst(sql.type(AddressRow)`
+    with held as materialized (
+      select c.address from conversations c
+      where c.workspace_id = ${db.workspaceId} and c.assignee_id = ${userId}
+      order by c.address for no key update
+    )
+    update conversations c set assignee_id = null
+    from held where c.workspace_id = ${db.workspaceId} and c.address = held.address
+    returning c.address`);
+  const leads = await findLeadsByAddress(db, addresses);
+  const events = addresses
+    .filter((address) => !address.startsWith('erased:'))
+    .map((address) => assigned(head(db, address, leads.get(address), by, now), userId, null));
+  await emitEvents(db, events, now);
+}
+
+type Head = ReturnType<typeof head>;
+
+const head = (db: TenantDb, address: string, leadId: string | undefined, { type, id }: By, now: Date) => ({
+  timestamp: now.toISOString(),
+  workspaceId: db.workspaceId,
+  address,
+  ...(leadId !== undefined && { leadId }),
+  by: { type, id },
+});
+
+const headOf = async (db: TenantDb, address: string, by: By, now: Date): Promise<Head> =>
+  head(db, address, (await findLeadsByAddress(db, [address])).get(address), by, now);
+
+const assigned = (about: Head, from: string | null, to: string | null): NewEvent => ({
+  event: 'conversation.assigned',
+  payload: { event: 'conversation.assigned', ...about, from, to },
+});
+
+const statusChanged = (
+  about: Head,
+  { from, to, snoozedUntil }: { from: ConversationStatus; to: ConversationStatus; snoozedUntil: Date | null },
+): NewEvent => ({
+  event: 'conversation.status_changed',
+  payload: {
+    event: 'conversation.status_changed',
+    ...about,
+    from,
+    to,
+    snoozedUntil: snoozedUntil?.toISOString() ?? null,
+  },
+});

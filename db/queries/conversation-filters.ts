@@ -1,0 +1,96 @@
+import { type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
+import type { TenantDb } from '#db/transactions.ts';
+import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/conversation.ts';
+import { isUnread, type Reader } from './conversation-reads.ts';
+import { ACTIVE_AT, isListed } from './conversations.ts';
+import { addressesOfLeads } from './leads.ts';
+
+/** Rows of one kind that are searched or counted, from the newest on. */
+const SEARCHED = 5000;
+/** Addresses that one kind of match may add. */
+const FOUND = 500;
+
+/** In the words of the partial indexes. */
+const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => {
+  switch (status) {
+    case 'open':
+      return sql.fragment`c.status <> 'closed' and (c.status = 'open' or c.snoozed_until <= ${sql.timestamp(now)})`;
+    case 'snoozed':
+      return sql.fragment`c.status = 'snoozed' and c.snoozed_until > ${sql.timestamp(now)}`;
+    case 'closed':
+      return sql.fragment`c.status = 'closed'`;
+  }
+};
+
+/** The conditions on conversations `c`, all of which must hold. @param assignee the id of a user instead of `me`. */
+export async function conditionsOf(
+  db: TenantDb,
+  { status, assignee, tag, unread, line, q }: ConversationFilters,
+  reader: Reader,
+): Promise<FragmentSqlToken[]> {
+  const conditions: (FragmentSqlToken | false)[] = [
+    status !== undefined && isOfStatus(status, reader.now),
+    assignee === 'none' && sql.fragment`c.assignee_id is null`,
+    assignee !== undefined && assignee !== 'none' && sql.fragment`c.assignee_id = ${assignee}`,
+    tag !== undefined &&
+      sql.fragment`c.tags <> '{}' and exists (select from unnest(c.tags) tag where lower(tag) = lower(${tag}))`,
+    unread === 'true' && unreadSince(reader),
+    unread === 'false' && sql.fragment`${isUnread(reader)} is not true`,
+    line !== undefined && sql.fragment`c.line_id = ${line}`,
+    q !== undefined && sql.fragment`c.address = any(${sql.array(await addressesMatching(db, q), 'text')})`,
+  ];
+  return conditions.filter((condition) => condition !== false);
+}
+
+/** Nothing older than `since` is unread, so older conversations are not looked at. */
+const unreadSince = (reader: Reader): FragmentSqlToken =>
+  sql.fragment`${ACTIVE_AT} > ${sql.timestamp(reader.since)} and ${isUnread(reader)}`;
+
+const AddressRow = z.object({ address: z.string() });
+
+/** The addresses of conversations whose contact, address or recent texts contain a text. */
+async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
+  const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  // As a number is shown: (415) 555-0123.
+  const digits = /^[+\d().\s-]{3,}$/.test(q) ? q.replaceAll(/[^+\d]/g, '') : '';
+  const newest = (rows: FragmentSqlToken, texts: FragmentSqlToken): FragmentSqlToken => sql.fragment`(
+    select address from (${rows} limit ${SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${FOUND})`;
+  const found = await db.anyFirst(sql.type(AddressRow)`
+    ${newest(
+      sql.fragment`select address, body from inbound_messages
+        where workspace_id = ${db.workspaceId} and not auto_reply order by received_at desc, id desc`,
+      sql.fragment`body`,
+    )}
+    union ${newest(
+      sql.fragment`select address, coalesce(sent_text, body) body from messages
+        where workspace_id = ${db.workspaceId} and sent_at is not null order by sent_at desc`,
+      sql.fragment`body`,
+    )}
+    union ${newest(
+      sql.fragment`select address, text from conversation_notes where workspace_id = ${db.workspaceId} order by id desc`,
+      sql.fragment`text`,
+    )}
+    union (
+      select address from (
+        select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${SEARCHED}
+      ) newest
+      where address ilike ${like(q)} ${digits === '' ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
+      limit ${FOUND})`);
+  return [...new Set([...found, ...(await addressesOfLeads(db, q, FOUND))])];
+}
+
+const CountRow = z.object({ count: z.int() });
+
+/** How many open conversations are unread, up to `MAX_UNREAD`, among the last active. */
+export async function countUnread(db: TenantDb, reader: Reader): Promise<number> {
+  return db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from (
+      select from (
+        select c.* from conversations c
+        where ${isListed(db)} and ${isOfStatus('open', reader.now)} and ${ACTIVE_AT} > ${sql.timestamp(reader.since)}
+        order by ${ACTIVE_AT} desc limit ${SEARCHED}
+      ) c
+      where ${isUnread(reader)} limit ${MAX_UNREAD}
+    ) unread`);
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { AuditActor } from '../audit.ts';
+import { ConversationStatus } from '../conversation.ts';
+import { Id } from '../ids.ts';
+import { eventHead } from './base.ts';
+
+const fields = {
+  address: z.string().meta({ description: 'It identifies the conversation.' }),
+  leadId: Id.optional(),
+  by: AuditActor.pick({ type: true, id: true }).meta({
+    description: 'Who did it; `system`: the contact wrote, or a member was removed.',
+  }),
+};
+
+const UserId = z.string().nullable().meta({ description: 'The id of a user; null: nobody.' });
+
+/** Another member, or nobody, answers a conversation. */
+export const ConversationAssigned = eventHead('conversation.assigned').extend({
+  ...fields,
+  from: UserId,
+  to: UserId,
+});
+
+/** A conversation was opened, snoozed or closed by a member, a program, or a contact who wrote. */
+export const ConversationStatusChanged = eventHead('conversation.status_changed').extend({
+  ...fields,
+  from: ConversationStatus,
+  to: ConversationStatus,
+  snoozedUntil: z.iso.datetime().nullable(),
+});

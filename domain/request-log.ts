@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { AuditActor } from './audit.ts';
+import { Id } from './ids.ts';
+
+/** A request of a workspace, as its log keeps it. */
+export const LoggedRequest = z
+  .object({
+    _id: Id,
+    at: z.iso.datetime().meta({ description: 'When the response began.' }),
+    method: z.string(),
+    path: z.string().meta({ description: 'As the reference has it, without values: `/api/messages/{id}`.' }),
+    status: z.int(),
+    code: z.string().nullable().meta({ description: 'The code of the error.' }),
+    requestId: z.string().meta({ description: '`X-Request-Id`.' }),
+    actor: AuditActor.meta({ description: 'The key or the user.' }),
+    durationMs: z.int(),
+    count: z.int().meta({
+      description:
+        'More than 1: so many requests to bulk intake that succeeded within seconds. `at` and `requestId` are those of the first, `durationMs` that of the slowest.',
+    }),
+  })
+  .meta({ id: 'LoggedRequest' });
+export type LoggedRequest = z.infer<typeof LoggedRequest>;

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Exchange } from '../egress-exchange.ts';
+import { envelope } from './bluebubbles-protocol.ts';
+import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
+import { failed, passed, unknown } from './connection-checks.ts';
+import { isOk, readOk } from './http-response.ts';
+
+export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
+  title: 'BlueBubbles',
+  summary: 'iMessage and SMS through a Mac of yours.',
+  before: [
+    'On a Mac that stays awake, sign in to Messages with the account that is to write, and send one message by hand.',
+    'Install the BlueBubbles Server (bluebubbles.app), grant it Full Disk Access and Accessibility, and set a server password.',
+    'In its settings, under Connection, choose a proxy service or a name of your own, so that the server has an https address. It is shown as Server URL.',
+  ],
+  after: [
+    'The server was told the callback URL; it is listed there under API & Webhooks.',
+    'Keep the Mac awake: in its Energy settings, prevent automatic sleeping.',
+  ],
+};
+
+export function passwordCheck(response: Exchange, reason: string): ConnectionCheck {
+  if (isOk(response)) return passed('credentials', 'The server accepts the password.');
+  if (response.status === 401 || response.status === 403)
+    return failed('credentials', 'The server refuses the password.', 'password');
+  return failed('credentials', `This is not a BlueBubbles server that works: ${reason}.`, 'url');
+}
+
+/** Of `GET /server/info`; older servers leave some out. */
+const ServerInfo = envelope(
+  z.object({
+    private_api: z.boolean().nullish(),
+    helper_connected: z.boolean().nullish(),
+    detected_imessage: z.string().nullish(),
+  }),
+);
+
+/** The account in Messages, and the Private API if the settings ask for it. */
+export function* macChecks(response: Exchange, method: string): Iterable<ConnectionCheck> {
+  const info = readOk(response, ServerInfo)?.data;
+  const account = info?.detected_imessage;
+  if (account === undefined || account === null)
+    yield unknown('sender', 'The server does not say who is signed in to Messages.');
+  else if (account.trim() === '') yield failed('sender', 'Nobody is signed in to Messages on the Mac.');
+  else yield passed('sender', 'Somebody is signed in to Messages on the Mac.');
+  if (method !== 'private-api') return;
+  if (info?.private_api && info.helper_connected) yield passed('private_api', 'The Private API works.');
+  else if (!info) yield unknown('private_api', 'The server does not say whether its Private API works.');
+  else
+    yield failed(
+      'private_api',
+      info.private_api
+        ? 'The helper of the Private API is not connected.'
+        : 'The Private API is turned off in the settings of the server.',
+      'method',
+    );
+}
+
+const Webhooks = envelope(z.array(z.object({ url: z.string() })));
+
+/** Whether the server reports to the line. */
+export function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {
+  const webhooks = readOk(response, Webhooks)?.data;
+  if (!webhooks) return unknown('callback', 'The server does not list its webhooks.');
+  return webhooks.some(({ url }) => url === callbackUrl)
+    ? passed('callback', 'The server reports replies and receipts to this line.')
+    : failed('callback', 'The server does not report to this line: connect it again.');
+}

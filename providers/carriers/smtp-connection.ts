@@ -1,0 +1,96 @@
+import type { ImapFlowError } from 'imapflow';
+import { codeOf, connectionFailure } from '../connection-failure.ts';
+import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
+import { failed, passed, unknown } from './connection-checks.ts';
+
+export const SMTP_GUIDE: ConnectionGuide = {
+  title: 'A mailbox',
+  summary: 'Email through the SMTP and IMAP servers of a mailbox of yours.',
+  before: [
+    'Find the SMTP and the IMAP server of the mailbox in the help of its provider, under “email client” or “app” settings.',
+    'Where two-step verification is on, create an app password for Linepace: the usual password is refused.',
+    'Allow IMAP in the settings of the mailbox, so that replies can be read.',
+  ],
+  after: [
+    'Publish the SPF, DKIM and DMARC records of the domain; this page checks them.',
+    'Where no mailbox is read, enter the callback URL below as the inbound and the bounce webhook of the mail service.',
+  ],
+};
+
+interface Server {
+  /** `mail.example:465` */
+  name: string;
+  /** The setting that names the server, and the one with the password. */
+  settings: { server: string; password: string };
+}
+
+const TLS = /^(ETLS|EREQUIRETLS|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_VERIFY)/;
+
+/**
+ * What a login at the outgoing server says, step by step.
+ * @param error null: it worked.
+ */
+export function* sendingChecks(
+  { name, settings }: Server,
+  { error, hasLogin }: { error: unknown; hasLogin: boolean },
+): Iterable<ConnectionCheck> {
+  const code = causeOf(error);
+  if (error !== null && code !== 'EAUTH') {
+    if (!TLS.test(code))
+      yield failed('server', `${name} does not respond: ${reasonOf(error)}.`, settings.server);
+    else {
+      yield passed('server', `${name} responds.`);
+      yield failed('encryption', `${name} offers no valid TLS: ${reasonOf(error)}.`, settings.server);
+    }
+    return;
+  }
+  yield passed('server', `${name} responds.`);
+  if (!hasLogin)
+    yield unknown('credentials', `${name} was asked for nothing but a connection: no user is given.`);
+  else if (error === null) yield passed('credentials', `${name} accepts the user and the password.`);
+  else yield failed('credentials', `${name} refuses the user or the password.`, settings.password);
+}
+
+/** What opening the mailbox for replies says. */
+export function* mailboxChecks({
+  name,
+  folder,
+  error,
+}: {
+  name: string;
+  folder: string;
+  error: unknown;
+}): Iterable<ConnectionCheck> {
+  const { authenticationFailed, mailboxMissing, responseStatus } = (error ?? {}) as Partial<ImapFlowError>;
+  const isAnswered = error === null || authenticationFailed || mailboxMissing || responseStatus === 'NO';
+  if (!isAnswered) {
+    yield failed('inbox_server', `${name} does not respond: ${reasonOf(error)}.`, 'imapUrl');
+    return;
+  }
+  yield passed('inbox_server', `${name} responds.`);
+  if (authenticationFailed) {
+    yield failed('inbox_credentials', `${name} refuses the user or the password.`, 'imapUrl');
+    return;
+  }
+  yield passed('inbox_credentials', `${name} accepts the user and the password.`);
+  if (error === null) yield passed('inbox', `Replies are read from the mailbox ${folder}.`);
+  else yield failed('inbox', `There is no mailbox ${folder}.`, 'imapUrl');
+}
+
+/** The library replaces the code of a system error by its own. */
+const causeOf = (error: unknown): string =>
+  (error as { originalCode?: string } | null)?.originalCode ?? codeOf(error);
+
+/** The codes of the mail libraries. */
+const WORDS: Record<string, string> = {
+  EDNS: 'host name not found',
+  ECONNECTION: 'connection closed',
+  ETLS: 'TLS could not be started',
+  EREQUIRETLS: 'TLS could not be started',
+  NoConnection: 'connection closed',
+  GREETING_TIMEOUT: 'it did not greet',
+  CONNECT_TIMEOUT: 'connection timed out',
+};
+
+const reasonOf = (error: unknown): string =>
+  WORDS[causeOf(error)] ?? connectionFailure(error, causeOf(error));

@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { addSomeChanges, busyWorkspaces } from '#db/commands/analytics/count-days.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
+
+const EVERY_MS = 2000;
+/** Readers add so many changes in a few milliseconds. Housekeeping counts them in its next turn. */
+const FEW_CHANGES = 500;
+
+export interface Counting {
+  stop(): Promise<void>;
+}
+
+/**
+ * Adds the changes of busy workspaces to their metrics by the day and by the hour, so that readers have few to add. It rests
+ * half of the time, so that a backlog does not slow down what sends.
+ */
+export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Counting {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal }).catch(() => undefined);
+
+  async function count(): Promise<void> {
+    const waiting = new Set(await busyWorkspaces(systemDb(pools), FEW_CHANGES));
+    // In turns, so that the largest does not hold up the others.
+    while (waiting.size > 0)
+      for (const workspaceId of waiting) {
+        if (signal.aborted) return;
+        const started = performance.now();
+        if (!(await hasMore(workspaceId))) waiting.delete(workspaceId);
+        await wait(performance.now() - started);
+      }
+  }
+
+  /** A workspace that cannot be counted does not hold up the others. */
+  const hasMore = (workspaceId: string): Promise<boolean> =>
+    withTenant(pools, workspaceId, addSomeChanges).catch((error: unknown) => {
+      logger.warn({ workspaceId, error }, 'the changes of a busy workspace cannot be counted');
+      return false;
+    });
+
+  const counting = (async () => {
+    while (!signal.aborted) {
+      await count().catch((error: unknown) => {
+        logger.warn({ error }, 'no changes of metrics can be counted; trying again');
+      });
+      await wait(EVERY_MS);
+    }
+  })();
+
+  return {
+    async stop() {
+      stopping.abort();
+      await counting;
+    },
+  };
+}
