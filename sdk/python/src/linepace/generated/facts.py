@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-DIGEST = "3a4ecba99f9062f6b52477de5a47fe1fba7c2606ec323f5241351252ae44a163"
+DIGEST = "fe181c5ac20ec641af4037122e46e933559c92c13e0990c46b41ca5e1497a455"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
     "POST /api/messages",
     "POST /api/drip",
+    "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
     "POST /api/snippets",
     "POST /api/knowledge-base/auto-replies",
