@@ -499,6 +499,7 @@ const NOT_RECORDED: Record<string, string> = {
   createConsent: 'consents are a ledger of their own',
   createDraft: 'what is decided about it is recorded',
   forecast: 'changes nothing',
+  previewQuietHours: 'changes nothing',
   testCarrierSettings: 'changes nothing',
   testLineCarrier: 'changes nothing',
   forecastCampaign: 'changes nothing',
