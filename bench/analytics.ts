@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,6 +17,7 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { startCounting } from '#workers/count-changes.ts';
+import { stopAtEnd, temporaryFolder } from './leftovers.ts';
 import { measureWrites } from './analytics-writes.ts';
 import { BEGIN, END, loadMessages, sendMore } from './message-load.ts';
 import { LINEPACE, median, report, type Row } from './rows.ts';
@@ -38,11 +38,12 @@ const CHANGED = [1000, 20_000];
 const RATE = 570;
 const measured: Row[] = [];
 
-const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
+const folder = temporaryFolder('linepace-bench-');
 const postgres = await startPostgres({
   dataDir: join(folder, 'postgres'),
   port: await freePort(),
   logFile: join(folder, 'postgres.log'),
+  onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
 });
 const admin = new pg.Client({ connectionString: postgres.url });
 try {
@@ -140,7 +141,7 @@ try {
   while (await tenant(countSome));
   const days = buckets('day', 'UTC', month);
   const daily = await inTurn(
-    () => tenant((db) => countByBucket(db, month, days, 'UTC')),
+    () => tenant((db) => countByBucket(db, month, days, { ofBuckets: 'UTC', ofWorkspace: 'UTC' })),
     () => tenant((db) => plainSeries(db, month)),
   );
   compare('the last 30 days by the day', daily.ours.ms, daily.plain.ms);
@@ -150,7 +151,7 @@ try {
   ] as const) {
     const hours = buckets('hour', zone, month);
     const series = await inTurn(
-      () => tenant((db) => countByBucket(db, month, hours, zone, 'UTC')),
+      () => tenant((db) => countByBucket(db, month, hours, { ofBuckets: zone, ofWorkspace: 'UTC' })),
       () => tenant((db) => plainSeries(db, month)),
     );
     compare(hourly, series.ours.ms, series.plain.ms);

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Demo } from '#standalone/demo-data.ts';
 import { livePid } from '#standalone/pid-file.ts';
 import { freePort } from '#providers/free-port.ts';
+import { keepFolder, stopAtEnd, temporaryFolder } from './leftovers.ts';
 import { runEverything } from './chaos-everything.ts';
 import { inParallel, until } from './waiting.ts';
 
@@ -43,7 +43,7 @@ const RELAXED = {
   contactGapSeconds: 0,
 };
 
-const dataDir = mkdtempSync(path.join(tmpdir(), 'linepace-chaos-'));
+const dataDir = temporaryFolder('linepace-chaos-');
 const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
 const clocksDir = path.join(dataDir, 'clocks');
 mkdirSync(clocksDir);
@@ -60,6 +60,7 @@ const product = spawn(process.execPath, ['standalone/main.ts'], {
     CLOCKS_DIR: clocksDir,
   },
 });
+if (product.pid !== undefined) stopAtEnd({ pid: product.pid }, 'SIGTERM');
 product.stdout.on('data', (text: Buffer) =>
   process.stdout.write(text.toString().replace(/svc_\w+/g, 'svc_…')),
 );
@@ -80,7 +81,10 @@ try {
   product.kill('SIGINT');
   if (product.exitCode === null) await once(product, 'exit');
   if (process.exitCode === 0) rmSync(dataDir, { recursive: true, force: true });
-  else say(`the data and the logs are kept in ${dataDir}`);
+  else {
+    keepFolder(dataDir);
+    say(`the data and the logs are kept in ${dataDir}`);
+  }
 }
 
 function everything(): Promise<boolean> {

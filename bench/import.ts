@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createPools } from '#db/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
+import { temporaryFolder } from './leftovers.ts';
 import { watchMemory } from './memory.ts';
 import { LINEPACE, report } from './rows.ts';
 import { startServers } from './servers.ts';
@@ -20,7 +19,7 @@ import { createBenchWorkspace } from './workspace.ts';
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(options.rows);
 
-const dataDir = mkdtempSync(join(tmpdir(), 'linepace-bench-files-'));
+const dataDir = temporaryFolder('linepace-bench-files-');
 process.env['DATA_DIR'] = dataDir;
 const { config, stop } = await startServers();
 const pools = await createPools(config.database, { size: 2 });

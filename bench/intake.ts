@@ -1,9 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { temporaryFolder } from './leftovers.ts';
 import { installPeers, startRedis } from './peers.ts';
 import { startProduct } from './product.ts';
 import { LINEPACE, report, type Row } from './rows.ts';
@@ -59,7 +57,7 @@ interface Subject {
 }
 
 const peers = values.peers ? installPeers() : null;
-const redis = peers === null ? null : await startRedis(mkdtempSync(join(tmpdir(), 'linepace-bench-redis-')));
+const redis = peers === null ? null : await startRedis(temporaryFolder('linepace-bench-redis-'));
 const product = await startProduct();
 if (!values.worker) await product.killWorker();
 const keys = await Promise.all(

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import { freePort } from '#providers/free-port.ts';
+import { stopAtEnd } from './leftovers.ts';
 
 /** The queues that people would use instead, outside the dependencies of the product. */
 const PEERS = { 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', bullmq: '6.7.0', ioredis: '5.11.1' };
@@ -55,6 +56,7 @@ export async function startRedis(folder: string): Promise<{ url: string; stop():
     'always',
   ];
   const server = spawn(program, args, { stdio: 'ignore' });
+  if (server.pid !== undefined) stopAtEnd({ pid: server.pid }, 'SIGTERM');
   while (!(await accepts(port))) await pause(50);
   return { url: `redis://127.0.0.1:${port}`, stop: () => server.kill() };
 }

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
+import { temporaryFolder } from './leftovers.ts';
 import { callerOf } from './callers.ts';
 import { listId, loadContacts } from './contact-load.ts';
 import { CAMPAIGNS, hexId, LINES, loadMessages } from './message-load.ts';
@@ -33,7 +32,7 @@ const [MESSAGES, LEADS, ROUNDS, REQUESTS] = [
   options.requests,
 ].map(Number) as [number, number, number, number];
 
-const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-files-'));
+const folder = temporaryFolder('linepace-bench-files-');
 process.env['DATA_DIR'] = folder;
 const { config, ownerUrl, stop } = await startServers();
 const owner = new pg.Client({ connectionString: ownerUrl });

@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { createPools } from '#db/pools.ts';
+import { keepFolder, temporaryFolder } from './leftovers.ts';
 import { CAP, createTenant } from './chaos-everything.ts';
 import { type AtCarrier, judge, tally } from './chaos-judge.ts';
 import { type Expectation, insist, sendEverything, type Tenant } from './chaos-load.ts';
@@ -44,7 +45,7 @@ const DRIP_SECONDS = 330;
 const SETTLE_MS = 20 * 60_000;
 
 const programs = fileURLToPath(new URL('../.data/rehearsal/bin', import.meta.url));
-const folder = mkdtempSync(path.join(tmpdir(), 'linepace-rehearsal-'));
+const folder = temporaryFolder('linepace-rehearsal-');
 mkdirSync(folder, { recursive: true });
 const say = (text: string): void =>
   void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
@@ -61,7 +62,10 @@ try {
 } finally {
   await installation.stop();
   if (process.exitCode === 0 && !values.keep) rmSync(folder, { recursive: true, force: true });
-  else say(`the logs are kept in ${folder}`);
+  else {
+    keepFolder(folder);
+    say(`the logs are kept in ${folder}`);
+  }
 }
 
 async function rehearse({ database, carriers, publicUrl, webhookUrl, receiver, ...rest }: Installation) {

@@ -1,8 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { withTenant } from '#db/transactions.ts';
@@ -11,6 +8,7 @@ import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
+import { temporaryFolder } from './leftovers.ts';
 import { installPeers, startRedis } from './peers.ts';
 import { startProduct } from './product.ts';
 import { LINEPACE, report } from './rows.ts';
@@ -51,7 +49,7 @@ await owner.connect();
 const counter = await countStatements(product.ownerUrl);
 const temporal = createTemporalClient(product.config.temporal);
 const peers = installPeers();
-const redis = await startRedis(mkdtempSync(join(tmpdir(), 'linepace-bench-redis-')));
+const redis = await startRedis(temporaryFolder('linepace-bench-redis-'));
 const workers: ChildProcess[] = [];
 
 async function startPlainWorker(queue: { redisUrl: string; peers: string } | null): Promise<ChildProcess> {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { migrate } from '#db/migrate.ts';
@@ -10,9 +9,11 @@ import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';
+import { keepFolder, stopAtEnd, temporaryFolder } from './leftovers.ts';
 
 /**
- * Starts throwaway servers for a benchmark. PostgreSQL is durable, as in production: commits wait for the disk.
+ * Starts throwaway servers for a benchmark, which do not outlive it. PostgreSQL is durable, as in production: commits wait for
+ * the disk.
  * @param settings of PostgreSQL.
  */
 export async function startServers(settings: Readonly<Record<string, string>> = {}): Promise<{
@@ -27,7 +28,7 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
   /** @param options.keepLogs whether to keep the logs in `folder`. */
   stop(options?: { keepLogs?: boolean }): Promise<void>;
 }> {
-  const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
+  const folder = temporaryFolder('linepace-bench-');
   const metricsPort = await freePort();
   const [postgres, temporal] = await Promise.all([
     startPostgres({
@@ -35,6 +36,7 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
       port: await freePort(),
       logFile: join(folder, 'postgres.log'),
       settings,
+      onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
     }),
     startTemporal({
       program: await findTemporalCli(console.log),
@@ -43,6 +45,7 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
       metricsPort,
       dbFile: null,
       logFile: join(folder, 'temporal.log'),
+      onSpawn: (server) => stopAtEnd(server, 'SIGTERM'),
     }),
   ]);
   const logins = databaseLogins(postgres.url);
@@ -66,6 +69,7 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
     folder,
     async stop({ keepLogs = false } = {}) {
       await Promise.all([postgres.stop(), temporal.stop()]);
+      if (keepLogs) keepFolder(folder);
       rmSync(keepLogs ? join(folder, 'postgres') : folder, { recursive: true, force: true });
     },
   };

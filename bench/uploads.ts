@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { createPools } from '#db/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
+import { temporaryFolder } from './leftovers.ts';
 import { watchMemory } from './memory.ts';
 import { startServers } from './servers.ts';
 import { inParallel } from './waiting.ts';
@@ -25,7 +24,7 @@ const AT_ONCE = Number(options['at-once']);
 const MB = 1024 * 1024;
 const LIMIT = 25 * MB;
 
-const dataDir = mkdtempSync(join(tmpdir(), 'linepace-bench-files-'));
+const dataDir = temporaryFolder('linepace-bench-files-');
 process.env['DATA_DIR'] = dataDir;
 const { config, stop } = await startServers();
 const pools = await createPools(config.database, { size: 2 });

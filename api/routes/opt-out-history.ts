@@ -95,7 +95,7 @@ export const optOutHistoryRoutes = [
       // The clocks may have changed since.
       const weeks = buckets('week', timezone, { from, to: now }).slice(-query.weeks);
       const changes = await countOptOutChanges(db, weeks);
-      const sent = await countByBucket(db, {}, weeks, timezone);
+      const sent = await countByBucket(db, {}, weeks, { ofBuckets: timezone, ofWorkspace: timezone });
       const counted = weeks.map(({ start, end }, index) => {
         const { optedOut = 0, optedIn = 0 } = changes[index] ?? {};
         const messages = sent[index]?.sent ?? 0;

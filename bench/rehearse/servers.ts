@@ -12,6 +12,7 @@ import { openLog } from '#standalone/log-file.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { postgresAccount } from '#standalone/postgres-account.ts';
 import { type RunningProcess, runningProcess } from '#standalone/running-process.ts';
+import { stopAtEnd } from '../leftovers.ts';
 import { until } from '../waiting.ts';
 import type { Certificates } from './certificates.ts';
 import type { Programs } from './programs.ts';
@@ -56,6 +57,7 @@ export async function startDatabase(folder: string, tls: Certificates): Promise<
       dataDir: join(folder, 'postgres'),
       port,
       logFile: join(folder, 'postgres.log'),
+      onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
       settings,
     });
   const server = await start();
@@ -160,6 +162,7 @@ export async function startTemporalCluster(
     const arguments_ = ['--config-file', configFile, '--allow-no-auth', 'start'];
     const child = spawn(temporalServer, arguments_, { stdio: ['ignore', output, output], detached: true });
     const server = await runningProcess(child, 'SIGTERM');
+    stopAtEnd(server, 'SIGTERM');
     let hasEnded = false;
     void server.ended.then(() => (hasEnded = true));
     await until(async () => hasEnded || (await isReady(options)), READY_MS);
