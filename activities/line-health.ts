@@ -1,24 +1,34 @@
 import pLimit from 'p-limit';
 import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
-import { carriersToProbe, linesToProbe, recordHealthy } from '#db/commands/lines/line-health.ts';
 import { failureOf, type OnProbed, recordProbed } from '#db/commands/lines/probe-line.ts';
-import { findLines, type LineRow } from '#db/queries/lines.ts';
+import {
+  findProbedLines,
+  type HealthyLine,
+  linesToProbe,
+  probedCarriers,
+  type ProbedLine,
+  recordHealthy,
+} from '#db/queries/line-probes.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { currentTime } from '#domain/clock.ts';
+import { takeFairly } from '#domain/fair-batch.ts';
+import { createFairQueue } from '#domain/fair-queue.ts';
+import { areProbesDue, probePeriods } from '#domain/line-health.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** How often a line is probed. A line whose probe failed is probed at every turn of the schedule. */
-const PROBE_EVERY_SECONDS = 55;
-const AT_ONCE = 20;
-/** A limit per workspace, so that lines whose carrier hangs leave room for others. */
-const AT_ONCE_PER_WORKSPACE = 5;
+/** 100,000 lines within five minutes, 20,000 a round, at half a second for each. */
+const AT_ONCE = 256;
+/** Results that are more than a note that a line is healthy are committed one by one. */
+const RECORDED_AT_ONCE = 10;
 const ROUND_MS = 45_000;
-const LINES_PER_TURN = 5000;
-/** Lines that are read by one statement, and recorded by one if they are healthy. */
-const LINES_PER_STATEMENT = 100;
+/** More than can be probed in a round. The next takes the others first. */
+const LINES_PER_ROUND = 40_000;
+/** Lines that are read by one statement, or recorded as healthy. */
+const LINES_PER_STATEMENT = 500;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
   const { pools, secrets, logger } = dependencies;
@@ -27,68 +37,101 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, line.workspaceId), now);
   };
 
-  /** @returns whether the line is healthy and was not down, which the caller records together with others. */
-  async function isHealthy(line: LineRow): Promise<boolean> {
-    const failure = await failureOf(() => {
-      const { carrier, config } = lineCarrier(dependencies, line);
-      return carrier.probe(config, line.id);
-    });
-    if (failure === null && line.healthStatus !== 'down') return true;
-    const probed = await recordProbed(pools, line, failure, notifyIfDown);
-    if (probed?.wentDown || probed?.recovered)
-      logger.warn({ lineId: line.id, status: probed.status }, 'the health of a line changed');
-    return false;
+  /** Asks each account once that several lines share. */
+  function prober(): (line: ProbedLine) => Promise<string | null> {
+    const accounts = new Map<string, Promise<string | null>>();
+    return (line) =>
+      failureOf(async () => {
+        const { carrier, config } = lineCarrier(dependencies, line);
+        const account = carrier.account?.(config);
+        if (account === undefined) return carrier.probe(config, line.id);
+        const key = JSON.stringify([carrier.name, account]);
+        const asked = accounts.get(key) ?? failureOf(() => carrier.probe(config, line.id));
+        accounts.set(key, asked);
+        const failure = await asked;
+        if (failure !== null) throw new Error(failure);
+      });
+  }
+
+  async function recordOne({ id, workspaceId }: ProbedLine, failure: string | null): Promise<void> {
+    try {
+      const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
+      const probed = line && (await recordProbed(pools, line, failure, notifyIfDown));
+      if (probed?.wentDown || probed?.recovered)
+        logger.warn({ lineId: id, status: probed.status }, 'the health of a line changed');
+    } catch (error) {
+      logger.error({ lineId: id, error }, 'a probe could not be recorded');
+    }
   }
 
   return {
     /** The carriers that have lines to probe. */
     async carriersToProbe(): Promise<string[]> {
-      return carriersToProbe(systemDb(pools), PROBE_EVERY_SECONDS);
+      const carriers = await probedCarriers(systemDb(pools));
+      return carriers.filter(areProbesDue).map(({ carrier }) => carrier);
     },
 
     /**
-     * Probes active lines of a carrier, the longest unprobed first. The next round starts with those that are left.
+     * Probes active lines of a carrier, the longest unprobed of each workspace first, and the workspaces by turns. The next round
+     * starts with those that are left.
      * @param input.carrier undefined: lines of all carriers.
-     * @returns the number of probed lines.
+     * @returns the number of lines that were probed, or need no probe because the carrier has just accepted a message.
      */
     async probeLines({ carrier }: { carrier?: string } = {}): Promise<number> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         const isOver = (): boolean => canceled.aborted || Date.now() > end;
-        const found = await linesToProbe(systemDb(pools), {
-          carrier,
-          seconds: PROBE_EVERY_SECONDS,
-          limit: LINES_PER_TURN,
-        });
-        let probed = 0;
-        const atOnce = pLimit(AT_ONCE);
+        const db = systemDb(pools);
+        const counts = await probedCarriers(db);
+        const lines = counts.reduce(
+          (sum, of) => sum + ((carrier ?? of.carrier) === of.carrier ? of.lines : 0),
+          0,
+        );
+        const ids = takeFairly(await linesToProbe(db, carrier, probePeriods(lines)), LINES_PER_ROUND);
 
-        async function probeOf(workspaceId: string, lineIds: readonly string[]): Promise<void> {
-          const lines = await withTenant(pools, workspaceId, (db) => findLines(db, lineIds));
-          const healthy: string[] = [];
-          const probe = async (line: LineRow): Promise<void> => {
-            if (isOver()) return;
-            if (await isHealthy(line)) healthy.push(line.id);
-            probed += 1;
-          };
-          await pLimit(AT_ONCE_PER_WORKSPACE).map(lines, (line) =>
-            atOnce(probe, line).catch((error: unknown) =>
-              logger.error({ error }, 'a probe failed unexpectedly'),
-            ),
-          );
-          if (healthy.length > 0)
-            await withTenant(pools, workspaceId, (db) => recordHealthy(db, healthy, currentTime()));
+        let probed = 0;
+        let healthy: (HealthyLine & ProbedLine)[] = [];
+        const failureOfProbe = prober();
+        const turns = createFairQueue({ size: AT_ONCE, share: AT_ONCE / 2, maxWaiting: Infinity });
+        const oneByOne = pLimit(RECORDED_AT_ONCE);
+        const probes: Promise<void>[] = [];
+        const batches: Promise<void>[] = [];
+        const results: Promise<void>[] = [];
+
+        function note(line: ProbedLine, at: Date): void {
+          probed += 1;
+          healthy.push({ ...line, at });
+          if (healthy.length >= LINES_PER_STATEMENT) batches.push(recordTogether());
+        }
+        async function recordTogether(): Promise<void> {
+          const batch = healthy;
+          healthy = [];
+          try {
+            const recorded = await recordHealthy(db, batch);
+            for (const line of batch)
+              if (!recorded.has(line.id)) results.push(oneByOne(recordOne, line, null));
+          } catch (error) {
+            logger.error({ lines: batch.length, error }, 'probes could not be recorded');
+          }
+        }
+        async function probe(line: ProbedLine): Promise<void> {
+          if (isOver()) return;
+          const failure = await failureOfProbe(line);
+          if (failure === null && line.healthStatus !== 'down') return note(line, currentTime());
+          probed += 1;
+          results.push(oneByOne(recordOne, line, failure));
         }
 
-        await Promise.all(
-          [...Map.groupBy(found, ({ workspaceId }) => workspaceId)].map(async ([workspaceId, lines]) => {
-            const ids = lines.map(({ id }) => id);
-            for (let from = 0; from < ids.length && !isOver(); from += LINES_PER_STATEMENT)
-              await probeOf(workspaceId, ids.slice(from, from + LINES_PER_STATEMENT)).catch(
-                (error: unknown) => logger.error({ workspaceId, error }, 'lines cannot be probed'),
-              );
-          }),
-        );
+        for (let from = 0; from < ids.length && !isOver(); from += LINES_PER_STATEMENT) {
+          for (const line of await findProbedLines(db, ids.slice(from, from + LINES_PER_STATEMENT))) {
+            if (line.acceptedAt) note(line, line.acceptedAt);
+            else probes.push(turns.run(line.workspaceId, () => probe(line)));
+          }
+        }
+        await Promise.all(probes);
+        if (healthy.length > 0) batches.push(recordTogether());
+        await Promise.all(batches);
+        await Promise.all(results);
         return probed;
       });
     },

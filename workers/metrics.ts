@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/pools.ts';
-import { type Backlog, countLines, countReputations, readBacklog } from '#db/queries/backlog.ts';
+import { type Backlog, countLines, type LineCount, readBacklog } from '#db/queries/backlog.ts';
 import { clockOffset } from '#domain/clock.ts';
 import { type RecordedRun, recordedRuns } from '#db/queries/recorded-runs.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -87,6 +87,8 @@ function observeCredentials(temporal: TemporalOptions, registry: Registry): void
 
 /** Scrapes within this time get the same counts. */
 const COUNT_EVERY_MS = 5000;
+/** Counting lines reads them all. Probes change what is counted once a minute. */
+const COUNT_LINES_EVERY_MS = 60_000;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that have not become messages yet'],
@@ -164,21 +166,25 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     },
   });
 
+  let lineCounts: { at: number; rows: readonly LineCount[] } | null = null;
+  async function linesNow(): Promise<readonly LineCount[]> {
+    if (!lineCounts || performance.now() - lineCounts.at >= COUNT_LINES_EVERY_MS)
+      lineCounts = { at: performance.now(), rows: await countLines(db) };
+    return lineCounts.rows;
+  }
+
   async function count(): Promise<void> {
     try {
-      const [backlog, states, reputationStates, runs] = await Promise.all([
-        readBacklog(db),
-        countLines(db),
-        countReputations(db),
-        recordedRuns(db),
-      ]);
+      const [backlog, lineRows, runs] = await Promise.all([readBacklog(db), linesNow(), recordedRuns(db)]);
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
       for (const gauge of ages.values()) gauge.remove();
       for (const { run, seconds } of runs) ages.get(run)?.set(seconds);
       lines.reset();
-      for (const { state, count } of states) lines.set({ state }, count);
       reputations.reset();
-      for (const { state, count } of reputationStates) reputations.set({ state }, count);
+      for (const { state, reputation, count } of lineRows) {
+        lines.inc({ state }, count);
+        if (reputation !== null) reputations.inc({ state: reputation }, count);
+      }
     } catch (error) {
       logger.warn({ error }, 'the backlog could not be counted');
       for (const gauge of [...gauges.map(({ gauge }) => gauge), ...ages.values()]) gauge.remove();

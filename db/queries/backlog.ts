@@ -18,8 +18,6 @@ const Backlog = z.object({
 /** The pending work of all workspaces. */
 export type Backlog = z.infer<typeof Backlog>;
 
-const LineCount = z.object({ state: z.string(), count: z.int() });
-
 /** Larger backlogs are not counted exactly. */
 const MAX_COUNT = 100_000;
 
@@ -42,24 +40,23 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
         from (select created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
 }
 
-const ReputationCount = z.object({ state: ReputationState, count: z.int() });
+const LineCount = z.object({
+  state: z.string(),
+  /** Of active lines. */
+  reputation: ReputationState.nullable(),
+  count: z.int(),
+});
+export type LineCount = z.infer<typeof LineCount>;
 
-/** The number of active lines by the state of their reputation. */
-export async function countReputations(db: SystemDb): Promise<readonly z.infer<typeof ReputationCount>[]> {
-  return db.any(sql.type(ReputationCount)`
-    select reputation_state state, count(*) count from lines
-    where is_active and provisioning_status = 'active' group by 1`);
-}
-
-/** The number of lines by state. */
-export async function countLines(db: SystemDb): Promise<{ state: string; count: number }[]> {
-  const rows = await db.any(sql.type(LineCount)`
+/** The number of lines by state and reputation. Reads all lines. */
+export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
+  return db.any(sql.type(LineCount)`
     select case
         when provisioning_status <> 'active' then 'not_provisioned'
         when not is_active then 'inactive'
         when paused_at is not null then 'paused'
         else health_status
-      end state, count(*) count
-    from lines group by 1`);
-  return [...rows];
+      end state,
+      case when is_active and provisioning_status = 'active' then reputation_state end reputation, count(*) count
+    from lines group by 1, 2`);
 }

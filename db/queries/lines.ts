@@ -167,11 +167,6 @@ export async function findLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
 }
 
-export async function findLines(db: TenantDb, ids: readonly string[]): Promise<readonly LineRow[]> {
-  return db.any(sql.type(LineRow)`
-    select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...ids], 'text')})`);
-}
-
 /** Locks a line until the transaction ends. Serializes its rounds, updates and moves. */
 export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null> {
   return db.maybeOne(sql.type(LineRow)`

@@ -46,6 +46,8 @@ export interface Carrier<Config = unknown> {
   checkAvailability(config: Config, address: string): Promise<Availability>;
   /** Checks that the line can send. Throws with the reason if it cannot. */
   probe(config: Config, lineId: string): Promise<void>;
+  /** What a probe checks, if several lines share it: one answer is for all of them. */
+  account?(config: Config): string;
   /**
    * Checks one setting after the other, without changing anything at the provider, and ends with the first that makes the
    * others pointless. Never throws; a check that the provider cannot answer is `unknown`.

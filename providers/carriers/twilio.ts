@@ -148,6 +148,8 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         : { status: 'available' };
     },
 
+    account: ({ accountSid, authToken, baseUrl }) => JSON.stringify([accountSid, authToken, baseUrl]),
+
     async probe(config) {
       const response = await call(config, '.json', question());
       if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));

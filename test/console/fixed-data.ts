@@ -377,6 +377,8 @@ export const RESPONSES: {
         replyId: idOf(89),
         message: 'Please take me off your list, we have found something.',
         status: 'open',
+        certainty: 'clear',
+        modelOpinion: null,
         createdAt: minutesAgo(35),
         decidedAt: null,
       },

@@ -1,12 +1,19 @@
 import { ScheduleNotFoundError } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { pino } from 'pino';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Dependencies } from '#activities/dependencies.ts';
+import { createLineHealthActivities } from '#activities/line-health.ts';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { newId } from '#domain/ids.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -83,5 +90,150 @@ describe('housekeeping', () => {
       return undefined;
     });
     expect(names.filter((name) => name !== 'probeLines')).toEqual(['trim']);
+  });
+});
+
+describe('probes', () => {
+  const LONG_AGO = new Date(Date.now() - 600_000);
+  /** Probes the lines of a carrier of its own, whose lines have accounts as their settings. */
+  async function probe(
+    lines: readonly {
+      workspaceId: string;
+      account: string;
+      fields?: Record<string, string | Date | number>;
+    }[],
+    answer: (account: string, lineId: string) => Promise<void>,
+  ) {
+    const name = `carrier-${newId()}`;
+    const ids: string[] = [];
+    for (const { workspaceId, account, fields } of lines)
+      ids.push(
+        await createLine(app, workspaceId, 'imessage', {
+          carrier: name,
+          carrier_config: JSON.stringify({ account }),
+          health_checked_at: LONG_AGO,
+          ...fields,
+        }),
+      );
+    const asked: string[] = [];
+    const carrier = {
+      name,
+      config: z.object({ account: z.string() }),
+      account: ({ account }: { account: string }) => (account.startsWith('shared') ? account : undefined),
+      probe({ account }: { account: string }, lineId: string) {
+        asked.push(account);
+        return answer(account, lineId);
+      },
+    };
+    const { probeLines } = createLineHealthActivities({
+      pools: app.pools,
+      carriers: { get: () => carrier },
+      secrets: createSecretBox(app.config.encryptionKeys),
+      logger: pino({ level: 'silent' }),
+    } as unknown as Dependencies);
+    return {
+      ids,
+      asked,
+      run: () => new MockActivityEnvironment().run(() => probeLines({ carrier: name })),
+      health: async () => {
+        const rows = await systemDb(app.pools).any(
+          sql.type(
+            z.object({ id: z.string(), healthStatus: z.string(), healthCheckedAt: z.date() }),
+          )`select id, health_status, health_checked_at from lines where carrier = ${name}`,
+        );
+        return ids.map((id) => rows.find((row) => row.id === id));
+      },
+    };
+  }
+
+  it('ask an account once for all of its lines, and each of them counts a failure', async () => {
+    const [one, two] = [await createWorkspace(app), await createWorkspace(app)];
+    const probes = await probe(
+      [
+        { workspaceId: one.id, account: 'shared-1' },
+        { workspaceId: one.id, account: 'shared-1' },
+        { workspaceId: two.id, account: 'shared-1', fields: { health_status: 'down', failed_probes: 3 } },
+        { workspaceId: two.id, account: 'shared-2' },
+        { workspaceId: two.id, account: 'own' },
+        { workspaceId: two.id, account: 'own' },
+      ],
+      async (account) => {
+        if (account === 'shared-2') throw new Error('suspended');
+      },
+    );
+    expect(await probes.run()).toBe(6);
+    expect(probes.asked.toSorted()).toEqual(['own', 'own', 'shared-1', 'shared-2']);
+    expect((await probes.health()).map((line) => line?.healthStatus)).toEqual([
+      'healthy',
+      'healthy',
+      'healthy',
+      'degraded',
+      'healthy',
+      'healthy',
+    ]);
+    expect(await probes.run()).toBe(0);
+  });
+
+  it('spare healthy lines for which the carrier has just accepted a message', async () => {
+    const { id: workspaceId } = await createWorkspace(app);
+    const line = (fields: Record<string, string | Date | number> = {}) => ({
+      workspaceId,
+      account: 'own',
+      fields,
+    });
+    const probes = await probe(
+      [
+        line(),
+        line({ health_status: 'degraded', failed_probes: 1 }),
+        line(),
+        line({ recorded_hold: 'carrier_pause' }),
+      ],
+      async () => {},
+    );
+    const sentAt = new Date(Date.now() - 30_000);
+    const attempt = (lineId: string | undefined, outcome: string | null) =>
+      insertRow(app, 'attempts', {
+        workspace_id: workspaceId,
+        id: newId(sentAt),
+        message_id: newId(),
+        line_id: lineId ?? '',
+        kind: 'primary',
+        channel: 'imessage',
+        carrier: 'own',
+        address: '+14155550100',
+        is_new: false,
+        started_at: sentAt,
+        answer_by: sentAt,
+        outcome,
+      });
+    const [accepted, degraded, open, paused] = probes.ids;
+    await attempt(accepted, 'accepted');
+    await attempt(degraded, 'accepted');
+    await attempt(open, null);
+    await attempt(paused, 'accepted');
+    expect(await probes.run()).toBe(4);
+    expect(probes.asked).toHaveLength(3);
+    const health = await probes.health();
+    expect(health.map((row) => row?.healthStatus)).toEqual(['healthy', 'healthy', 'healthy', 'healthy']);
+    expect(health[0]?.healthCheckedAt).toEqual(sentAt);
+    for (const row of health.slice(1))
+      expect(row?.healthCheckedAt.getTime()).toBeGreaterThan(sentAt.getTime());
+  });
+
+  it('of a workspace whose lines hang do not delay those of others', async () => {
+    const [hanging, other] = [await createWorkspace(app), await createWorkspace(app)];
+    const release = Promise.withResolvers<void>();
+    const probes = await probe(
+      [
+        ...Array.from({ length: 300 }, () => ({ workspaceId: hanging.id, account: 'hangs' })),
+        ...Array.from({ length: 30 }, () => ({ workspaceId: other.id, account: 'answers' })),
+      ],
+      (account) => (account === 'hangs' ? release.promise : Promise.resolve()),
+    );
+    const running = probes.run();
+    await eventually(async () => probes.asked.filter((account) => account === 'answers').length === 30);
+    expect(probes.asked.filter((account) => account === 'hangs').length).toBeLessThan(300);
+    release.resolve();
+    expect(await running).toBe(330);
   });
 });

@@ -1181,8 +1181,35 @@ export type OptOutSuspicion = {
      * `open`: the steps of campaigns to the contact wait until it is decided.
      */
     status: 'open' | 'confirmed' | 'dismissed';
+    /**
+     * `doubtful`: the rules could not tell, so the model of the copilot was asked. Only in workspaces whose copilot is on.
+     */
+    certainty: 'clear' | 'doubtful';
+    /**
+     * null: the model was not asked.
+     */
+    modelOpinion: OptOutModelOpinion | null;
     createdAt: string;
     decidedAt: string | null;
+};
+
+export type OptOutModelOpinion = {
+    status: 'awaited' | 'answered' | 'failed';
+    model: string | null;
+    /**
+     * `not_opt_out` dismisses the suspicion, if the confidence is at least 0.7. Otherwise a person decides.
+     */
+    verdict: 'opt_out' | 'not_opt_out' | 'unsure' | null;
+    /**
+     * From 0 to 1.
+     */
+    confidence: number | null;
+    reason: 'asks_to_stop' | 'wrong_recipient' | 'no_consent' | 'threat_or_complaint' | 'declines_offer' | 'about_something_else' | 'unclear' | null;
+    /**
+     * Why there is no answer. A person decides then.
+     */
+    error: string | null;
+    answeredAt: string | null;
 };
 
 export type OptOutChange = {

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "fe181c5ac20ec641af4037122e46e933559c92c13e0990c46b41ca5e1497a455"
+DIGEST = "b6e0aedceba0c6795f48165cadb2011a4ab8f91c353abb0b7b7cc019c8b0f065"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -716,15 +716,14 @@ class AutoReply(TypedDict):
     resolvedAt: str | None
 
 
-class OptOutSuspicion(TypedDict):
-    _id: str
-    address: str
-    leadId: str | None
-    replyId: str
-    message: str
-    status: Literal["open", "confirmed", "dismissed"]
-    createdAt: str
-    decidedAt: str | None
+class OptOutModelOpinion(TypedDict):
+    status: Literal["awaited", "answered", "failed"]
+    model: str | None
+    verdict: Literal["opt_out", "not_opt_out", "unsure"] | None
+    confidence: float | None
+    reason: Literal["asks_to_stop", "wrong_recipient", "no_consent", "threat_or_complaint", "declines_offer", "about_something_else", "unclear"] | None
+    error: str | None
+    answeredAt: str | None
 
 
 class OptOutChange(TypedDict):
@@ -2057,19 +2056,8 @@ class ListOptOutSuspicionsParametersQuery(TypedDict):
     status: NotRequired[Literal["open", "confirmed", "dismissed"]]
 
 
-class ListOptOutSuspicionsResponse(TypedDict):
-    success: Literal[True]
-    suspicions: list[OptOutSuspicion]
-    nextCursor: str | None
-
-
 class DecideOptOutSuspicionRequest(TypedDict):
     action: Literal["confirm", "dismiss"]
-
-
-class DecideOptOutSuspicionResponse(TypedDict):
-    success: Literal[True]
-    suspicion: OptOutSuspicion
 
 
 class ListOptOutHistoryParametersQuery(TypedDict):
@@ -3923,6 +3911,19 @@ class TimelineEvent(TypedDict):
     data: dict[str, FieldSchema0]
 
 
+class OptOutSuspicion(TypedDict):
+    _id: str
+    address: str
+    leadId: str | None
+    replyId: str
+    message: str
+    status: Literal["open", "confirmed", "dismissed"]
+    certainty: Literal["clear", "doubtful"]
+    modelOpinion: OptOutModelOpinion | None
+    createdAt: str
+    decidedAt: str | None
+
+
 class Reputation(TypedDict):
     state: Literal["new", "healthy", "watch", "at_risk", "critical"]
     score: int
@@ -4023,6 +4024,17 @@ class AuditEntry(TypedDict):
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]
+
+
+class ListOptOutSuspicionsResponse(TypedDict):
+    success: Literal[True]
+    suspicions: list[OptOutSuspicion]
+    nextCursor: str | None
+
+
+class DecideOptOutSuspicionResponse(TypedDict):
+    success: Literal[True]
+    suspicion: OptOutSuspicion
 
 
 class OverrideLineReputationResponse(TypedDict):
