@@ -16,6 +16,7 @@ import { createListDeletionActivities } from './list-deletion.ts';
 import { createMailActivities } from './mail.ts';
 import { createImportActivities } from './imports.ts';
 import { createNotificationActivities } from './notifications.ts';
+import { createOptOutJudgeActivities } from './opt-out-judge.ts';
 import { createPersonalizationActivities } from './personalization.ts';
 import { createReplyAttachmentActivities } from './reply-attachments.ts';
 import { createRetentionActivities } from './retention.ts';
@@ -43,6 +44,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createReplyAttachmentActivities(dependencies),
     ...createCampaignActivities(dependencies),
     ...createPersonalizationActivities(dependencies),
+    ...createOptOutJudgeActivities(dependencies),
     ...createImportActivities(dependencies),
     ...createListDeletionActivities(dependencies),
     ...createContactErasureActivities(dependencies),

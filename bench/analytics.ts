@@ -141,7 +141,7 @@ try {
   while (await tenant(countSome));
   const days = buckets('day', 'UTC', month);
   const daily = await inTurn(
-    () => tenant((db) => countByBucket(db, month, days, 'UTC')),
+    () => tenant((db) => countByBucket(db, month, days, { ofBuckets: 'UTC', ofWorkspace: 'UTC' })),
     () => tenant((db) => plainSeries(db, month)),
   );
   compare('the last 30 days by the day', daily.ours.ms, daily.plain.ms);
@@ -151,7 +151,7 @@ try {
   ] as const) {
     const hours = buckets('hour', zone, month);
     const series = await inTurn(
-      () => tenant((db) => countByBucket(db, month, hours, zone, 'UTC')),
+      () => tenant((db) => countByBucket(db, month, hours, { ofBuckets: zone, ofWorkspace: 'UTC' })),
       () => tenant((db) => plainSeries(db, month)),
     );
     compare(hourly, series.ours.ms, series.plain.ms);

@@ -24,6 +24,7 @@ const FIRST_PAGES = {
   Webhooks: ['pages/webhooks/webhooks.tsx'],
   Requests: ['pages/requests/requests.tsx'],
   Analytics: ['pages/analytics/analytics.tsx', 'components/plot.tsx'],
+  Compliance: ['pages/compliance/compliance.tsx', 'components/plot.tsx'],
   Settings: ['pages/settings/settings.tsx'],
   Agency: ['pages/agency/agency.tsx'],
 };

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import { firstSendTime, NO_QUIET_HOURS, wakingHours } from '#domain/quiet-hours.ts';
 import { placeOf } from './phone-places.ts';
 
 describe('the place of a number', () => {
@@ -16,4 +17,43 @@ describe('the place of a number', () => {
   ])('%s is known by its area', (phone, place) => {
     expect(placeOf(phone)).toEqual(place);
   });
+});
+
+/** The table in docs/compliance.md. */
+test('ten messages to ten numbers at one moment leave when all zones of their numbers are awake', () => {
+  const at = new Date('2026-11-25T02:17:00Z');
+  const leaves = (phone: string): string => {
+    const quiet = wakingHours(
+      { workspace: { ...NO_QUIET_HOURS, enabled: true, law: 'us' }, campaigns: new Map() },
+      { kind: 'campaign', campaignId: null, ...placeOf(phone) },
+      'America/New_York',
+    );
+    return (quiet && firstSendTime({ quiet }, at))?.toISOString().slice(5, 16) ?? 'never';
+  };
+  const now = '11-25T02:17';
+  expect(
+    [
+      '+12125550100', // New York: 21:17
+      '+13125550100', // Chicago: 20:17
+      '+13055550100', // Miami: 21:17
+      '+12085550100', // Idaho: 19:17 and 18:17
+      '+18085550100', // Honolulu: 16:17
+      '+447700900100', // London: 02:17
+      '+4915112345678', // Berlin: 03:17
+      '+919876543210', // India: 07:47
+      '+819012345678', // Tokyo: 11:17
+      '+61412345678', // Sydney: 13:17
+    ].map(leaves),
+  ).toEqual([
+    '11-25T13:00',
+    now,
+    '11-25T13:00',
+    now,
+    now,
+    '11-25T08:00',
+    '11-25T07:00',
+    '11-25T02:30',
+    now,
+    now,
+  ]);
 });

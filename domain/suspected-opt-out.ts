@@ -1,9 +1,9 @@
 import { ownText } from './opt-out.ts';
 
 /**
- * Detects replies in which somebody asks to be left alone in other words than the keywords of `optOutKeyword`: to stop
- * writing, to be taken off a list, or that the number is the wrong one. A guess: a person decides. Measured on a labelled
- * set (docs/compliance.md).
+ * Detects replies in which somebody clearly asks to be left alone in other words than the keywords of `optOutKeyword`: to
+ * stop writing, to be taken off a list, or that the number is the wrong one. A guess: a person decides. Measured on a
+ * labelled set (docs/compliance.md).
  */
 export function asksToBeLeftAlone(text: string): boolean {
   const own = ownText(text, MAX_LENGTH);
@@ -15,10 +15,10 @@ export function asksToBeLeftAlone(text: string): boolean {
 }
 
 /** Somebody who writes more wants to talk. */
-const MAX_LENGTH = 300;
+export const MAX_LENGTH = 300;
 
 /** Lower case, without accents and punctuation; `don't` is `dont`, `m'envoyer` is `m envoyer`. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')

@@ -20,6 +20,7 @@ const PAGES: Record<string, string> = {
   webhooks: '/webhooks',
   requests: '/requests',
   analytics: '/analytics?period=1',
+  compliance: '/compliance',
   settings: '/settings?tab=copilot',
   agency: '/agency',
 };

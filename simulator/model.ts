@@ -20,6 +20,9 @@ const DraftData = z.object({
   conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
 });
 
+/** The user message of the question whether replies ask to be left alone. */
+const VerdictData = z.object({ replies: z.array(z.string()).min(1) });
+
 const MAX_KEPT_REQUESTS = 2000;
 /** An estimate, for the token counts in responses. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -27,7 +30,8 @@ const CHARACTERS_PER_TOKEN = 4;
 /**
  * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
  * lists its requests. `simulate:timeout`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
- * `simulate:refusal`, `simulate:template` or `simulate:link` in the system message causes that fault.
+ * `simulate:refusal`, `simulate:template` or `simulate:link` in the system message, or in a reply that it judges, causes that
+ * fault.
  */
 export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   const requests: (CompletionRequest & { at: string })[] = [];
@@ -42,7 +46,8 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
     requests.push({ ...request, at: new Date().toISOString() });
     if (requests.length > MAX_KEPT_REQUESTS) requests.shift();
     const system = request.messages.find(({ role }) => role === 'system')?.content ?? '';
-    const fault = /simulate:(\w+)/.exec(system)?.[1] ?? 'none';
+    const judged = VerdictData.safeParse(dataOf(request)).data?.replies ?? [];
+    const fault = /simulate:(\w+)/.exec([system, ...judged].join(' '))?.[1] ?? 'none';
     switch (fault) {
       case 'timeout':
         await new Promise<void>((resolve) => {
@@ -95,8 +100,13 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   };
 }
 
-function outputFor({ messages }: CompletionRequest) {
-  const data: unknown = JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}');
+const dataOf = ({ messages }: CompletionRequest): unknown =>
+  JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}');
+
+function outputFor(request: CompletionRequest) {
+  const data = dataOf(request);
+  const verdict = VerdictData.safeParse(data);
+  if (verdict.success) return verdictOf(verdict.data);
   const rewrite = RewriteData.safeParse(data);
   return rewrite.success ? rewriteOf(rewrite.data) : draftOf(DraftData.parse(data));
 }
@@ -104,6 +114,16 @@ function outputFor({ messages }: CompletionRequest) {
 const rewriteOf = ({ message, contact }: z.infer<typeof RewriteData>) => ({
   message: `${message} (Written for ${contact?.firstName || 'you'}.)`,
 });
+
+/** By a few words, as a stand-in for understanding. */
+function verdictOf({ replies }: z.infer<typeof VerdictData>) {
+  const text = replies.join(' ');
+  if (/ignore|instruction|verdict/i.test(text))
+    return { verdict: 'unsure', confidence: 0.5, reason: 'unclear' };
+  if (/\b(go away|who gave you|sold|had enough)\b/i.test(text))
+    return { verdict: 'opt_out', confidence: 0.9, reason: 'asks_to_stop' };
+  return { verdict: 'not_opt_out', confidence: 0.9, reason: 'about_something_else' };
+}
 
 /** Quotes the contact's last message; derives tags and sentiment from keywords. */
 function draftOf(data: z.infer<typeof DraftData>) {

@@ -14,6 +14,7 @@ export { listDeletion } from './list-deletion.ts';
 export { mailSender } from './mail-sender.ts';
 export { mailboxReader } from './mailbox-reader.ts';
 export { notifier } from './notifier.ts';
+export { optOutJudge } from './opt-out-judge.ts';
 export { personalizer } from './personalizer.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';

@@ -183,8 +183,8 @@ async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspa
   const parts = buckets(interval, timezone, { from, to });
   if (parts.length > MAX_BUCKETS)
     throw invalid('interval', `gives more than ${MAX_BUCKETS} points: choose a longer interval`);
-  const counts =
-    parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from }, parts, timezone, workspaceZone);
+  const zones = { ofBuckets: timezone, ofWorkspace: workspaceZone };
+  const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from }, parts, zones);
   const points = parts.map(({ start, end }, index) => ({
     start: start.toISOString(),
     end: end.toISOString(),

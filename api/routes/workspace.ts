@@ -99,7 +99,7 @@ export const workspaceRoutes = [
           },
           caller: { type, id: callerId, name, role },
           agency,
-          workspaces,
+          workspaces: workspaces.map((place) => ({ _id: place.id, name: place.name })),
         },
       };
     },

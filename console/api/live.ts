@@ -15,10 +15,10 @@ const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 /** The endpoints that events affect. Without analytics, because each request counts all messages. */
 const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
   ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
-  ['contact.opt_out_suspected', ['GET /api/opt-outs/suspected']],
+  ['contact.opt_out_suspected', ['GET /api/opt-outs/suspected', 'GET /api/compliance']],
   ['conversation.', ['GET /api/conversations', 'GET /api/conversations/{address}']],
   // A STOP confirms what is suspected.
-  ['message.reply', ['GET /api/opt-outs/suspected']],
+  ['message.reply', ['GET /api/opt-outs/suspected', 'GET /api/opt-outs/history', 'GET /api/compliance']],
   // A newer reply supersedes the draft for an older one.
   ['message.reply', ['GET /api/knowledge-base/auto-replies']],
   [

@@ -13,6 +13,7 @@ import type { availabilityRoutes } from '#api/routes/availability.ts';
 import type { callRoutes } from '#api/routes/calls.ts';
 import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
+import type { complianceRoutes } from '#api/routes/compliance.ts';
 import type { consentRoutes } from '#api/routes/consents.ts';
 import type { conversationNoteRoutes } from '#api/routes/conversation-notes.ts';
 import type { conversationPresenceRoutes } from '#api/routes/conversation-presence.ts';
@@ -38,9 +39,11 @@ import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
+import type { optOutHistoryRoutes } from '#api/routes/opt-out-history.ts';
 import type { optOutSuspicionRoutes } from '#api/routes/opt-out-suspicions.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { poolRoutes } from '#api/routes/pools.ts';
+import type { quietHoursRoutes } from '#api/routes/quiet-hours.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { requestRoutes } from '#api/routes/requests.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
@@ -75,6 +78,7 @@ type Declared = (
   | typeof campaignForecastRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
+  | typeof complianceRoutes
   | typeof consentRoutes
   | typeof conversationNoteRoutes
   | typeof conversationPresenceRoutes
@@ -99,9 +103,11 @@ type Declared = (
   | typeof lineRoutes
   | typeof listRoutes
   | typeof messageRoutes
+  | typeof optOutHistoryRoutes
   | typeof optOutSuspicionRoutes
   | typeof optOutRoutes
   | typeof poolRoutes
+  | typeof quietHoursRoutes
   | typeof replyRoutes
   | typeof setupRoutes
   | typeof limitRoutes

@@ -8,6 +8,7 @@ import {
   MessageSquare,
   Phone,
   Settings,
+  ShieldCheck,
   Users,
   Webhook,
 } from 'lucide-react';
@@ -36,6 +37,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
     { to: '/requests', title: 'Requests', icon: ArrowLeftRight, key: 'r' },
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
+    { to: '/compliance', title: 'Compliance', icon: ShieldCheck, key: 'o' },
     { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
   ],
   [{ to: '/agency', title: 'Agency', icon: Building2, key: 'y', forAgency: true }],

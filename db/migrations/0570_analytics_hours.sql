@@ -9,17 +9,20 @@ create table analytics_hours (
 ) with (fillfactor = 90);
 call tenant_table('analytics_hours');
 
--- Processes of earlier releases would add changes to the days only. Theirs fail, and the changes wait for a process of this one.
+-- All are counted anew, now by the hour as well.
+update analytics_progress set is_complete = false, counted_to = '';
+
+-- Processes of earlier releases would count the days only. Theirs fail, and the changes wait for a process of this one.
 create function forbid_counting_without_hours() returns trigger language plpgsql as $$
 begin
   if current_setting('app.counts_hours', true) is distinct from 'on' then
-    raise exception 'changes of metrics are counted by the day and by the hour' using errcode = 'restrict_violation';
+    raise exception 'metrics are counted by the day and by the hour' using errcode = 'restrict_violation';
   end if;
   return null;
 end $$;
 -- old processes: their readers add changes that are not counted yet; whoever counts them tries again until he is replaced.
-create trigger forbid_counting_without_hours before delete on analytics_changes for each statement
+create trigger forbid_counting_without_hours after delete on analytics_changes for each row
   execute function forbid_counting_without_hours();
-
--- All are counted anew, now by the hour as well.
-update analytics_progress set is_complete = false, counted_to = '';
+-- old processes: as above.
+create trigger forbid_counting_without_hours after update on analytics_progress for each row
+  execute function forbid_counting_without_hours();

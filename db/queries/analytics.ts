@@ -35,15 +35,13 @@ export async function countByWorkspace(
 
 /**
  * The counts of each bucket. The buckets must be contiguous.
- * @param timezone of the buckets.
- * @param ofWorkspace the time zone of the workspace.
+ * @param zones that of the buckets, and that of the workspace.
  */
 export async function countByBucket(
   db: TenantDb,
   filter: AnalyticsFilter,
   buckets: readonly Bounds[],
-  timezone: string,
-  ofWorkspace = timezone,
+  zones: { ofBuckets: string; ofWorkspace: string },
 ): Promise<Counts[]> {
   // Only the first and the last bucket can be cut by the filter's bounds.
   const spans = buckets.map(({ start, end }) => {
@@ -59,7 +57,8 @@ export async function countByBucket(
   const counts =
     end === 0
       ? null
-      : ((await countsOfDays(db, whole, timezone)) ?? (await countsOfHours(db, whole, ofWorkspace)));
+      : ((await countsOfDays(db, whole, zones.ofBuckets)) ??
+        (await countsOfHours(db, whole, zones.ofWorkspace)));
   if (counts === null) return countByTime(db, filter, buckets);
   const countCut = (cut: readonly Span[]) =>
     Promise.all(cut.map((span) => countRange(db, { ...filter, ...span })));

@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { type OptOutSuspicion, SuspicionStatus } from '#domain/opt-out-suspicion.ts';
+import {
+  Certainty,
+  type ModelOpinion,
+  type OptOutSuspicion,
+  SuspicionStatus,
+} from '#domain/opt-out-suspicion.ts';
+import { ModelVerdict, REPLIES_READ, VerdictReason } from '#domain/opt-out-verdict.ts';
 import { shownReply } from '#domain/reply.ts';
 
 const SuspicionRow = z.object({
@@ -13,27 +19,47 @@ const SuspicionRow = z.object({
   replyId: z.string(),
   body: z.string(),
   status: SuspicionStatus,
+  certainty: Certainty,
+  answeredAt: z.date().nullable(),
+  model: z.string().nullable(),
+  verdict: ModelVerdict.nullable(),
+  confidence: z.number().nullable(),
+  reason: VerdictReason.nullable(),
+  modelError: z.string().nullable(),
   createdAt: z.date(),
   decidedAt: z.date().nullable(),
 });
 export type SuspicionRow = z.infer<typeof SuspicionRow>;
 
-export const presentSuspicion = ({
-  id,
-  body,
-  createdAt,
-  decidedAt,
-  ...row
-}: SuspicionRow): OptOutSuspicion => ({
-  _id: id,
-  ...row,
-  message: shownReply(body),
-  createdAt: createdAt.toISOString(),
-  decidedAt: decidedAt?.toISOString() ?? null,
+export const presentSuspicion = (row: SuspicionRow): OptOutSuspicion => ({
+  _id: row.id,
+  address: row.address,
+  leadId: row.leadId,
+  replyId: row.replyId,
+  message: shownReply(row.body),
+  status: row.status,
+  certainty: row.certainty,
+  modelOpinion: opinionOf(row),
+  createdAt: row.createdAt.toISOString(),
+  decidedAt: row.decidedAt?.toISOString() ?? null,
 });
 
+function opinionOf(row: SuspicionRow): ModelOpinion | null {
+  const { status, certainty, answeredAt, model, verdict, confidence, reason, modelError: error } = row;
+  if (answeredAt === null && (certainty === 'clear' || status !== 'open')) return null;
+  return {
+    status: answeredAt === null ? 'awaited' : error === null ? 'answered' : 'failed',
+    model,
+    verdict,
+    confidence,
+    reason,
+    error,
+    answeredAt: answeredAt?.toISOString() ?? null,
+  };
+}
+
 const suspicions = (db: TenantDb, condition: ReturnType<typeof sql.fragment>) => sql.fragment`
-  select s.id, s.address, i.lead_id, s.reply_id, i.body, s.status, s.created_at, s.decided_at
+  select s.*, i.lead_id, i.body
   from opt_out_suspicions s
   join inbound_messages i on i.workspace_id = s.workspace_id and i.id = s.reply_id
   where s.workspace_id = ${db.workspaceId} and ${condition}`;
@@ -60,17 +86,47 @@ export async function findSuspicion(db: TenantDb, id: string): Promise<Suspicion
 
 const InsertedRow = z.object({ id: z.string() });
 
-/** @returns the id of the suspicion; null if one of the address is open. */
+/** One that the model has not judged yet. A clear reply, or a further doubtful one, takes the place of the doubtful one. */
+export const isAwaited = sql.fragment`
+  opt_out_suspicions.status = 'open' and opt_out_suspicions.certainty = 'doubtful' and opt_out_suspicions.answered_at is null`;
+
+/** @returns the id of the suspicion; null if one of the address is open, except for one that the model has not judged yet. */
 export async function insertSuspicion(
   db: TenantDb,
-  { address, replyId }: { address: string; replyId: string },
+  { address, replyId, certainty }: { address: string; replyId: string; certainty: Certainty },
   now: Date,
 ): Promise<string | null> {
   return db.maybeOneFirst(sql.type(InsertedRow)`
-    insert into opt_out_suspicions (workspace_id, id, address, reply_id, created_at)
-    values (${db.workspaceId}, ${newId(now)}, ${address}, ${replyId}, ${sql.timestamp(now)})
-    on conflict (workspace_id, address) where status = 'open' do nothing
+    insert into opt_out_suspicions (workspace_id, id, address, reply_id, certainty, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${address}, ${replyId}, ${certainty}, ${sql.timestamp(now)})
+    on conflict (workspace_id, address) where status = 'open' do update
+      set reply_id = excluded.reply_id, certainty = excluded.certainty
+      where ${isAwaited}
     returning id`);
+}
+
+const AwaitedRow = z.object({
+  id: z.string(),
+  address: z.string(),
+  replyId: z.string(),
+  replies: z.array(z.string()),
+});
+export type AwaitedVerdict = z.infer<typeof AwaitedRow>;
+
+/** Suspicions that wait for the model, oldest first, each with what the contact wrote last, oldest first. */
+export async function awaitedVerdicts(db: TenantDb, limit: number): Promise<readonly AwaitedVerdict[]> {
+  return db.any(sql.type(AwaitedRow)`
+    select opt_out_suspicions.id, opt_out_suspicions.address, opt_out_suspicions.reply_id, array(
+      select body from (
+        select i.body, i.received_at, i.id from inbound_messages i
+        where i.workspace_id = opt_out_suspicions.workspace_id and i.address = opt_out_suspicions.address
+          and not i.auto_reply and i.body <> '' and i.created_at > opt_out_suspicions.created_at - interval '1 day'
+        order by i.received_at desc, i.id desc limit ${REPLIES_READ}
+      ) latest order by received_at, id
+    ) replies
+    from opt_out_suspicions
+    where opt_out_suspicions.workspace_id = ${db.workspaceId} and ${isAwaited}
+    order by opt_out_suspicions.id limit ${limit}`);
 }
 
 /** @returns false if it was decided before. */

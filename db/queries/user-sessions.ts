@@ -177,7 +177,7 @@ export async function homeOf(db: SystemDb, userId: string): Promise<string | nul
     ) places order by rank, is_owner desc, at, id limit 1`);
 }
 
-const PlaceRow = z.object({ _id: z.string(), name: z.string() });
+const PlaceRow = z.object({ id: z.string(), name: z.string() });
 
 /** The workspaces that a session opens: all of its user's, if the provider names no organization. At most 100, by name. */
 export async function workspacesOfSession(
@@ -186,7 +186,7 @@ export async function workspacesOfSession(
   userId: string,
 ): Promise<z.infer<typeof PlaceRow>[]> {
   const rows = await db.any(sql.type(PlaceRow)`
-    select w.id as "_id", w.name from user_sessions s
+    select w.id, w.name from user_sessions s
       join workspace_members m on m.user_id = s.user_id join workspaces w on w.id = m.workspace_id
     where s.id = ${id} and s.user_id = ${userId} and s.role is null
     order by w.name, w.id limit 100`);

@@ -1,7 +1,9 @@
 /** Messages that fall due at one time. */
-interface Cohort {
+export interface Cohort {
   due: number;
   count: number;
+  /** How many it had. */
+  added: number;
 }
 
 /** Waiting messages by the time at which they are due, in milliseconds. Nearly all are added in that order. */
@@ -14,9 +16,11 @@ export class Cohorts {
     if (count <= 0) return;
     this.total += count;
     const last = this.cohorts.at(-1);
-    if (last && this.cohorts.length > this.head && last.due === due) last.count += count;
-    else if (!last || last.due < due) this.cohorts.push({ due, count });
-    else this.cohorts.splice(this.from(due), 0, { due, count });
+    if (last && this.cohorts.length > this.head && last.due === due) {
+      last.count += count;
+      last.added += count;
+    } else if (!last || last.due < due) this.cohorts.push({ due, count, added: count });
+    else this.cohorts.splice(this.from(due), 0, { due, count, added: count });
   }
 
   /** The first that is due at `since` or later. */

@@ -35,6 +35,7 @@ export function enterLeads(plan: ForecastPlan, runs: readonly LineRun[], count: 
       times: place.times,
       cohorts: new Cohorts(),
       isCounted: true,
+      isEarlier: false,
       onSent(sent, from, to) {
         count(of.step, of.isNew, sent, to);
         follow(of, sent, (from + to) / 2);

@@ -119,6 +119,7 @@ function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now:
       times,
       cohorts: new Cohorts(),
       isCounted,
+      isEarlier: true,
       onSent(sent, from, to) {
         // What waits is no first step of leads who enter now.
         if (isCounted) count(1, isNew && step === 0, sent, to);

@@ -1,7 +1,7 @@
 import type { Bounds } from '../calendar.ts';
 import { dailyNewCap, hourlyNewCap } from '../line-limits.ts';
 import type { HoldReason, LineHistory, PacedLine } from '../pacing.ts';
-import type { Cohorts } from './cohorts.ts';
+import type { Cohort, Cohorts } from './cohorts.ts';
 import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
 
@@ -12,6 +12,8 @@ export interface Stream {
   cohorts: Cohorts;
   /** Part of what the forecast is about. */
   isCounted: boolean;
+  /** They waited before the leads of the forecast entered. */
+  isEarlier: boolean;
   /** Called with messages that were sent between two times. */
   onSent: (count: number, from: number, to: number) => void;
 }
@@ -20,7 +22,22 @@ interface Look {
   /** When the stream can be sent next; `at` the time of the look: now. */
   at: number;
   reason: HoldReason;
-  cohort?: ReturnType<Cohorts['first']>;
+  cohort?: Cohort;
+}
+
+interface Turn {
+  stream: Stream;
+  cohort: Cohort;
+}
+
+/**
+ * By time, then those who waited before. Leads who enter at one time arrive in turns, so of their streams the one comes first
+ * of which the larger part is left.
+ */
+function isBefore({ stream, cohort: a }: Turn, { stream: other, cohort: b }: Turn): boolean {
+  if (a.due !== b.due) return a.due < b.due;
+  if (stream.isEarlier || other.isEarlier) return stream.isEarlier && !other.isEarlier;
+  return a.count * b.added > b.count * a.added;
 }
 
 interface Hold {
@@ -158,14 +175,15 @@ export class LineRun {
 
   /** The first message that may be sent now, and when another one may at the latest be earlier in turn. */
   private look(now: number) {
-    let open: { stream: Stream; cohort: NonNullable<Look['cohort']> } | null = null;
+    let open: Turn | null = null;
     let next = NEVER;
     let counted: Look | null = null;
     for (const stream of this.streams) {
       if (stream.cohorts.total === 0) continue;
       const look = this.lookAt(stream, now);
       if (look.cohort) {
-        if (!open || look.cohort.due < open.cohort.due) open = { stream, cohort: look.cohort };
+        const turn = { stream, cohort: look.cohort };
+        if (!open || isBefore(turn, open)) open = turn;
       } else if (look.at < next) next = look.at;
       if (!look.cohort && stream.isCounted && (!counted || look.at < counted.at)) counted = look;
     }
@@ -210,7 +228,7 @@ export class LineRun {
   }
 
   /** Sends as many in a row as the caps, the window and the hour allow. @returns when the line may send again. */
-  private send(stream: Stream, cohort: NonNullable<Look['cohort']>, now: number, end: number): number {
+  private send(stream: Stream, cohort: Cohort, now: number, end: number): number {
     const closes = stream.times.closing(now, end);
     const room = Math.min(
       cohort.count,

@@ -61,10 +61,16 @@ export function* mailboxChecks({
   folder: string;
   error: unknown;
 }): Iterable<ConnectionCheck> {
-  const { authenticationFailed, mailboxMissing, responseStatus } = (error ?? {}) as Partial<ImapFlowError>;
-  const isAnswered = error === null || authenticationFailed || mailboxMissing || responseStatus === 'NO';
+  const { authenticationFailed, mailboxMissing, responseStatus, tlsFailed } = (error ??
+    {}) as Partial<ImapFlowError>;
+  const isAnswered =
+    error === null || authenticationFailed || mailboxMissing || (responseStatus !== undefined && !tlsFailed);
   if (!isAnswered) {
-    yield failed('inbox_server', `${name} does not respond: ${reasonOf(error)}.`, 'imapUrl');
+    yield failed(
+      'inbox_server',
+      `${name} cannot be used: ${tlsFailed ? 'TLS could not be started' : reasonOf(error)}.`,
+      'imapUrl',
+    );
     return;
   }
   yield passed('inbox_server', `${name} responds.`);
@@ -74,7 +80,7 @@ export function* mailboxChecks({
   }
   yield passed('inbox_credentials', `${name} accepts the user and the password.`);
   if (error === null) yield passed('inbox', `Replies are read from the mailbox ${folder}.`);
-  else yield failed('inbox', `There is no mailbox ${folder}.`, 'imapUrl');
+  else yield failed('inbox', `The mailbox ${folder} cannot be opened.`, 'imapUrl');
 }
 
 /** The library replaces the code of a system error by its own. */

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
+import { MOST_SENT } from '#db/queries/sent-messages.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
+import { connected } from '#test/setup/database.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiClient, ApiResponse } from '#test/support/client.ts';
 import { longestTurn } from '#test/support/event-loop.ts';
@@ -216,6 +218,24 @@ describe('the event loop stands still no longer', () => {
     expect(text.length).toBeLessThan(1024 * 1024);
     const headers = { 'idempotency-key': newId() };
     expect(await heldBy(async (api) => () => api('POST', path, text, headers))).toBeLessThan(LIMIT_MS);
+  });
+
+  it('for what quiet hours would have done to as many messages as are looked at', async () => {
+    const ms = await heldBy(async (api, workspaceId) => {
+      await connected(app.ownerUrl, (owner) =>
+        owner.query(
+          `insert into messages (workspace_id, id, channel, status, address, recipient_zones, recipient_region, scheduled_at, sent_at, source)
+           select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1' || (2120000000 + n),
+             array['America/New_York', 'America/Chicago'], 'US-' || (array['FL', 'TX', 'NY', 'CA'])[1 + n % 4], now(),
+             now() - n * interval '2 minutes', 'api'
+           from generate_series(1, $2) n`,
+          [workspaceId, MOST_SENT],
+        ),
+      );
+      const hours = { enabled: true, law: 'us', appliesTo: ['message'] };
+      return () => api('POST', '/api/compliance/quiet-hours-preview', hours);
+    });
+    expect(ms).toBeLessThan(LIMIT_MS);
   });
 
   it('for the largest pages of leads, and for their export', async () => {

@@ -13,6 +13,7 @@ type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];
 type Conversation = ResponseOf<'GET /api/conversations'>['conversations'][number];
 type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
+type Campaign = ResponseOf<'GET /api/campaigns'>['campaigns'][number];
 type Point = ResponseOf<'GET /api/analytics/timeseries'>['series'][number];
 
 const line = (number: number, firstName: string, lastName: string, fields: Partial<Line> = {}): Line => ({
@@ -165,11 +166,85 @@ const point = (sent: number, daysAgo: number): Point => ({
 });
 const SENT = [180, 210, 40, 0, 150, 190, 230, 250, 260, 60, 10, 240, 270, 194];
 
+const day = (held: number, daysAgo: number) => ({
+  date: new Date(Date.parse(NOW) - daysAgo * DAY_MS).toISOString().slice(0, 10),
+  messages: SENT[SENT.length - 1 - daysAgo] ?? 0,
+  held,
+  longestHoldMinutes: held > 0 ? 690 : null,
+});
+const HELD = [12, 22, 3, 0, 9, 14, 31, 26, 40, 4, 0, 18, 22, 7];
+const QUIET_HOURS = {
+  enabled: true,
+  start: '09:00',
+  end: '20:00',
+  law: 'us' as const,
+  appliesTo: ['campaign' as const, 'drip' as const],
+};
+const check = (name: 'spf' | 'dkim' | 'dmarc' | 'mx' | 'ptr', result: 'pass' | 'fail' | 'unknown') => ({
+  name,
+  result,
+  found: null,
+  expected: '',
+  text: '',
+});
+const week = (optedOut: number, sent: number, weeksAgo: number) => ({
+  start: new Date(Date.parse('2026-05-11T04:00:00Z') - weeksAgo * 7 * DAY_MS).toISOString(),
+  end: new Date(Date.parse('2026-05-18T04:00:00Z') - weeksAgo * 7 * DAY_MS).toISOString(),
+  optedOut,
+  optedIn: weeksAgo % 3 === 0 ? 1 : 0,
+  sent,
+  optedOutShare: optedOut / sent,
+});
+
+type Change = ResponseOf<'GET /api/opt-outs/history'>['changes'][number];
+const change = (number: number, minutes: number, fields: Partial<Change>): Change => ({
+  _id: idOf(90 + number),
+  address: `+1415555014${number}`,
+  change: 'opted_out',
+  source: 'reply',
+  at: minutesAgo(minutes),
+  replyId: idOf(100 + number),
+  message: 'STOP',
+  ...fields,
+});
+
+const campaign = (number: number, name: string, requireConsent: boolean): Campaign => ({
+  _id: idOf(110 + number),
+  workspaceId: WORKSPACE_ID,
+  name,
+  description: '',
+  status: 'active',
+  steps: [],
+  listId: idOf(80),
+  eligibleLineIds: null,
+  poolId: null,
+  stickinessPolicy: 'sticky',
+  timezone: null,
+  sendWindowStart: null,
+  sendWindowEnd: null,
+  allowedDaysOfWeek: null,
+  quietHours: null,
+  requireConsent,
+  stopOnReply: true,
+  needsAiPersonalization: false,
+  createdByUserId: null,
+  startedAt: minutesAgo(9000),
+  completedAt: null,
+  createdAt: minutesAgo(9000),
+  updatedAt: minutesAgo(9000),
+});
+
 const none = { success: true as const, nextCursor: null };
 
 /** The response of each endpoint that a page in a picture reads. */
 export const RESPONSES: {
-  [E in ReadEndpoint | 'POST /api/forecast' | 'POST /api/conversations/{address}/presence']?: ResponseOf<E>;
+  [
+    E in
+      | ReadEndpoint
+      | 'POST /api/forecast'
+      | 'POST /api/compliance/quiet-hours-preview'
+      | 'POST /api/conversations/{address}/presence'
+  ]?: ResponseOf<E>;
 } = {
   'GET /api/workspace': {
     success: true,
@@ -262,7 +337,17 @@ export const RESPONSES: {
       },
     ],
   },
-  'GET /api/campaigns': { ...none, campaigns: [] },
+  'GET /api/campaigns': {
+    ...none,
+    campaigns: [campaign(1, 'Spring viewings', true), campaign(2, 'Tenants of last year', false)],
+  },
+  'GET /api/campaigns/{id}': {
+    success: true,
+    campaign: campaign(1, 'Spring viewings', true),
+    progress: { entered: 1240, running: 410, finished: 700, stopped: 130, noConsent: 25, enteredAll: true },
+    waiting: [],
+    personalization: null,
+  },
   'GET /api/pools': { ...none, pools: [] },
   'POST /api/forecast': {
     success: true,
@@ -281,5 +366,121 @@ export const RESPONSES: {
     timezone: 'America/New_York',
     filter: {},
     series: SENT.map((sent, index) => point(sent, SENT.length - 1 - index)),
+  },
+  'GET /api/opt-outs/suspected': {
+    ...none,
+    suspicions: [
+      {
+        _id: idOf(88),
+        address: '+14155550147',
+        leadId: null,
+        replyId: idOf(89),
+        message: 'Please take me off your list, we have found something.',
+        status: 'open',
+        certainty: 'clear',
+        modelOpinion: null,
+        createdAt: minutesAgo(35),
+        decidedAt: null,
+      },
+    ],
+  },
+  'GET /api/opt-outs/history': {
+    ...none,
+    changes: [
+      change(1, 4300, {}),
+      change(6, 5200, { message: 'Take me off this list please, I moved to Portland' }),
+      change(8, 7000, { change: 'opted_in', message: 'START' }),
+      change(8, 7300, { _id: idOf(120), message: 'stop' }),
+      change(9, 9000, { address: 'ola@example.com', source: 'unsubscribe', replyId: null, message: null }),
+    ],
+  },
+  'GET /api/opt-outs/weeks': {
+    success: true,
+    timezone: 'America/New_York',
+    weeks: [3, 5, 2, 4, 4, 1, 6, 3, 2, 2, 3, 1].map((count, index) =>
+      week(count, 900 + 40 * index, 11 - index),
+    ),
+  },
+  'GET /api/workspace/quiet-hours': { success: true, quietHours: QUIET_HOURS },
+  'GET /api/lists/{id}/consent': {
+    success: true,
+    channel: 'imessage',
+    total: 1240,
+    unreachable: 12,
+    optedOut: 25,
+    suppressed: 3,
+    granted: 830,
+    revoked: 10,
+    unknown: 360,
+  },
+  'GET /api/lines/{id}/email-authentication': {
+    checks: [
+      check('spf', 'pass'),
+      check('dkim', 'pass'),
+      check('dmarc', 'fail'),
+      check('mx', 'pass'),
+      check('ptr', 'unknown'),
+    ],
+  },
+  'GET /api/compliance': {
+    success: true,
+    quietHours: QUIET_HOURS,
+    campaigns: { running: 2, requireConsent: 1, ownQuietHours: 0 },
+    suspectedOptOuts: 1,
+    suppressions: 214,
+    keywords: {
+      optOut: ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT'],
+      optIn: ['START', 'UNSTOP', 'YES'],
+    },
+  },
+  'GET /api/compliance/campaign-consents': {
+    success: true,
+    from: minutesAgo(43_200),
+    to: NOW,
+    complete: true,
+    recipients: 1480,
+    withoutConsent: 391,
+    campaigns: [
+      {
+        campaignId: idOf(112),
+        name: 'Tenants of last year',
+        requireConsent: false,
+        granted: 259,
+        revoked: 4,
+        unknown: 387,
+      },
+      {
+        campaignId: idOf(111),
+        name: 'Spring viewings',
+        requireConsent: true,
+        granted: 830,
+        revoked: 0,
+        unknown: 0,
+      },
+    ],
+  },
+  'POST /api/compliance/quiet-hours-preview': {
+    success: true,
+    from: minutesAgo(43_200),
+    to: NOW,
+    complete: true,
+    timezone: 'America/New_York',
+    messages: 2284,
+    held: 208,
+    longestHoldMinutes: 720,
+    byReason: { hours: 171, law: 37 },
+    neverSent: 0,
+    byDay: HELD.map((held, index) => day(held, HELD.length - 1 - index)),
+    byPlace: [
+      { zones: ['America/Los_Angeles'], region: 'US-CA', messages: 410, held: 122, longestHoldMinutes: 690 },
+      {
+        zones: ['America/New_York', 'America/Chicago'],
+        region: 'US-FL',
+        messages: 350,
+        held: 49,
+        longestHoldMinutes: 720,
+      },
+      { zones: ['America/Chicago'], region: 'US-TX', messages: 220, held: 37, longestHoldMinutes: 600 },
+    ],
   },
 };

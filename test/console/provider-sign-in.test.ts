@@ -282,7 +282,7 @@ describe('signing in at the identity provider', () => {
     const { page, takeProblems } = await signedIn(user_id);
     const api = clientOf(await sessionIn(page.context()));
     await page.getByRole('button', { name: 'Workspace: Harbour Homes' }).click();
-    await page.getByRole('menuitemcheckbox', { name: 'Second Street' }).click();
+    await page.getByRole('menuitem', { name: 'Second Street' }).click();
     await page.getByRole('button', { name: 'Workspace: Second Street' }).waitFor();
     expect(takeProblems()).toEqual([]);
     const seen = async (id: string) => {

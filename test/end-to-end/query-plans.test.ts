@@ -54,14 +54,14 @@ test.each(['failed', 'canceled'] as const)(
   'the %s messages of a line or a campaign are found without reading the others, or those elsewhere',
   async (status) => {
     const { id: workspaceId } = await createWorkspace(app);
-    const [lineId, campaignId] = [newId(), newId()];
+    const [lineId, campaignId, elsewhere] = [newId(), newId(), newId()];
     await connected(app.ownerUrl, async (owner) => {
       await owner.query(
         `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
          select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 or n > 20000 then $4 else 'delivered' end,
-           case when n <= 20000 then $2 else $1 end, case when n <= 20000 then $3 else $1 end, '+14155550100', now(), 'api'
+           case when n <= 20000 then $2 else $5 end, case when n <= 20000 then $3 else $5 end, '+14155550100', now(), 'api'
          from generate_series(1, 40000) n`,
-        [workspaceId, lineId, campaignId, status],
+        [workspaceId, lineId, campaignId, status, elsewhere],
       );
       await analyze(owner, 'messages');
     });

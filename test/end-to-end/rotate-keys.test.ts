@@ -115,6 +115,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   expect(rotated.counts).toEqual({
     'webhooks.secret_sealed': 1,
     'webhooks.previous_secret_sealed': 1,
+    'user_sessions.tokens_sealed': 1,
     'lines.carrier_config': 1,
     'fallback_configs.auth_token_sealed': 1,
     'mails.data_sealed': 1,

@@ -167,6 +167,13 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     return once([to], async (number) => (await sentTo(app, number)).length);
   },
 
+  async optOutJudge({ api, lineId }) {
+    await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 600 });
+    await writeIn(app, { lineId, from: phone(), text: 'Can I stop by tomorrow?' });
+    return async () =>
+      (await api('GET', '/api/opt-outs/suspected?status=dismissed')).body.suspicions.length === 1;
+  },
+
   async availabilityJob({ api, workspaceId }) {
     const leadIds = [
       await createLead(app, workspaceId, { phones: [phone()] }),

@@ -95,7 +95,7 @@ export async function replyIdOf(desk: Copilot, contact: string): Promise<string>
 }
 
 export async function modelRequestsAbout(
-  { app }: Copilot,
+  { app }: Pick<Copilot, 'app'>,
   text: string,
 ): Promise<{ messages: { role: string; content: string }[] }[]> {
   const response = await fetch(`${app.url}/simulated/model/requests?contains=${encodeURIComponent(text)}`);

@@ -154,7 +154,7 @@ export async function plantContact(
     tags: ['interested', 'zebulon the great'],
   });
   await post(`/api/conversations/${encodeURIComponent(person.phone)}/notes`, {
-    text: 'plugh note of Zebulon',
+    text: `plugh note of Zebulon, @[${workspace.ownerId}]`,
   });
   const call = { lineId, from: lineNumber, to: person.phone, seconds: 60, answered: true, recording: true };
   await fetch(`${app.url}/simulated/carrier/call`, {

@@ -13,6 +13,7 @@ const DUE = {
   notificationsDue: 'Notifications of the workspace are due.',
   mailsDue: 'Emails are due.',
   filesDue: 'A contact sent files, or a call was recorded.',
+  repliesDoubted: 'Replies wait for the model, which judges whether they ask to be left alone.',
   personalizationsDue: 'Messages are waiting to be personalized.',
   stepDue: 'The next step of the request is due, or was completed elsewhere.',
   leadsAdded: 'Leads were added.',

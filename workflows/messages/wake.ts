@@ -34,6 +34,10 @@ export const WORKFLOWS = {
     type: 'attachmentFetcher',
     summary: 'Fetches the files that contacts sent to one workspace',
   },
+  'opt-out-judge': {
+    type: 'optOutJudge',
+    summary: 'Asks the model whether doubtful replies of one workspace ask to be left alone',
+  },
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
@@ -84,6 +88,7 @@ export const notifierId = (workspaceId: string): string => `notifier:${workspace
 export const mailSenderId = (workspaceId: string): string => `mail-sender:${workspaceId}`;
 export const agencyMailSenderId = (agencyId: string): string => `agency-mail-sender:${agencyId}`;
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
+export const optOutJudgeId = (workspaceId: string): string => `opt-out-judge:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;

@@ -1,19 +1,15 @@
 import { useSearch } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
-import { useState } from 'react';
 import { addressOf } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
-import { Button } from '#console/components/button.tsx';
+import { ExportButton } from '#console/components/export-button.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ErrorState } from '#console/components/states.tsx';
-import { toastError } from '#console/components/toast.tsx';
-import { download } from '#console/lib/download.ts';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { Figures } from './figures.tsx';
 import { Filters } from './filters.tsx';
 import { explained, metricNamed } from './metrics.ts';
-import { type Period, periodOf } from './period.ts';
+import { periodOf } from './period.ts';
 import { Intervals, MetricOverTime } from './series.tsx';
 
 /** How messages and replies develop, over time and by line, campaign or person. */
@@ -45,7 +41,12 @@ export default function Analytics() {
     <Page
       title="Analytics"
       description={`Messages and replies, in the time zone ${zone}`}
-      actions={<ExportButton query={{ ...filter, interval }} period={period} />}
+      actions={
+        <ExportButton
+          address={addressOf('/api/analytics/export', {}, { ...filter, interval })}
+          fileName={`analytics-${dateFrom}-to-${dateTo}.csv`}
+        />
+      }
     >
       <Filters search={search} period={period} />
       {error ? (
@@ -63,24 +64,5 @@ export default function Analytics() {
         </div>
       )}
     </Page>
-  );
-}
-
-function ExportButton({ query, period: { dateFrom, dateTo } }: { query: object; period: Period }) {
-  const [busy, setBusy] = useState(false);
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const address = addressOf('/api/analytics/export', {}, query);
-      await download(address, `analytics-${dateFrom}-to-${dateTo}.csv`);
-    } catch (error) {
-      toastError(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <Button busy={busy} icon={<Download className="size-4" aria-hidden="true" />} onClick={() => void save()}>
-      Export CSV
-    </Button>
   );
 }

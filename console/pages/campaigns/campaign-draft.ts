@@ -16,6 +16,7 @@ export interface CampaignDraft {
   /** None: every day. In the numbers of the API. */
   days: readonly number[];
   timezone: string;
+  requireConsent: boolean;
   stopOnReply: boolean;
   needsAiPersonalization: boolean;
   steps: readonly StepDraft[];
@@ -32,6 +33,7 @@ export const NEW_CAMPAIGN = (): CampaignDraft => ({
   end: '',
   days: [],
   timezone: '',
+  requireConsent: false,
   stopOnReply: true,
   needsAiPersonalization: false,
   steps: [NEW_STEP()],
@@ -48,6 +50,7 @@ export const draftOf = (campaign: Campaign): CampaignDraft => ({
   end: campaign.sendWindowEnd ?? '',
   days: campaign.allowedDaysOfWeek ?? [],
   timezone: campaign.timezone ?? '',
+  requireConsent: campaign.requireConsent,
   stopOnReply: campaign.stopOnReply,
   needsAiPersonalization: campaign.needsAiPersonalization,
   steps: campaign.steps.map(stepDraftOf),

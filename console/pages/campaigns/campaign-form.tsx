@@ -7,6 +7,7 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { toast } from '#console/components/toast.tsx';
 import { type CampaignDraft, bodyOf, draftOf, NEW_CAMPAIGN } from './campaign-draft.ts';
 import { type Campaign, CAMPAIGNS } from './campaign.ts';
+import { DraftConsent } from './consent.tsx';
 import { DraftForecast } from './forecast.tsx';
 import { SendingFields } from './sending-fields.tsx';
 import { NEW_STEP, type StepDraft } from './step-draft.ts';
@@ -137,9 +138,13 @@ export function CampaignForm({
           </div>
         </fieldset>
         <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
-        <DraftForecast draft={draft} />
         <fieldset className="flex flex-col gap-2">
           <legend className="mb-2 font-medium">Each lead</legend>
+          <Check
+            label="Send only to leads who consented"
+            checked={draft.requireConsent}
+            onChange={(requireConsent) => change({ requireConsent })}
+          />
           <Check
             label="Stop for a lead that replies"
             checked={draft.stopOnReply}
@@ -151,6 +156,10 @@ export function CampaignForm({
             onChange={(needsAiPersonalization) => change({ needsAiPersonalization })}
           />
         </fieldset>
+        <div className="flex flex-col gap-2">
+          <DraftForecast draft={draft} />
+          <DraftConsent draft={draft} ownHours={campaign?.quietHours ?? null} />
+        </div>
         <FormError>{generalErrorOf(error, [...FIELDS, ...stepPaths])}</FormError>
       </form>
     </Drawer>

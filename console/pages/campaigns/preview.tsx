@@ -13,6 +13,7 @@ import { CHANNELS, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import type { Campaign } from './campaign.ts';
 
+type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
 type Lead = ResponseOf<'GET /api/leads'>['leads'][number];
 
 const nameOf = ({ firstName, lastName, phone, email }: Lead): string =>
@@ -114,6 +115,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                   {fullTimeOf(step.scheduledDate, zone)}
                 </time>
               </div>
+              <Rules step={step} />
               {step.subject && <p className="mt-2 font-medium">{step.subject}</p>}
               <p className="mt-2 wrap-anywhere whitespace-pre-wrap">{step.message}</p>
               {step.attachmentUrls.map((url) => (
@@ -130,5 +132,32 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
         </ol>
       )}
     </div>
+  );
+}
+
+const SKIPPED: Record<NonNullable<Step['skipReason']>, string> = {
+  recipient_opted_out: 'Not sent: the lead has opted out.',
+  recipient_suppressed: 'Not sent: the agency suppresses the address.',
+  no_consent: 'Not sent: the campaign requires consent, and the lead has not given it.',
+};
+
+/** What quiet hours and consent do to a step. */
+function Rules({ step: { wakingHours, holdReason, skipReason, hasConsent } }: { step: Step }) {
+  const law = wakingHours?.law ? `, and the law of ${wakingHours.law}` : '';
+  return (
+    <>
+      {skipReason ? (
+        <p className="mt-2 text-warn">{SKIPPED[skipReason]}</p>
+      ) : (
+        !hasConsent && <p className="mt-2 text-warn">The lead has not consented to this channel.</p>
+      )}
+      {wakingHours && (
+        <p className="mt-2 text-xs text-muted">
+          {holdReason === null ? 'Within quiet hours’ limits' : 'Moved by quiet hours'}: {wakingHours.start}{' '}
+          to {wakingHours.end} in {wakingHours.zones.join(' and ').replaceAll('_', ' ')}
+          {law}.
+        </p>
+      )}
+    </>
   );
 }

@@ -16,10 +16,12 @@ type Entry = ResponseOf<'GET /api/opt-outs'>['optOuts'][number];
 
 const REFRESH = ['GET /api/opt-outs', 'GET /api/conversations', 'GET /api/conversations/{address}'] as const;
 
-const SOURCES: Record<string, string> = {
+/** Who or what opted a contact out. */
+export const SOURCES: Record<string, string> = {
   reply: 'A reply',
   unsubscribe: 'The link in an email',
   carrier: 'The carrier',
+  complaint: 'A complaint about an email',
   api: 'The API or console',
 };
 

@@ -1,37 +1,11 @@
 import { Ban } from 'lucide-react';
-import { ApiFailure } from '#console/api/client.ts';
-import { useWrite } from '#console/api/queries.ts';
-import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
-import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
-import { REFRESH } from './conversations.ts';
-
-export type Suspicion = ResponseOf<'GET /api/opt-outs/suspected'>['suspicions'][number];
-type Action = 'confirm' | 'dismiss';
-
-const DONE: Record<Action, string> = {
-  confirm: 'The contact is opted out',
-  dismiss: 'Campaigns to the contact go on',
-};
+import { type Suspicion, useDecision } from './suspicion.ts';
 
 /** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
 export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
-  const decide = useWrite('POST /api/opt-outs/suspected/{id}', { refresh: REFRESH });
-  const act = (action: Action): void => {
-    if (decide.isPending) return;
-    decide.mutate(
-      { params: { id }, body: { action } },
-      {
-        onSuccess: () => toast(DONE[action]),
-        onError: (error) => {
-          if (error instanceof ApiFailure && error.code === 'INVALID_STATE')
-            toast('Somebody else has decided about this');
-          else toastError(error);
-        },
-      },
-    );
-  };
+  const { act, isPending } = useDecision(id);
   useShortcuts({ o: () => act('confirm'), d: () => act('dismiss') });
 
   return (
@@ -42,7 +16,7 @@ export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: 
       <p className="my-2 line-clamp-3 break-words">“{message}”</p>
       <p className="mb-2 text-muted">Campaigns to them wait until you decide.</p>
       <div className="flex flex-wrap gap-2">
-        <Button small kind="primary" title="o" busy={decide.isPending} onClick={() => act('confirm')}>
+        <Button small kind="primary" title="o" busy={isPending} onClick={() => act('confirm')}>
           Opt out
         </Button>
         <Button small title="d" onClick={() => act('dismiss')}>

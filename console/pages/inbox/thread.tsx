@@ -14,7 +14,8 @@ import { DraftCard } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
 import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
-import { type Suspicion, SuspicionCard } from './suspicion-card.tsx';
+import { SuspicionCard } from './suspicion-card.tsx';
+import type { Suspicion } from './suspicion.ts';
 import { Tags } from './tags.tsx';
 import { useUserId } from './team.ts';
 

@@ -5,7 +5,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 
 type Check = ResponseOf<'GET /api/lines/{id}/email-authentication'>['checks'][number];
 
-const RESULTS: Record<Check['result'], { tone: Tone; text: string }> = {
+export const RESULTS: Record<Check['result'], { tone: Tone; text: string }> = {
   pass: { tone: 'good', text: 'Passes' },
   fail: { tone: 'bad', text: 'Fails' },
   unknown: { tone: 'neutral', text: 'Unknown' },

@@ -6,7 +6,6 @@ import { ConversationStatus } from '#domain/conversation.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
-import { asksToBeLeftAlone } from '#domain/suspected-opt-out.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
 import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
@@ -119,7 +118,7 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
     await stopContact(db, address, 'reply', now);
   }
   if (keyword) await applyKeyword(db, reply, keyword, at, now);
-  else if (asksToBeLeftAlone(reply.body)) await suspectOptOut(db, reply, now);
+  else await suspectOptOut(db, reply, now);
   await notifyReply(db, address, now);
 }
 

@@ -4,25 +4,51 @@ import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { type Author, optOut } from '#db/commands/sending/opt-outs.ts';
+import { copilotDebounce } from '#db/queries/knowledge-base.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
-import { decideSuspicion, insertSuspicion, type SuspicionRow } from '#db/queries/opt-out-suspicions.ts';
+import {
+  decideSuspicion,
+  findSuspicion,
+  insertSuspicion,
+  type SuspicionRow,
+} from '#db/queries/opt-out-suspicions.ts';
 import { holdSuspected } from '#db/queries/queue.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { optOutSuspicion } from '#domain/doubtful-opt-out.ts';
 import { shownReply } from '#domain/reply.ts';
+import { optOutJudgeId } from '#workflows/messages/wake.ts';
 
-/** Somebody asks to be left alone in other words than the keywords: campaigns to them wait for a decision. Requires `lockContact`. */
+/**
+ * Somebody asks, or may ask, to be left alone in other words than the keywords: campaigns to them wait for a decision. Of a
+ * doubtful reply the model is asked first, if the copilot is on; otherwise it counts as none. Requires `lockContact`.
+ */
 export async function suspectOptOut(
   db: TenantDb,
-  { id: replyId, address, leadId, body, workspaceId }: InboundRow,
+  { id: replyId, address, body }: Pick<InboundRow, 'id' | 'address' | 'body'>,
   now: Date,
 ): Promise<void> {
-  const suspicionId = await insertSuspicion(db, { address, replyId }, now);
-  if (suspicionId === null) return;
+  const certainty = optOutSuspicion(body);
+  if (certainty === 'none') return;
+  const isDoubtful = certainty === 'doubtful';
+  if (isDoubtful && (await copilotDebounce(db)) === null) return;
+  const id = await insertSuspicion(db, { address, replyId, certainty }, now);
+  if (id === null) return;
+  await holdSuspected(db, sql.fragment`m.address = ${address}`);
+  if (isDoubtful) wake(db, optOutJudgeId(db.workspaceId), now, 'repliesDoubted');
+  else await askPerson(db, id, now);
+}
+
+/** Tells those who decide. */
+export async function askPerson(db: TenantDb, suspicionId: string, now: Date): Promise<void> {
+  const suspicion = await findSuspicion(db, suspicionId);
+  if (!suspicion) return;
+  const { address, leadId, replyId, body } = suspicion;
   const payload = {
     event: 'contact.opt_out_suspected' as const,
     timestamp: now.toISOString(),
-    workspaceId,
+    workspaceId: db.workspaceId,
     suspicionId,
     address,
     ...(leadId !== null && { leadId }),
@@ -31,7 +57,6 @@ export async function suspectOptOut(
   };
   await emitEvents(db, [{ event: 'contact.opt_out_suspected', payload }], now);
   await notify(db, `suspicion:${suspicionId}`, { about: 'opt_out_suspected', suspicionId }, now);
-  await holdSuspected(db, sql.fragment`m.address = ${address}`);
 }
 
 const ReleasedRow = z.object({ lineId: z.string().nullable(), scheduledAt: z.date() });
@@ -53,11 +78,16 @@ export async function settleSuspicion(
     await optOut(db, address, { source: 'reply', at: now, now, author, replyId });
     return true;
   }
+  await releaseSuspected(db, address);
+  return true;
+}
+
+/** Lets the campaigns to a contact go on. */
+export async function releaseSuspected(db: TenantDb, address: string): Promise<void> {
   const released = await db.any(sql.type(ReleasedRow)`
     update messages set held = false, hold_reason = null, updated_at = now()
     where workspace_id = ${db.workspaceId} and address = ${address} and held and hold_reason = 'opt_out_suspected'
       and status in ('pending', 'scheduled')
     returning line_id, scheduled_at`);
   wakeLines(db, released);
-  return true;
 }

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignQuietHours, CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses } from './types.gen.ts';
+import type { CampaignQuietHours, CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -361,8 +361,23 @@ export class Conversations extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
+        status?: 'open' | 'snoozed' | 'closed';
+        assignee?: string;
+        tag?: string;
+        unread?: 'true' | 'false';
+        line?: string;
+        q?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConversationsResponses, GetApiConversationsErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'assignee' },
+                    { in: 'query', key: 'tag' },
+                    { in: 'query', key: 'unread' },
+                    { in: 'query', key: 'line' },
+                    { in: 'query', key: 'q' }
+                ] }]);
         return (options?.client ?? this.client).get<GetApiConversationsResponses, GetApiConversationsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/conversations',
@@ -395,6 +410,36 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
+     * Close, snooze or open a conversation, or assign it to a member
+     *
+     * What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`.
+     */
+    public update<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        status?: 'open' | 'snoozed' | 'closed';
+        snoozedUntil?: string;
+        assigneeId?: string | null;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiConversationsByAddressResponses, PatchApiConversationsByAddressErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'address' },
+                    { in: 'body', key: 'status' },
+                    { in: 'body', key: 'snoozedUntil' },
+                    { in: 'body', key: 'assigneeId' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiConversationsByAddressResponses, PatchApiConversationsByAddressErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
      * Replace the tags of a conversation
      *
      * A key needs the scope `send`.
@@ -407,6 +452,92 @@ export class Conversations extends HeyApiClient {
         return (options?.client ?? this.client).post<PostApiConversationsByAddressTagsResponses, PostApiConversationsByAddressTagsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/conversations/{address}/tags',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Mark a conversation as read by the signed-in user
+     *
+     * Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered.
+     */
+    public read<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressReadErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }] }]);
+        return (options?.client ?? this.client).post<PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressReadErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}/read',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * List what members wrote to each other about a contact, newest first
+     *
+     * A key needs the scope `read`.
+     */
+    public listNotes<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressNotesErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'path', key: 'address' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressNotesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}/notes',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Write a note about a contact, which is never sent
+     *
+     * Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`.
+     */
+    public createNote<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        text: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressNotesErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }, { in: 'body', key: 'text' }] }]);
+        return (options?.client ?? this.client).post<PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressNotesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}/notes',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Tell the other members that the signed-in user looks at a conversation, or answers it
+     *
+     * It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there.
+     */
+    public reportPresence<ThrowOnError extends boolean = true>(parameters: {
+        address: string;
+        state: 'viewing' | 'typing' | 'left';
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressPresenceErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'address' }, { in: 'body', key: 'state' }] }]);
+        return (options?.client ?? this.client).post<PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressPresenceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/{address}/presence',
             ...options,
             ...params,
             headers: {
@@ -714,6 +845,73 @@ export class OptOuts extends HeyApiClient {
     }
     
     /**
+     * List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first
+     *
+     * What an erased contact did is no longer in it. A key needs the scope `read`.
+     */
+    public listHistory<ThrowOnError extends boolean = true>(parameters?: {
+        dateFrom?: string | string | string;
+        dateTo?: string | string | string;
+        change?: 'opted_out' | 'opted_in';
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'dateFrom' },
+                    { in: 'query', key: 'dateTo' },
+                    { in: 'query', key: 'change' },
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsHistoryResponses, GetApiOptOutsHistoryErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/history',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Export opt-outs and opt-ins as CSV, newest first
+     *
+     * Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`.
+     */
+    public exportHistory<ThrowOnError extends boolean = true>(parameters?: {
+        dateFrom?: string | string | string;
+        dateTo?: string | string | string;
+        change?: 'opted_out' | 'opted_in';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'dateFrom' },
+                    { in: 'query', key: 'dateTo' },
+                    { in: 'query', key: 'change' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/history/export',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
+     * Get the opt-outs and opt-ins per week, and their share of the messages sent
+     *
+     * Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`.
+     */
+    public getWeeks<ThrowOnError extends boolean = true>(parameters?: {
+        weeks?: number;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'weeks' }] }]);
+        return (options?.client ?? this.client).get<GetApiOptOutsWeeksResponses, GetApiOptOutsWeeksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/opt-outs/weeks',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * Opt an address in again, by query or body
      *
      * A key needs the scope `manage`.
@@ -897,6 +1095,66 @@ export class OptOuts extends HeyApiClient {
             url: '/unsubscribe/{token}',
             ...options,
             ...params
+        });
+    }
+}
+
+export class Compliance extends HeyApiClient {
+    /**
+     * Get what is on: quiet hours, consent, keywords, and what waits for a decision
+     *
+     * A key needs the scope `read`.
+     */
+    public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiComplianceResponses, GetApiComplianceErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiComplianceResponses, GetApiComplianceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/compliance',
+            ...options
+        });
+    }
+    
+    /**
+     * Preview which messages of the last month quiet hours would have held; nothing is changed
+     *
+     * From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). By the rules of pacing: campaigns keep quiet hours of their own, and a contact who had written within 24 hours is not asleep. Times are rounded down to the minute. A key needs the scope `read`.
+     */
+    public previewQuietHours<ThrowOnError extends boolean = true>(parameters?: {
+        enabled?: boolean;
+        start?: string;
+        end?: string;
+        law?: 'none' | 'us';
+        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiComplianceQuietHoursPreviewResponses, PostApiComplianceQuietHoursPreviewErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'enabled' },
+                    { in: 'body', key: 'start' },
+                    { in: 'body', key: 'end' },
+                    { in: 'body', key: 'law' },
+                    { in: 'body', key: 'appliesTo' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiComplianceQuietHoursPreviewResponses, PostApiComplianceQuietHoursPreviewErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/compliance/quiet-hours-preview',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get how many recipients of campaigns in the last month had consented when they were sent a message
+     *
+     * From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). A recipient counts once for each campaign. A key needs the scope `read`.
+     */
+    public getCampaignConsents<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiComplianceCampaignConsentsResponses, GetApiComplianceCampaignConsentsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiComplianceCampaignConsentsResponses, GetApiComplianceCampaignConsentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/compliance/campaign-consents',
+            ...options
         });
     }
 }
@@ -1233,6 +1491,55 @@ export class Lines extends HeyApiClient {
                 ...options?.headers,
                 ...params.headers
             }
+        });
+    }
+    
+    /**
+     * Test the settings of a carrier before a line is connected to it
+     *
+     * One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`.
+     */
+    public testCarrierSettings<ThrowOnError extends boolean = true>(parameters: {
+        provider: string;
+        channel: 'imessage' | 'sms' | 'email';
+        address?: string;
+        config: {
+            [key: string]: unknown;
+        };
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLinesCarriersTestResponses, PostApiLinesCarriersTestErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'provider' },
+                    { in: 'body', key: 'channel' },
+                    { in: 'body', key: 'address' },
+                    { in: 'body', key: 'config' }
+                ] }]);
+        return (options?.client ?? this.client).post<PostApiLinesCarriersTestResponses, PostApiLinesCarriersTestErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lines/carriers/test',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Test a line's connection to its carrier
+     *
+     * One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. Unlike `GET /api/lines/check-availability`, it does not change the line's `healthCheck`. A key needs the scope `manage`.
+     */
+    public testCarrier<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdCarrierTestErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).post<PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdCarrierTestErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lines/{id}/carrier/test',
+            ...options,
+            ...params
         });
     }
     
@@ -1801,6 +2108,24 @@ export class Contacts extends HeyApiClient {
     }
     
     /**
+     * Get how many leads of a list have consented to messages on a channel
+     *
+     * Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`.
+     */
+    public getListConsent<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        channel?: 'imessage' | 'sms' | 'email';
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'query', key: 'channel' }] }]);
+        return (options?.client ?? this.client).get<GetApiListsByIdConsentResponses, GetApiListsByIdConsentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/lists/{id}/consent',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * Import leads from a CSV file of up to 100 MB, in the background
      *
      * The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. A key needs the scope `send`.
@@ -2148,7 +2473,7 @@ export class Campaigns extends HeyApiClient {
     }
     
     /**
-     * Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent
+     * Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent
      *
      * A key needs the scope `read`.
      */
@@ -2391,6 +2716,24 @@ export class Webhooks extends HeyApiClient {
     }
     
     /**
+     * Get a delivery with its payload, and what the endpoint answered if it failed
+     *
+     * A key needs the scope `read`.
+     */
+    public getDelivery<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+        deliveryId: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }, { in: 'path', key: 'deliveryId' }] }]);
+        return (options?.client ?? this.client).get<GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/webhooks/{id}/deliveries/{deliveryId}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * Send a past delivery again
      *
      * Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx. A key needs the scope `manage`.
@@ -2441,14 +2784,15 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * Update the workspace: what its lines do about their reputation
+     * Update the workspace: what its lines do about their reputation, and whether the first steps are hidden
      *
      * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters?: {
         reputationPolicy?: 'protect' | 'observe' | 'off';
+        setupDismissed?: boolean;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'reputationPolicy' }] }]);
+        const params = buildClientParams([parameters], [{ args: [{ in: 'body', key: 'reputationPolicy' }, { in: 'body', key: 'setupDismissed' }] }]);
         return (options?.client ?? this.client).patch<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/workspace',
@@ -2484,6 +2828,19 @@ export class Workspace extends HeyApiClient {
         return (options?.client ?? this.client).get<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/workspace/limits',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the first steps of the workspace, and which of them are done
+     *
+     * A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`.
+     */
+    public getSetup<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/setup',
             ...options
         });
     }
@@ -3086,6 +3443,99 @@ export class Keys extends HeyApiClient {
     }
 }
 
+export class Sessions extends HeyApiClient {
+    /**
+     * End all of one’s own sessions except that of this browser
+     *
+     * Recorded in the audit log as `session.ended`.
+     */
+    public endOther<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<DeleteApiSessionsResponses, DeleteApiSessionsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).delete<DeleteApiSessionsResponses, DeleteApiSessionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/sessions',
+            ...options
+        });
+    }
+    
+    /**
+     * List the sessions in which people are signed in to the console, newest first
+     *
+     * One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200.
+     */
+    public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/sessions',
+            ...options
+        });
+    }
+    
+    /**
+     * Sign out: end the session of this browser
+     *
+     * Recorded in the audit log as `session.ended`.
+     */
+    public signOut<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<DeleteApiSessionsCurrentResponses, DeleteApiSessionsCurrentErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).delete<DeleteApiSessionsCurrentResponses, DeleteApiSessionsCurrentErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/sessions/current',
+            ...options
+        });
+    }
+    
+    /**
+     * End a session: it is refused from the next request on
+     *
+     * One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`.
+     */
+    public end<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<DeleteApiSessionsByIdResponses, DeleteApiSessionsByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).delete<DeleteApiSessionsByIdResponses, DeleteApiSessionsByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/sessions/{id}',
+            ...options,
+            ...params
+        });
+    }
+}
+
+export class Requests extends HeyApiClient {
+    /**
+     * List the requests of the workspace in the last 30 days, newest first
+     *
+     * Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`.
+     */
+    public list<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+        method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+        status?: string;
+        path?: string;
+        actorId?: string;
+        since?: string;
+        until?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiRequestsResponses, GetApiRequestsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'query', key: 'limit' },
+                    { in: 'query', key: 'cursor' },
+                    { in: 'query', key: 'method' },
+                    { in: 'query', key: 'status' },
+                    { in: 'query', key: 'path' },
+                    { in: 'query', key: 'actorId' },
+                    { in: 'query', key: 'since' },
+                    { in: 'query', key: 'until' }
+                ] }]);
+        return (options?.client ?? this.client).get<GetApiRequestsResponses, GetApiRequestsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/requests',
+            ...options,
+            ...params
+        });
+    }
+}
+
 export class AuditLog extends HeyApiClient {
     /**
      * Who changed what in the workspace, newest first
@@ -3095,10 +3545,10 @@ export class AuditLog extends HeyApiClient {
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -3155,10 +3605,10 @@ export class AuditLog extends HeyApiClient {
     public listAgency<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         since?: string;
         until?: string;
@@ -3785,6 +4235,11 @@ export class Api extends HeyApiClient {
         return this._optOuts ??= new OptOuts({ client: this.client });
     }
     
+    private _compliance?: Compliance;
+    get compliance(): Compliance {
+        return this._compliance ??= new Compliance({ client: this.client });
+    }
+    
     private _calls?: Calls;
     get calls(): Calls {
         return this._calls ??= new Calls({ client: this.client });
@@ -3858,6 +4313,16 @@ export class Api extends HeyApiClient {
     private _keys?: Keys;
     get keys(): Keys {
         return this._keys ??= new Keys({ client: this.client });
+    }
+    
+    private _sessions?: Sessions;
+    get sessions(): Sessions {
+        return this._sessions ??= new Sessions({ client: this.client });
+    }
+    
+    private _requests?: Requests;
+    get requests(): Requests {
+        return this._requests ??= new Requests({ client: this.client });
     }
     
     private _auditLog?: AuditLog;

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -98,8 +98,31 @@ export type DripInput = {
     crmCLeadId?: string;
 };
 
+export type ConversationPatch = {
+    status?: 'open' | 'snoozed' | 'closed';
+    /**
+     * In the future; required to snooze. The conversation is open again from then on.
+     */
+    snoozedUntil?: string;
+    /**
+     * The id of a member; null: nobody.
+     */
+    assigneeId?: string | null;
+};
+
 export type TagsInput = {
     tags: Array<string>;
+};
+
+export type ConversationNoteInput = {
+    /**
+     * `@[user id]` mentions a member, who gets an email.
+     */
+    text: string;
+};
+
+export type PresenceInput = {
+    state: 'viewing' | 'typing' | 'left';
 };
 
 export type InboxReplyInput = {
@@ -189,6 +212,23 @@ export type ConsentInput = {
     at?: string;
 };
 
+export type QuietHours = {
+    enabled?: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start?: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end?: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law?: 'none' | 'us';
+    appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+};
+
 export type LinePatch = {
     firstName?: string;
     lastName?: string;
@@ -228,6 +268,24 @@ export type LineConnectionInput = {
     address?: string;
     /**
      * `twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`; `dkimSelector`, to check the record of the DKIM key. Callback secrets that are omitted are generated, or kept while the provider stays the same. A transfer to another workspace drops them. Servers are on the ports of their protocols: 80 and 443 (`bluebubbles` also 1234), 25, 465, 587 and 2525 for mail, 143 and 993 for IMAP.
+     */
+    config: {
+        [key: string]: unknown;
+    };
+};
+
+export type CarrierSettingsTest = {
+    /**
+     * As `GET /api/lines/carriers` names it.
+     */
+    provider: string;
+    channel: 'imessage' | 'sms' | 'email';
+    /**
+     * The phone number or email address of the line.
+     */
+    address?: string;
+    /**
+     * As for `PUT /api/lines/{id}/carrier`. A callback secret is not needed.
      */
     config: {
         [key: string]: unknown;
@@ -503,7 +561,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -517,23 +575,10 @@ export type WebhookPatch = {
 
 export type WorkspacePatch = {
     reputationPolicy?: 'protect' | 'observe' | 'off';
-};
-
-export type QuietHours = {
-    enabled?: boolean;
     /**
-     * Messages are sent from this time on…
+     * Whether the console hides the first steps (`GET /api/workspace/setup`).
      */
-    start?: string;
-    /**
-     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
-     */
-    end?: string;
-    /**
-     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
-     */
-    law?: 'none' | 'us';
-    appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    setupDismissed?: boolean;
 };
 
 export type FallbackConfigPatch = {
@@ -991,6 +1036,23 @@ export type Conversation = {
     lastInboundAt: string | null;
     lastOutboundAt: string | null;
     inboxHref: string;
+    status: 'open' | 'snoozed' | 'closed';
+    /**
+     * Null unless it is snoozed.
+     */
+    snoozedUntil: string | null;
+    /**
+     * The id of the user who answers.
+     */
+    assigneeId: string | null;
+    /**
+     * Whether the contact has written since the user read the conversation, in the last 30 days and since they became a member. For a key, which reads nothing: since the last message to the contact.
+     */
+    unread: boolean;
+    /**
+     * Messages of the contact that are unread, up to 100.
+     */
+    unreadCount: number;
 };
 
 export type ThreadItem = {
@@ -1024,6 +1086,41 @@ export type ThreadItem = {
         from: string;
         at: string;
     }>;
+};
+
+export type ConversationNote = {
+    _id: string;
+    /**
+     * It identifies the conversation.
+     */
+    address: string;
+    text: string;
+    author: {
+        type: 'user' | 'key' | 'operator' | 'system';
+        id: string | null;
+        /**
+         * As it was at that time.
+         */
+        name: string | null;
+    };
+    /**
+     * Mentioned members. Those who left the workspace are missing.
+     */
+    mentions: Array<{
+        userId: string;
+        name: string;
+    }>;
+    createdAt: string;
+};
+
+export type PresentPerson = {
+    userId: string;
+    name: string | null;
+    state: 'viewing' | 'typing' | 'left';
+    /**
+     * Unless they report again before.
+     */
+    expiresAt: string;
 };
 
 export type Snippet = {
@@ -1084,8 +1181,66 @@ export type OptOutSuspicion = {
      * `open`: the steps of campaigns to the contact wait until it is decided.
      */
     status: 'open' | 'confirmed' | 'dismissed';
+    /**
+     * `doubtful`: the rules could not tell, so the model of the copilot was asked. Only in workspaces whose copilot is on.
+     */
+    certainty: 'clear' | 'doubtful';
+    /**
+     * null: the model was not asked.
+     */
+    modelOpinion: OptOutModelOpinion | null;
     createdAt: string;
     decidedAt: string | null;
+};
+
+export type OptOutModelOpinion = {
+    status: 'awaited' | 'answered' | 'failed';
+    model: string | null;
+    /**
+     * `not_opt_out` dismisses the suspicion, if the confidence is at least 0.7. Otherwise a person decides.
+     */
+    verdict: 'opt_out' | 'not_opt_out' | 'unsure' | null;
+    /**
+     * From 0 to 1.
+     */
+    confidence: number | null;
+    reason: 'asks_to_stop' | 'wrong_recipient' | 'no_consent' | 'threat_or_complaint' | 'declines_offer' | 'about_something_else' | 'unclear' | null;
+    /**
+     * Why there is no answer. A person decides then.
+     */
+    error: string | null;
+    answeredAt: string | null;
+};
+
+export type OptOutChange = {
+    _id: string;
+    address: string;
+    change: 'opted_out' | 'opted_in';
+    source: 'reply' | 'unsubscribe' | 'carrier' | 'complaint' | 'api';
+    at: string;
+    /**
+     * The reply in which the contact asked for it.
+     */
+    replyId: string | null;
+    /**
+     * The text of that reply, while it is stored.
+     */
+    message: string | null;
+};
+
+export type OptOutWeek = {
+    start: string;
+    end: string;
+    optedOut: number;
+    optedIn: number;
+    /**
+     * Messages sent in the week.
+     */
+    sent: number;
+    /**
+     * `optedOut` of `sent`; null: none were sent.
+     */
+    optedOutShare: number | null;
 };
 
 export type OptOut = {
@@ -1106,6 +1261,74 @@ export type Consent = {
     evidence: string | null;
     at: string;
     createdAt: string;
+};
+
+export type QuietHoursPreview = {
+    from: string;
+    to: string;
+    /**
+     * Whether these are all messages of the last 30 days.
+     */
+    complete: boolean;
+    success: true;
+    timezone: string;
+    messages: number;
+    /**
+     * Those that would have waited.
+     */
+    held: number;
+    /**
+     * null: none would have waited.
+     */
+    longestHoldMinutes: number | null;
+    /**
+     * How many of the held messages.
+     */
+    byReason: {
+        /**
+         * Held by `start` and `end`.
+         */
+        hours: number;
+        /**
+         * Held by the law of a state although the hours allowed it.
+         */
+        law: number;
+    };
+    /**
+     * Those of the held messages whose send window has no time in common with the quiet hours.
+     */
+    neverSent: number;
+    byDay: Array<{
+        messages: number;
+        /**
+         * Those that would have waited.
+         */
+        held: number;
+        /**
+         * null: none would have waited.
+         */
+        longestHoldMinutes: number | null;
+        date: string;
+    }>;
+    /**
+     * The 50 places with the most held messages.
+     */
+    byPlace: Array<{
+        messages: number;
+        /**
+         * Those that would have waited.
+         */
+        held: number;
+        /**
+         * null: none would have waited.
+         */
+        longestHoldMinutes: number | null;
+        /**
+         * Time zones where the recipient may be.
+         */
+        zones: Array<string>;
+        region: string | null;
+    }>;
 };
 
 export type Line = {
@@ -1249,6 +1472,32 @@ export type CarrierDescription = {
     settings: {
         [key: string]: unknown;
     };
+    /**
+     * Whether it sets up lines by itself: none has to be connected to it by hand.
+     */
+    provisionsLines: boolean;
+    /**
+     * What a person does at the carrier, one sentence a step.
+     */
+    guide: {
+        title: string;
+        summary: string;
+        /**
+         * Before the settings can be entered.
+         */
+        before: Array<string>;
+        /**
+         * Once the line is connected.
+         */
+        after: Array<string>;
+        /**
+         * Recipients that answer by themselves; null: it has none.
+         */
+        answering: {
+            phone: string;
+            email: string;
+        } | null;
+    };
 };
 
 export type LineConnection = {
@@ -1272,6 +1521,34 @@ export type LineConnection = {
      * Whether `callbackUrl` was registered at the provider. If not, register it there yourself.
      */
     callbackRegistered: boolean;
+};
+
+export type ConnectionTest = {
+    success: true;
+    /**
+     * No check failed.
+     */
+    works: boolean;
+    checks: Array<ConnectionCheck>;
+};
+
+export type ConnectionCheck = {
+    /**
+     * What was checked: `server`, `credentials`, `sender` (the number or account), `callback` (whether the carrier reports to the line), `callback_address` (whether it can reach this installation), or one that only this carrier has.
+     */
+    name: string;
+    /**
+     * `unknown`: the carrier does not tell, or it took too long.
+     */
+    result: 'pass' | 'fail' | 'unknown';
+    /**
+     * What was found, and what to do about it.
+     */
+    text: string;
+    /**
+     * The field to change: `config.password`, `address`.
+     */
+    field: string | null;
 };
 
 export type EmailCheck = {
@@ -1377,7 +1654,40 @@ export type ContactExport = {
     }>;
     optOuts: Array<OptOut>;
     consents: Array<Consent>;
-    conversations: Array<Conversation>;
+    conversations: Array<{
+        /**
+         * The phone number or email address, which identifies the conversation.
+         */
+        address: string;
+        phone: string | null;
+        email: string | null;
+        leadId: string | null;
+        name: string;
+        /**
+         * The line assigned to the contact.
+         */
+        lineId: string | null;
+        tags: Array<string>;
+        optedOut: boolean;
+        /**
+         * Empty if there is no message yet; `lastDirection` and `lastAt` are null then.
+         */
+        lastMessage: string;
+        lastDirection: 'in' | 'out' | null;
+        lastAt: string | null;
+        lastInboundAt: string | null;
+        lastOutboundAt: string | null;
+        inboxHref: string;
+        status: 'open' | 'snoozed' | 'closed';
+        /**
+         * Null unless it is snoozed.
+         */
+        snoozedUntil: string | null;
+        /**
+         * The id of the user who answers.
+         */
+        assigneeId: string | null;
+    }>;
     availability: Array<{
         address: string;
         /**
@@ -1508,6 +1818,7 @@ export type ContactExport = {
             url: string | null;
         }>;
     }>;
+    notes: Array<ConversationNote>;
     drafts: Array<AutoReply>;
     calls: Array<{
         callId: string;
@@ -1727,7 +2038,37 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+
+export type DeliveryExchange = {
+    id: string;
+    /**
+     * `X-Svc-Event-Id`: the same for a replay.
+     */
+    eventId: string;
+    event: DeliveredEvent;
+    isReplayOf?: string;
+    /**
+     * null: in progress.
+     */
+    success: boolean | null;
+    responseStatus: number | null;
+    /**
+     * `interrupted`: a crash interrupted it; it may have arrived.
+     */
+    error: string | null;
+    latencyMs: number | null;
+    attemptCount: number;
+    createdAt: string;
+    /**
+     * The payload, exactly as it was sent. null: its contact was erased.
+     */
+    requestBody: string | null;
+    /**
+     * The first 2,000 characters of the answer. null: it succeeded, is empty or a replay, or the contact was erased.
+     */
+    responseBody: string | null;
+};
 
 export type DeliveryReport = {
     /**
@@ -1787,6 +2128,24 @@ export type UsedLimit = {
      * What is counted.
      */
     text: string;
+};
+
+export type Setup = {
+    steps: Array<{
+        /**
+         * `line`: a line is active and connected. `message`: one was delivered, or an email was accepted by its server. `reply`: one was received. `webhook`: one is registered. `contacts`: there is one in a list besides Quick Sends. `team`: it has a second member.
+         */
+        step: 'line' | 'message' | 'reply' | 'webhook' | 'contacts' | 'team';
+        done: boolean;
+    }>;
+    /**
+     * All steps are done.
+     */
+    complete: boolean;
+    /**
+     * Somebody hid the steps (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than they are.
+     */
+    dismissed: boolean;
 };
 
 export type FallbackConfig = {
@@ -1911,6 +2270,71 @@ export type WorkspaceKey = {
     mode: 'live' | 'test';
 };
 
+export type UserSession = {
+    _id: string;
+    userId: string;
+    userName: string | null;
+    /**
+     * Where it was signed in to.
+     */
+    workspaceId: string;
+    /**
+     * Of the browser, as it names itself.
+     */
+    userAgent: string;
+    startedAt: string;
+    /**
+     * The last request that the person caused, to the minute.
+     */
+    seenAt: string;
+    /**
+     * It ends sooner if it is not used.
+     */
+    expiresAt: string;
+    /**
+     * It is the one of this request.
+     */
+    isCurrent: boolean;
+};
+
+export type LoggedRequest = {
+    _id: string;
+    /**
+     * When the response began.
+     */
+    at: string;
+    method: string;
+    /**
+     * As the reference has it, without values: `/api/messages/{id}`.
+     */
+    path: string;
+    status: number;
+    /**
+     * The code of the error.
+     */
+    code: string | null;
+    /**
+     * `X-Request-Id`.
+     */
+    requestId: string;
+    /**
+     * The key or the user.
+     */
+    actor: {
+        type: 'user' | 'key' | 'operator' | 'system';
+        id: string | null;
+        /**
+         * As it was at that time.
+         */
+        name: string | null;
+    };
+    durationMs: number;
+    /**
+     * More than 1: so many requests to bulk intake that succeeded within seconds. `at` and `requestId` are those of the first, `durationMs` that of the slowest.
+     */
+    count: number;
+};
+
 export type AuditEntry = {
     _id: string;
     at: string;
@@ -1923,9 +2347,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+    action: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -2003,6 +2427,17 @@ export type RpcResponse = {
         [key: string]: unknown;
     };
     [key: string]: unknown;
+};
+
+export type SignInOptions = {
+    /**
+     * `provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.
+     */
+    method: 'provider' | 'token' | 'credential';
+    /**
+     * The session of the cookie; null: none that is usable.
+     */
+    sessionId: string | null;
 };
 
 export type Schema0 = string | number | boolean | null | Array<Schema0> | {
@@ -2127,6 +2562,23 @@ export type KnowledgeDocumentOutput = {
     text: string;
 };
 
+export type QuietHoursOutput = {
+    enabled: boolean;
+    /**
+     * Messages are sent from this time on…
+     */
+    start: string;
+    /**
+     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+     */
+    end: string;
+    /**
+     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+     */
+    law: 'none' | 'us';
+    appliesTo: Array<'campaign' | 'drip' | 'message'>;
+};
+
 export type ReputationTermOutput = {
     name: 'reply_rate' | 'balance' | 'unanswered' | 'undelivered' | 'failed' | 'opt_outs' | 'complaints' | 'bounces' | 'first_touch' | 'burst';
     /**
@@ -2204,23 +2656,6 @@ export type CampaignQuietHoursOutput = {
      * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
      */
     law: 'none' | 'us';
-};
-
-export type QuietHoursOutput = {
-    enabled: boolean;
-    /**
-     * Messages are sent from this time on…
-     */
-    start: string;
-    /**
-     * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
-     */
-    end: string;
-    /**
-     * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
-     */
-    law: 'none' | 'us';
-    appliesTo: Array<'campaign' | 'drip' | 'message'>;
 };
 
 export type GetApiMessagesData = {
@@ -2619,6 +3054,21 @@ export type GetApiConversationsData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
+        status?: 'open' | 'snoozed' | 'closed';
+        /**
+         * `me`, `none`, or the id of a user. `me` needs a session.
+         */
+        assignee?: string;
+        tag?: string;
+        unread?: 'true' | 'false';
+        /**
+         * The line assigned to the contact.
+         */
+        line?: string;
+        /**
+         * Part of a name, an address or a text. Texts are looked for in the newest 5,000 replies, sent messages and notes.
+         */
+        q?: string;
     };
     url: '/api/conversations';
 };
@@ -2643,6 +3093,10 @@ export type GetApiConversationsResponses = {
          * null on the last page.
          */
         nextCursor: string | null;
+        /**
+         * Open conversations that are unread, up to 100 of the 5,000 last active, whatever the filters; null on later pages.
+         */
+        unreadConversations: number | null;
     };
 };
 
@@ -2692,6 +3146,49 @@ export type GetApiConversationsByAddressResponses = {
 
 export type GetApiConversationsByAddressResponse = GetApiConversationsByAddressResponses[keyof GetApiConversationsByAddressResponses];
 
+export type PatchApiConversationsByAddressData = {
+    body?: {
+        status?: 'open' | 'snoozed' | 'closed';
+        /**
+         * In the future; required to snooze. The conversation is open again from then on.
+         */
+        snoozedUntil?: string;
+        /**
+         * The id of a member; null: nobody.
+         */
+        assigneeId?: string | null;
+    };
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}';
+};
+
+export type PatchApiConversationsByAddressErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiConversationsByAddressError = PatchApiConversationsByAddressErrors[keyof PatchApiConversationsByAddressErrors];
+
+export type PatchApiConversationsByAddressResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        conversation: Conversation;
+    };
+};
+
+export type PatchApiConversationsByAddressResponse = PatchApiConversationsByAddressResponses[keyof PatchApiConversationsByAddressResponses];
+
 export type PostApiConversationsByAddressTagsData = {
     body: {
         tags: Array<string>;
@@ -2726,6 +3223,155 @@ export type PostApiConversationsByAddressTagsResponses = {
 };
 
 export type PostApiConversationsByAddressTagsResponse = PostApiConversationsByAddressTagsResponses[keyof PostApiConversationsByAddressTagsResponses];
+
+export type PostApiConversationsByAddressReadData = {
+    body?: never;
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}/read';
+};
+
+export type PostApiConversationsByAddressReadErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsByAddressReadError = PostApiConversationsByAddressReadErrors[keyof PostApiConversationsByAddressReadErrors];
+
+export type PostApiConversationsByAddressReadResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        conversation: Conversation;
+    };
+};
+
+export type PostApiConversationsByAddressReadResponse = PostApiConversationsByAddressReadResponses[keyof PostApiConversationsByAddressReadResponses];
+
+export type GetApiConversationsByAddressNotesData = {
+    body?: never;
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/conversations/{address}/notes';
+};
+
+export type GetApiConversationsByAddressNotesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiConversationsByAddressNotesError = GetApiConversationsByAddressNotesErrors[keyof GetApiConversationsByAddressNotesErrors];
+
+export type GetApiConversationsByAddressNotesResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        notes: Array<ConversationNote>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiConversationsByAddressNotesResponse = GetApiConversationsByAddressNotesResponses[keyof GetApiConversationsByAddressNotesResponses];
+
+export type PostApiConversationsByAddressNotesData = {
+    body: {
+        /**
+         * `@[user id]` mentions a member, who gets an email.
+         */
+        text: string;
+    };
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}/notes';
+};
+
+export type PostApiConversationsByAddressNotesErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsByAddressNotesError = PostApiConversationsByAddressNotesErrors[keyof PostApiConversationsByAddressNotesErrors];
+
+export type PostApiConversationsByAddressNotesResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        note: ConversationNote;
+    };
+};
+
+export type PostApiConversationsByAddressNotesResponse = PostApiConversationsByAddressNotesResponses[keyof PostApiConversationsByAddressNotesResponses];
+
+export type PostApiConversationsByAddressPresenceData = {
+    body: {
+        state: 'viewing' | 'typing' | 'left';
+    };
+    path: {
+        /**
+         * A phone number or an email address.
+         */
+        address: string;
+    };
+    query?: never;
+    url: '/api/conversations/{address}/presence';
+};
+
+export type PostApiConversationsByAddressPresenceErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsByAddressPresenceError = PostApiConversationsByAddressPresenceErrors[keyof PostApiConversationsByAddressPresenceErrors];
+
+export type PostApiConversationsByAddressPresenceResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        others: Array<PresentPerson>;
+    };
+};
+
+export type PostApiConversationsByAddressPresenceResponse = PostApiConversationsByAddressPresenceResponses[keyof PostApiConversationsByAddressPresenceResponses];
 
 export type PostApiInboxSendReplyData = {
     body?: {
@@ -3174,6 +3820,119 @@ export type PostApiOptOutsSuspectedByIdResponses = {
 
 export type PostApiOptOutsSuspectedByIdResponse = PostApiOptOutsSuspectedByIdResponses[keyof PostApiOptOutsSuspectedByIdResponses];
 
+export type GetApiOptOutsHistoryData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Inclusive; a date means the start of that day.
+         */
+        dateFrom?: string | string | string;
+        /**
+         * Inclusive; a date means the end of that day.
+         */
+        dateTo?: string | string | string;
+        change?: 'opted_out' | 'opted_in';
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/opt-outs/history';
+};
+
+export type GetApiOptOutsHistoryErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptOutsHistoryError = GetApiOptOutsHistoryErrors[keyof GetApiOptOutsHistoryErrors];
+
+export type GetApiOptOutsHistoryResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        changes: Array<OptOutChange>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiOptOutsHistoryResponse = GetApiOptOutsHistoryResponses[keyof GetApiOptOutsHistoryResponses];
+
+export type GetApiOptOutsHistoryExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Inclusive; a date means the start of that day.
+         */
+        dateFrom?: string | string | string;
+        /**
+         * Inclusive; a date means the end of that day.
+         */
+        dateTo?: string | string | string;
+        change?: 'opted_out' | 'opted_in';
+    };
+    url: '/api/opt-outs/history/export';
+};
+
+export type GetApiOptOutsHistoryExportErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptOutsHistoryExportError = GetApiOptOutsHistoryExportErrors[keyof GetApiOptOutsHistoryExportErrors];
+
+export type GetApiOptOutsHistoryExportResponses = {
+    /**
+     * Success
+     */
+    200: string;
+};
+
+export type GetApiOptOutsHistoryExportResponse = GetApiOptOutsHistoryExportResponses[keyof GetApiOptOutsHistoryExportResponses];
+
+export type GetApiOptOutsWeeksData = {
+    body?: never;
+    path?: never;
+    query?: {
+        weeks?: number;
+    };
+    url: '/api/opt-outs/weeks';
+};
+
+export type GetApiOptOutsWeeksErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiOptOutsWeeksError = GetApiOptOutsWeeksErrors[keyof GetApiOptOutsWeeksErrors];
+
+export type GetApiOptOutsWeeksResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        timezone: string;
+        weeks: Array<OptOutWeek>;
+    };
+};
+
+export type GetApiOptOutsWeeksResponse = GetApiOptOutsWeeksResponses[keyof GetApiOptOutsWeeksResponses];
+
 export type DeleteApiOptOutsData = {
     body?: {
         /**
@@ -3427,6 +4186,146 @@ export type PostApiConsentsResponses = {
 };
 
 export type PostApiConsentsResponse = PostApiConsentsResponses[keyof PostApiConsentsResponses];
+
+export type GetApiComplianceData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/compliance';
+};
+
+export type GetApiComplianceErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiComplianceError = GetApiComplianceErrors[keyof GetApiComplianceErrors];
+
+export type GetApiComplianceResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        quietHours: QuietHoursOutput;
+        /**
+         * Campaigns that are active or paused.
+         */
+        campaigns: {
+            running: number;
+            requireConsent: number;
+            /**
+             * With `quietHours` of their own.
+             */
+            ownQuietHours: number;
+        };
+        /**
+         * Replies that wait for a decision.
+         */
+        suspectedOptOuts: number;
+        /**
+         * Addresses and domains that the agency suppresses.
+         */
+        suppressions: number;
+        /**
+         * Replies that opt a contact out or in by themselves.
+         */
+        keywords: {
+            optOut: Array<string>;
+            optIn: Array<string>;
+        };
+    };
+};
+
+export type GetApiComplianceResponse = GetApiComplianceResponses[keyof GetApiComplianceResponses];
+
+export type PostApiComplianceQuietHoursPreviewData = {
+    body?: {
+        enabled?: boolean;
+        /**
+         * Messages are sent from this time on…
+         */
+        start?: string;
+        /**
+         * …up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.
+         */
+        end?: string;
+        /**
+         * `us`: for numbers of the United States, the stricter of these hours and those of the number's state.
+         */
+        law?: 'none' | 'us';
+        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/compliance/quiet-hours-preview';
+};
+
+export type PostApiComplianceQuietHoursPreviewErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiComplianceQuietHoursPreviewError = PostApiComplianceQuietHoursPreviewErrors[keyof PostApiComplianceQuietHoursPreviewErrors];
+
+export type PostApiComplianceQuietHoursPreviewResponses = {
+    /**
+     * Success
+     */
+    200: QuietHoursPreview;
+};
+
+export type PostApiComplianceQuietHoursPreviewResponse = PostApiComplianceQuietHoursPreviewResponses[keyof PostApiComplianceQuietHoursPreviewResponses];
+
+export type GetApiComplianceCampaignConsentsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/compliance/campaign-consents';
+};
+
+export type GetApiComplianceCampaignConsentsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiComplianceCampaignConsentsError = GetApiComplianceCampaignConsentsErrors[keyof GetApiComplianceCampaignConsentsErrors];
+
+export type GetApiComplianceCampaignConsentsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        from: string;
+        to: string;
+        /**
+         * Whether these are all messages of the last 30 days.
+         */
+        complete: boolean;
+        success: true;
+        recipients: number;
+        withoutConsent: number;
+        /**
+         * Most recipients without consent first.
+         */
+        campaigns: Array<{
+            campaignId: string;
+            name: string;
+            requireConsent: boolean;
+            granted: number;
+            revoked: number;
+            unknown: number;
+        }>;
+    };
+};
+
+export type GetApiComplianceCampaignConsentsResponse = GetApiComplianceCampaignConsentsResponses[keyof GetApiComplianceCampaignConsentsResponses];
 
 export type GetApiVoiceRecordingsData = {
     body?: never;
@@ -3984,6 +4883,74 @@ export type PutApiLinesByIdCarrierResponses = {
 };
 
 export type PutApiLinesByIdCarrierResponse = PutApiLinesByIdCarrierResponses[keyof PutApiLinesByIdCarrierResponses];
+
+export type PostApiLinesCarriersTestData = {
+    body: {
+        /**
+         * As `GET /api/lines/carriers` names it.
+         */
+        provider: string;
+        channel: 'imessage' | 'sms' | 'email';
+        /**
+         * The phone number or email address of the line.
+         */
+        address?: string;
+        /**
+         * As for `PUT /api/lines/{id}/carrier`. A callback secret is not needed.
+         */
+        config: {
+            [key: string]: unknown;
+        };
+    };
+    path?: never;
+    query?: never;
+    url: '/api/lines/carriers/test';
+};
+
+export type PostApiLinesCarriersTestErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLinesCarriersTestError = PostApiLinesCarriersTestErrors[keyof PostApiLinesCarriersTestErrors];
+
+export type PostApiLinesCarriersTestResponses = {
+    /**
+     * Success
+     */
+    200: ConnectionTest;
+};
+
+export type PostApiLinesCarriersTestResponse = PostApiLinesCarriersTestResponses[keyof PostApiLinesCarriersTestResponses];
+
+export type PostApiLinesByIdCarrierTestData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}/carrier/test';
+};
+
+export type PostApiLinesByIdCarrierTestErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLinesByIdCarrierTestError = PostApiLinesByIdCarrierTestErrors[keyof PostApiLinesByIdCarrierTestErrors];
+
+export type PostApiLinesByIdCarrierTestResponses = {
+    /**
+     * Success
+     */
+    200: ConnectionTest;
+};
+
+export type PostApiLinesByIdCarrierTestResponse = PostApiLinesByIdCarrierTestResponses[keyof PostApiLinesByIdCarrierTestResponses];
 
 export type GetApiLinesByIdEmailAuthenticationData = {
     body?: never;
@@ -4843,6 +5810,63 @@ export type PatchApiListsByIdResponses = {
 
 export type PatchApiListsByIdResponse = PatchApiListsByIdResponses[keyof PatchApiListsByIdResponses];
 
+export type GetApiListsByIdConsentData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        channel?: 'imessage' | 'sms' | 'email';
+    };
+    url: '/api/lists/{id}/consent';
+};
+
+export type GetApiListsByIdConsentErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiListsByIdConsentError = GetApiListsByIdConsentErrors[keyof GetApiListsByIdConsentErrors];
+
+export type GetApiListsByIdConsentResponses = {
+    /**
+     * Success
+     */
+    200: {
+        /**
+         * Leads of the list.
+         */
+        total: number;
+        /**
+         * Without an address for the channel.
+         */
+        unreachable: number;
+        optedOut: number;
+        /**
+         * Suppressed by the agency, and not opted out.
+         */
+        suppressed: number;
+        /**
+         * Of the others: who consented last.
+         */
+        granted: number;
+        /**
+         * Of the others: who withdrew consent last.
+         */
+        revoked: number;
+        /**
+         * Of the others: without an entry.
+         */
+        unknown: number;
+        success: true;
+        channel: 'imessage' | 'sms' | 'email';
+    };
+};
+
+export type GetApiListsByIdConsentResponse = GetApiListsByIdConsentResponses[keyof GetApiListsByIdConsentResponses];
+
 export type PostApiListsByIdImportData = {
     body: string;
     path: {
@@ -5425,6 +6449,25 @@ export type PostApiCampaignsByIdPreviewResponses = {
              * Set if the quiet hours move the step to `scheduledDate`.
              */
             holdReason: 'recipient_quiet_hours' | null;
+            /**
+             * The quiet hours that the step keeps; null: none.
+             */
+            wakingHours: {
+                /**
+                 * All of them have to be awake.
+                 */
+                zones: Array<string>;
+                start: string;
+                end: string;
+                /**
+                 * The state whose law is kept as well.
+                 */
+                law: string | null;
+            } | null;
+            /**
+             * Why the step would not be sent; null: it would be.
+             */
+            skipReason: 'recipient_opted_out' | 'recipient_suppressed' | 'no_consent' | null;
             fromLineId: string | null;
             /**
              * Whether the latest consent for this address and channel is a consent.
@@ -5770,6 +6813,37 @@ export type GetApiWebhooksByIdDeliveriesResponses = {
 
 export type GetApiWebhooksByIdDeliveriesResponse = GetApiWebhooksByIdDeliveriesResponses[keyof GetApiWebhooksByIdDeliveriesResponses];
 
+export type GetApiWebhooksByIdDeliveriesByDeliveryIdData = {
+    body?: never;
+    path: {
+        id: string;
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/webhooks/{id}/deliveries/{deliveryId}';
+};
+
+export type GetApiWebhooksByIdDeliveriesByDeliveryIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiWebhooksByIdDeliveriesByDeliveryIdError = GetApiWebhooksByIdDeliveriesByDeliveryIdErrors[keyof GetApiWebhooksByIdDeliveriesByDeliveryIdErrors];
+
+export type GetApiWebhooksByIdDeliveriesByDeliveryIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        delivery: DeliveryExchange;
+    };
+};
+
+export type GetApiWebhooksByIdDeliveriesByDeliveryIdResponse = GetApiWebhooksByIdDeliveriesByDeliveryIdResponses[keyof GetApiWebhooksByIdDeliveriesByDeliveryIdResponses];
+
 export type PostApiWebhooksByIdDeliveriesByDeliveryIdReplayData = {
     body?: never;
     path: {
@@ -5856,6 +6930,13 @@ export type GetApiWorkspaceResponses = {
             _id: string;
             role: 'owner' | 'co_admin';
         } | null;
+        /**
+         * Those that a session of the console can open with `X-Workspace-Id`.
+         */
+        workspaces: Array<{
+            _id: string;
+            name: string;
+        }>;
     };
 };
 
@@ -5864,6 +6945,10 @@ export type GetApiWorkspaceResponse = GetApiWorkspaceResponses[keyof GetApiWorks
 export type PatchApiWorkspaceData = {
     body?: {
         reputationPolicy?: 'protect' | 'observe' | 'off';
+        /**
+         * Whether the console hides the first steps (`GET /api/workspace/setup`).
+         */
+        setupDismissed?: boolean;
     };
     path?: never;
     query?: never;
@@ -5961,6 +7046,34 @@ export type GetApiWorkspaceLimitsResponses = {
 };
 
 export type GetApiWorkspaceLimitsResponse = GetApiWorkspaceLimitsResponses[keyof GetApiWorkspaceLimitsResponses];
+
+export type GetApiWorkspaceSetupData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/workspace/setup';
+};
+
+export type GetApiWorkspaceSetupErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiWorkspaceSetupError = GetApiWorkspaceSetupErrors[keyof GetApiWorkspaceSetupErrors];
+
+export type GetApiWorkspaceSetupResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        setup: Setup;
+    };
+};
+
+export type GetApiWorkspaceSetupResponse = GetApiWorkspaceSetupResponses[keyof GetApiWorkspaceSetupResponses];
 
 export type GetApiWorkspaceQuietHoursData = {
     body?: never;
@@ -6879,6 +7992,178 @@ export type DeleteApiKeysByIdResponses = {
 
 export type DeleteApiKeysByIdResponse = DeleteApiKeysByIdResponses[keyof DeleteApiKeysByIdResponses];
 
+export type DeleteApiSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/sessions';
+};
+
+export type DeleteApiSessionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSessionsError = DeleteApiSessionsErrors[keyof DeleteApiSessionsErrors];
+
+export type DeleteApiSessionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        ended: number;
+    };
+};
+
+export type DeleteApiSessionsResponse = DeleteApiSessionsResponses[keyof DeleteApiSessionsResponses];
+
+export type GetApiSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/sessions';
+};
+
+export type GetApiSessionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSessionsError = GetApiSessionsErrors[keyof GetApiSessionsErrors];
+
+export type GetApiSessionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        sessions: Array<UserSession>;
+    };
+};
+
+export type GetApiSessionsResponse = GetApiSessionsResponses[keyof GetApiSessionsResponses];
+
+export type DeleteApiSessionsCurrentData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/sessions/current';
+};
+
+export type DeleteApiSessionsCurrentErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSessionsCurrentError = DeleteApiSessionsCurrentErrors[keyof DeleteApiSessionsCurrentErrors];
+
+export type DeleteApiSessionsCurrentResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * Signs out at the identity provider as well. null: it has no such page.
+         */
+        signOutUrl: string | null;
+    };
+};
+
+export type DeleteApiSessionsCurrentResponse = DeleteApiSessionsCurrentResponses[keyof DeleteApiSessionsCurrentResponses];
+
+export type DeleteApiSessionsByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/sessions/{id}';
+};
+
+export type DeleteApiSessionsByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSessionsByIdError = DeleteApiSessionsByIdErrors[keyof DeleteApiSessionsByIdErrors];
+
+export type DeleteApiSessionsByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiSessionsByIdResponse = DeleteApiSessionsByIdResponses[keyof DeleteApiSessionsByIdResponses];
+
+export type GetApiRequestsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+        method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+        status?: string;
+        /**
+         * As the reference has it: `/api/messages/{id}`.
+         */
+        path?: string;
+        /**
+         * The id of a key or a user.
+         */
+        actorId?: string;
+        /**
+         * At this time or later.
+         */
+        since?: string;
+        /**
+         * At this time or earlier.
+         */
+        until?: string;
+    };
+    url: '/api/requests';
+};
+
+export type GetApiRequestsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiRequestsError = GetApiRequestsErrors[keyof GetApiRequestsErrors];
+
+export type GetApiRequestsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        requests: Array<LoggedRequest>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiRequestsResponse = GetApiRequestsResponses[keyof GetApiRequestsResponses];
+
 export type GetApiAuditLogData = {
     body?: never;
     path?: never;
@@ -6888,13 +8173,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -7335,13 +8620,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
+        action?: 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'pool' | 'opt_out_suspicion' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -8686,6 +9971,73 @@ export type PostContactOptOutSuspectedWebhookPayload = {
 export type PostContactOptOutSuspectedWebhookRequest = {
     body: PostContactOptOutSuspectedWebhookPayload;
     key: 'contact.opt_out_suspected';
+    path?: never;
+    query?: never;
+};
+
+export type PostConversationAssignedWebhookPayload = {
+    event: 'conversation.assigned';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * It identifies the conversation.
+     */
+    address: string;
+    leadId?: string;
+    /**
+     * Who did it; `system`: the contact wrote, or a member was removed.
+     */
+    by: {
+        type: 'user' | 'key' | 'operator' | 'system';
+        id: string | null;
+    };
+    /**
+     * The id of a user; null: nobody.
+     */
+    from: string | null;
+    /**
+     * The id of a user; null: nobody.
+     */
+    to: string | null;
+};
+
+export type PostConversationAssignedWebhookRequest = {
+    body: PostConversationAssignedWebhookPayload;
+    key: 'conversation.assigned';
+    path?: never;
+    query?: never;
+};
+
+export type PostConversationStatusChangedWebhookPayload = {
+    event: 'conversation.status_changed';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * It identifies the conversation.
+     */
+    address: string;
+    leadId?: string;
+    /**
+     * Who did it; `system`: the contact wrote, or a member was removed.
+     */
+    by: {
+        type: 'user' | 'key' | 'operator' | 'system';
+        id: string | null;
+    };
+    from: 'open' | 'snoozed' | 'closed';
+    to: 'open' | 'snoozed' | 'closed';
+    snoozedUntil: string | null;
+};
+
+export type PostConversationStatusChangedWebhookRequest = {
+    body: PostConversationStatusChangedWebhookPayload;
+    key: 'conversation.status_changed';
     path?: never;
     query?: never;
 };

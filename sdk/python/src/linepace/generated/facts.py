@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-DIGEST = "3a4ecba99f9062f6b52477de5a47fe1fba7c2606ec323f5241351252ae44a163"
+DIGEST = "b6e0aedceba0c6795f48165cadb2011a4ab8f91c353abb0b7b7cc019c8b0f065"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
     "POST /api/messages",
     "POST /api/drip",
+    "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
     "POST /api/snippets",
     "POST /api/knowledge-base/auto-replies",

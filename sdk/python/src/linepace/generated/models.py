@@ -76,8 +76,22 @@ class DripInput(TypedDict):
     crmCLeadId: NotRequired[str]
 
 
+class ConversationPatch(TypedDict):
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    snoozedUntil: NotRequired[str]
+    assigneeId: NotRequired[str | None]
+
+
 class TagsInput(TypedDict):
     tags: list[str]
+
+
+class ConversationNoteInput(TypedDict):
+    text: str
+
+
+class PresenceInput(TypedDict):
+    state: Literal["viewing", "typing", "left"]
 
 
 class InboxReplyInput(TypedDict):
@@ -127,6 +141,14 @@ class ConsentInput(TypedDict):
     at: NotRequired[str]
 
 
+class QuietHours(TypedDict):
+    enabled: NotRequired[bool]
+    start: NotRequired[str]
+    end: NotRequired[str]
+    law: NotRequired[Literal["none", "us"]]
+    appliesTo: NotRequired[list[Literal["campaign", "drip", "message"]]]
+
+
 class LinePatch(TypedDict):
     firstName: NotRequired[str]
     lastName: NotRequired[str]
@@ -151,6 +173,13 @@ class ReputationOverrideInput(TypedDict):
 
 class LineConnectionInput(TypedDict):
     provider: str
+    address: NotRequired[str]
+    config: dict[str, Any]
+
+
+class CarrierSettingsTest(TypedDict):
+    provider: str
+    channel: Literal["imessage", "sms", "email"]
     address: NotRequired[str]
     config: dict[str, Any]
 
@@ -292,21 +321,14 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
 
 class WorkspacePatch(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
-
-
-class QuietHours(TypedDict):
-    enabled: NotRequired[bool]
-    start: NotRequired[str]
-    end: NotRequired[str]
-    law: NotRequired[Literal["none", "us"]]
-    appliesTo: NotRequired[list[Literal["campaign", "drip", "message"]]]
+    setupDismissed: NotRequired[bool]
 
 
 class FallbackConfigPatch(TypedDict):
@@ -411,7 +433,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -606,6 +628,11 @@ class Conversation(TypedDict):
     lastInboundAt: str | None
     lastOutboundAt: str | None
     inboxHref: str
+    status: Literal["open", "snoozed", "closed"]
+    snoozedUntil: str | None
+    assigneeId: str | None
+    unread: bool
+    unreadCount: int
 
 
 ThreadItemReaction = TypedDict(
@@ -630,6 +657,33 @@ class ThreadItem(TypedDict):
     attachmentUrls: list[str]
     attachmentNames: list[str]
     reactions: list[ThreadItemReaction]
+
+
+class ConversationNoteAuthor(TypedDict):
+    type: Literal["user", "key", "operator", "system"]
+    id: str | None
+    name: str | None
+
+
+class ConversationNoteMention(TypedDict):
+    userId: str
+    name: str
+
+
+class ConversationNote(TypedDict):
+    _id: str
+    address: str
+    text: str
+    author: ConversationNoteAuthor
+    mentions: list[ConversationNoteMention]
+    createdAt: str
+
+
+class PresentPerson(TypedDict):
+    userId: str
+    name: str | None
+    state: Literal["viewing", "typing", "left"]
+    expiresAt: str
 
 
 class Snippet(TypedDict):
@@ -662,15 +716,33 @@ class AutoReply(TypedDict):
     resolvedAt: str | None
 
 
-class OptOutSuspicion(TypedDict):
+class OptOutModelOpinion(TypedDict):
+    status: Literal["awaited", "answered", "failed"]
+    model: str | None
+    verdict: Literal["opt_out", "not_opt_out", "unsure"] | None
+    confidence: float | None
+    reason: Literal["asks_to_stop", "wrong_recipient", "no_consent", "threat_or_complaint", "declines_offer", "about_something_else", "unclear"] | None
+    error: str | None
+    answeredAt: str | None
+
+
+class OptOutChange(TypedDict):
     _id: str
     address: str
-    leadId: str | None
-    replyId: str
-    message: str
-    status: Literal["open", "confirmed", "dismissed"]
-    createdAt: str
-    decidedAt: str | None
+    change: Literal["opted_out", "opted_in"]
+    source: Literal["reply", "unsubscribe", "carrier", "complaint", "api"]
+    at: str
+    replyId: str | None
+    message: str | None
+
+
+class OptOutWeek(TypedDict):
+    start: str
+    end: str
+    optedOut: int
+    optedIn: int
+    sent: int
+    optedOutShare: float | None
 
 
 class OptOut(TypedDict):
@@ -688,6 +760,45 @@ class Consent(TypedDict):
     evidence: str | None
     at: str
     createdAt: str
+
+
+class QuietHoursPreviewByReason(TypedDict):
+    hours: int
+    law: int
+
+
+class QuietHoursPreviewByDayItem(TypedDict):
+    messages: int
+    held: int
+    longestHoldMinutes: int | None
+    date: str
+
+
+class QuietHoursPreviewByPlaceItem(TypedDict):
+    messages: int
+    held: int
+    longestHoldMinutes: int | None
+    zones: list[str]
+    region: str | None
+
+
+QuietHoursPreview = TypedDict(
+    "QuietHoursPreview",
+    {
+        "from": str,
+        "to": str,
+        "complete": bool,
+        "success": Literal[True],
+        "timezone": str,
+        "messages": int,
+        "held": int,
+        "longestHoldMinutes": int | None,
+        "byReason": QuietHoursPreviewByReason,
+        "neverSent": int,
+        "byDay": list[QuietHoursPreviewByDayItem],
+        "byPlace": list[QuietHoursPreviewByPlaceItem],
+    },
+)
 
 
 class LineReputation(TypedDict):
@@ -789,10 +900,25 @@ class ReputationEffects(TypedDict):
     newConversationsStopped: bool
 
 
+class CarrierDescriptionGuideAnswering(TypedDict):
+    phone: str
+    email: str
+
+
+class CarrierDescriptionGuide(TypedDict):
+    title: str
+    summary: str
+    before: list[str]
+    after: list[str]
+    answering: CarrierDescriptionGuideAnswering | None
+
+
 class CarrierDescription(TypedDict):
     provider: str
     channels: list[Literal["imessage", "sms", "email"]]
     settings: dict[str, Any]
+    provisionsLines: bool
+    guide: CarrierDescriptionGuide
 
 
 class LineConnection(TypedDict):
@@ -802,6 +928,13 @@ class LineConnection(TypedDict):
     config: dict[str, Any]
     callbackUrl: str
     callbackRegistered: bool
+
+
+class ConnectionCheck(TypedDict):
+    name: str
+    result: Literal["pass", "fail", "unknown"]
+    text: str
+    field: str | None
 
 
 class EmailCheck(TypedDict):
@@ -875,6 +1008,26 @@ class ContactExportLead(TypedDict):
     createdAt: str
     updatedAt: str
     lists: list[ContactExportLeadList]
+
+
+class ContactExportConversation(TypedDict):
+    address: str
+    phone: str | None
+    email: str | None
+    leadId: str | None
+    name: str
+    lineId: str | None
+    tags: list[str]
+    optedOut: bool
+    lastMessage: str
+    lastDirection: Literal["in", "out"] | None
+    lastAt: str | None
+    lastInboundAt: str | None
+    lastOutboundAt: str | None
+    inboxHref: str
+    status: Literal["open", "snoozed", "closed"]
+    snoozedUntil: str | None
+    assigneeId: str | None
 
 
 class ContactExportAvailabilityItem(TypedDict):
@@ -1083,13 +1236,28 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
     lastFailureAt: str | None
     createdAt: str
     updatedAt: str
+
+
+class DeliveryExchange(TypedDict):
+    id: str
+    eventId: str
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    isReplayOf: NotRequired[str]
+    success: bool | None
+    responseStatus: int | None
+    error: str | None
+    latencyMs: int | None
+    attemptCount: int
+    createdAt: str
+    requestBody: str | None
+    responseBody: str | None
 
 
 class DeliveryReport(TypedDict):
@@ -1126,6 +1294,17 @@ class UsedLimit(TypedDict):
     max: int
     used: int
     text: str
+
+
+class SetupStep(TypedDict):
+    step: Literal["line", "message", "reply", "webhook", "contacts", "team"]
+    done: bool
+
+
+class Setup(TypedDict):
+    steps: list[SetupStep]
+    complete: bool
+    dismissed: bool
 
 
 class FallbackConfig(TypedDict):
@@ -1236,6 +1415,37 @@ class WorkspaceKey(TypedDict):
     mode: Literal["live", "test"]
 
 
+class UserSession(TypedDict):
+    _id: str
+    userId: str
+    userName: str | None
+    workspaceId: str
+    userAgent: str
+    startedAt: str
+    seenAt: str
+    expiresAt: str
+    isCurrent: bool
+
+
+class LoggedRequestActor(TypedDict):
+    type: Literal["user", "key", "operator", "system"]
+    id: str | None
+    name: str | None
+
+
+class LoggedRequest(TypedDict):
+    _id: str
+    at: str
+    method: str
+    path: str
+    status: int
+    code: str | None
+    requestId: str
+    actor: LoggedRequestActor
+    durationMs: int
+    count: int
+
+
 class AuditEntryActor(TypedDict):
     type: Literal["user", "key", "operator", "system"]
     id: str | None
@@ -1243,7 +1453,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]
     id: str
 
 
@@ -1317,6 +1527,11 @@ class RpcResponse(TypedDict):
     jsonrpc: Literal["2.0"]
     result: NotRequired[Any]
     error: NotRequired[RpcResponseError]
+
+
+class SignInOptions(TypedDict):
+    method: Literal["provider", "token", "credential"]
+    sessionId: str | None
 
 
 FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
@@ -1417,6 +1632,14 @@ class KnowledgeDocumentOutput(TypedDict):
     text: str
 
 
+class QuietHoursOutput(TypedDict):
+    enabled: bool
+    start: str
+    end: str
+    law: Literal["none", "us"]
+    appliesTo: list[Literal["campaign", "drip", "message"]]
+
+
 class ReputationTermOutputEvidence(TypedDict):
     count: int
     of: int
@@ -1475,14 +1698,6 @@ class CampaignQuietHoursOutput(TypedDict):
     start: str
     end: str
     law: Literal["none", "us"]
-
-
-class QuietHoursOutput(TypedDict):
-    enabled: bool
-    start: str
-    end: str
-    law: Literal["none", "us"]
-    appliesTo: list[Literal["campaign", "drip", "message"]]
 
 
 class SendMessageRequest(TypedDict):
@@ -1649,12 +1864,19 @@ class ListRepliesResponse(TypedDict):
 class ListConversationsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    assignee: NotRequired[str]
+    tag: NotRequired[str]
+    unread: NotRequired[Literal["true", "false"]]
+    line: NotRequired[str]
+    q: NotRequired[str]
 
 
 class ListConversationsResponse(TypedDict):
     success: Literal[True]
     conversations: list[Conversation]
     nextCursor: str | None
+    unreadConversations: int | None
 
 
 class GetConversationParametersQuery(TypedDict):
@@ -1669,6 +1891,17 @@ class GetConversationResponse(TypedDict):
     nextCursor: str | None
 
 
+class UpdateConversationRequest(TypedDict):
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    snoozedUntil: NotRequired[str]
+    assigneeId: NotRequired[str | None]
+
+
+class UpdateConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
 class TagConversationRequest(TypedDict):
     tags: list[str]
 
@@ -1676,6 +1909,40 @@ class TagConversationRequest(TypedDict):
 class TagConversationResponse(TypedDict):
     success: Literal[True]
     conversation: Conversation
+
+
+class ReadConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+
+
+class ListNotesParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListNotesResponse(TypedDict):
+    success: Literal[True]
+    notes: list[ConversationNote]
+    nextCursor: str | None
+
+
+class CreateNoteRequest(TypedDict):
+    text: str
+
+
+class CreateNoteResponse(TypedDict):
+    success: Literal[True]
+    note: ConversationNote
+
+
+class ReportPresenceRequest(TypedDict):
+    state: Literal["viewing", "typing", "left"]
+
+
+class ReportPresenceResponse(TypedDict):
+    success: Literal[True]
+    others: list[PresentPerson]
 
 
 class SendReplyRequest(TypedDict):
@@ -1789,19 +2056,38 @@ class ListOptOutSuspicionsParametersQuery(TypedDict):
     status: NotRequired[Literal["open", "confirmed", "dismissed"]]
 
 
-class ListOptOutSuspicionsResponse(TypedDict):
-    success: Literal[True]
-    suspicions: list[OptOutSuspicion]
-    nextCursor: str | None
-
-
 class DecideOptOutSuspicionRequest(TypedDict):
     action: Literal["confirm", "dismiss"]
 
 
-class DecideOptOutSuspicionResponse(TypedDict):
+class ListOptOutHistoryParametersQuery(TypedDict):
+    dateFrom: NotRequired[str]
+    dateTo: NotRequired[str]
+    change: NotRequired[Literal["opted_out", "opted_in"]]
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListOptOutHistoryResponse(TypedDict):
     success: Literal[True]
-    suspicion: OptOutSuspicion
+    changes: list[OptOutChange]
+    nextCursor: str | None
+
+
+class ExportOptOutHistoryParametersQuery(TypedDict):
+    dateFrom: NotRequired[str]
+    dateTo: NotRequired[str]
+    change: NotRequired[Literal["opted_out", "opted_in"]]
+
+
+class GetOptOutWeeksParametersQuery(TypedDict):
+    weeks: NotRequired[int]
+
+
+class GetOptOutWeeksResponse(TypedDict):
+    success: Literal[True]
+    timezone: str
+    weeks: list[OptOutWeek]
 
 
 class ListOptOutsParametersQuery(TypedDict):
@@ -1868,6 +2154,57 @@ class CreateConsentRequest(TypedDict):
 class CreateConsentResponse(TypedDict):
     success: Literal[True]
     consent: Consent
+
+
+class GetComplianceResponseCampaigns(TypedDict):
+    running: int
+    requireConsent: int
+    ownQuietHours: int
+
+
+class GetComplianceResponseKeywords(TypedDict):
+    optOut: list[str]
+    optIn: list[str]
+
+
+class GetComplianceResponse(TypedDict):
+    success: Literal[True]
+    quietHours: QuietHoursOutput
+    campaigns: GetComplianceResponseCampaigns
+    suspectedOptOuts: int
+    suppressions: int
+    keywords: GetComplianceResponseKeywords
+
+
+class PreviewQuietHoursRequest(TypedDict):
+    enabled: NotRequired[bool]
+    start: NotRequired[str]
+    end: NotRequired[str]
+    law: NotRequired[Literal["none", "us"]]
+    appliesTo: NotRequired[list[Literal["campaign", "drip", "message"]]]
+
+
+class GetCampaignConsentsResponseCampaign(TypedDict):
+    campaignId: str
+    name: str
+    requireConsent: bool
+    granted: int
+    revoked: int
+    unknown: int
+
+
+GetCampaignConsentsResponse = TypedDict(
+    "GetCampaignConsentsResponse",
+    {
+        "from": str,
+        "to": str,
+        "complete": bool,
+        "success": Literal[True],
+        "recipients": int,
+        "withoutConsent": int,
+        "campaigns": list[GetCampaignConsentsResponseCampaign],
+    },
+)
 
 
 class ListCallRecordingsParametersQuery(TypedDict):
@@ -2007,6 +2344,13 @@ class ConnectLineCarrierRequest(TypedDict):
 class ConnectLineCarrierResponse(TypedDict):
     success: Literal[True]
     connection: LineConnection
+
+
+class TestCarrierSettingsRequest(TypedDict):
+    provider: str
+    channel: Literal["imessage", "sms", "email"]
+    address: NotRequired[str]
+    config: dict[str, Any]
 
 
 class CheckEmailAuthenticationResponse(TypedDict):
@@ -2235,6 +2579,22 @@ class DeleteListResponse(TypedDict):
     success: Literal[True]
 
 
+class GetListConsentParametersQuery(TypedDict):
+    channel: NotRequired[Literal["imessage", "sms", "email"]]
+
+
+class GetListConsentResponse(TypedDict):
+    total: int
+    unreachable: int
+    optedOut: int
+    suppressed: int
+    granted: int
+    revoked: int
+    unknown: int
+    success: Literal[True]
+    channel: Literal["imessage", "sms", "email"]
+
+
 class ImportLeadsParametersQuery(TypedDict):
     defaultCountryCode: NotRequired[str]
 
@@ -2327,6 +2687,13 @@ class PreviewCampaignRequest(TypedDict):
     leadId: str
 
 
+class PreviewCampaignResponseStepWakingHours(TypedDict):
+    zones: list[str]
+    start: str
+    end: str
+    law: str | None
+
+
 class PreviewCampaignResponseStep(TypedDict):
     stepIndex: int
     messageType: Literal["imessage", "sms", "email"]
@@ -2336,6 +2703,8 @@ class PreviewCampaignResponseStep(TypedDict):
     address: str
     scheduledDate: str
     holdReason: Literal["recipient_quiet_hours"] | None
+    wakingHours: PreviewCampaignResponseStepWakingHours | None
+    skipReason: Literal["recipient_opted_out", "recipient_suppressed", "no_consent"] | None
     fromLineId: str | None
     hasConsent: bool
 
@@ -2383,7 +2752,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2392,7 +2761,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2415,7 +2784,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -2441,9 +2810,19 @@ class ListWebhookDeliveriesParametersQuery(TypedDict):
     cursor: NotRequired[str]
 
 
+class GetWebhookDeliveryResponse(TypedDict):
+    success: Literal[True]
+    delivery: DeliveryExchange
+
+
 class GetWorkspaceResponseAgency(TypedDict):
     _id: str
     role: Literal["owner", "co_admin"]
+
+
+class GetWorkspaceResponseWorkspace(TypedDict):
+    _id: str
+    name: str
 
 
 class GetWorkspaceResponse(TypedDict):
@@ -2451,10 +2830,12 @@ class GetWorkspaceResponse(TypedDict):
     workspace: Workspace
     caller: Caller
     agency: GetWorkspaceResponseAgency | None
+    workspaces: list[GetWorkspaceResponseWorkspace]
 
 
 class UpdateWorkspaceRequest(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+    setupDismissed: NotRequired[bool]
 
 
 class UpdateWorkspaceResponseWorkspace(TypedDict):
@@ -2481,6 +2862,11 @@ class OpenTestModeResponse(TypedDict):
 class ListLimitsResponse(TypedDict):
     success: Literal[True]
     limits: list[UsedLimit]
+
+
+class GetSetupResponse(TypedDict):
+    success: Literal[True]
+    setup: Setup
 
 
 class GetQuietHoursResponse(TypedDict):
@@ -2727,13 +3113,49 @@ class RevokeKeyResponse(TypedDict):
     success: Literal[True]
 
 
+class ListSessionsResponse(TypedDict):
+    success: Literal[True]
+    sessions: list[UserSession]
+
+
+class EndOtherSessionsResponse(TypedDict):
+    success: Literal[True]
+    ended: int
+
+
+class SignOutResponse(TypedDict):
+    success: Literal[True]
+    signOutUrl: str | None
+
+
+class EndSessionResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListRequestsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]]
+    status: NotRequired[str]
+    path: NotRequired[str]
+    actorId: NotRequired[str]
+    since: NotRequired[str]
+    until: NotRequired[str]
+
+
+class ListRequestsResponse(TypedDict):
+    success: Literal[True]
+    requests: list[LoggedRequest]
+    nextCursor: str | None
+
+
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2847,10 +3269,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
+    action: NotRequired[Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "pool", "opt_out_suspicion", "snippet", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -2976,7 +3398,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -2987,7 +3409,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3367,6 +3789,47 @@ class OnContactOptOutSuspectedRequest(TypedDict):
     message: str
 
 
+class OnConversationAssignedRequestBy(TypedDict):
+    type: Literal["user", "key", "operator", "system"]
+    id: str | None
+
+
+OnConversationAssignedRequest = TypedDict(
+    "OnConversationAssignedRequest",
+    {
+        "event": Literal["conversation.assigned"],
+        "timestamp": str,
+        "workspaceId": str,
+        "address": str,
+        "leadId": NotRequired[str],
+        "by": OnConversationAssignedRequestBy,
+        "from": str | None,
+        "to": str | None,
+    },
+)
+
+
+class OnConversationStatusChangedRequestBy(TypedDict):
+    type: Literal["user", "key", "operator", "system"]
+    id: str | None
+
+
+OnConversationStatusChangedRequest = TypedDict(
+    "OnConversationStatusChangedRequest",
+    {
+        "event": Literal["conversation.status_changed"],
+        "timestamp": str,
+        "workspaceId": str,
+        "address": str,
+        "leadId": NotRequired[str],
+        "by": OnConversationStatusChangedRequestBy,
+        "from": Literal["open", "snoozed", "closed"],
+        "to": Literal["open", "snoozed", "closed"],
+        "snoozedUntil": str | None,
+    },
+)
+
+
 class OnWebhookPingRequestData(TypedDict):
     webhookId: str
 
@@ -3424,7 +3887,7 @@ class CampaignInput(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -3448,6 +3911,19 @@ class TimelineEvent(TypedDict):
     data: dict[str, FieldSchema0]
 
 
+class OptOutSuspicion(TypedDict):
+    _id: str
+    address: str
+    leadId: str | None
+    replyId: str
+    message: str
+    status: Literal["open", "confirmed", "dismissed"]
+    certainty: Literal["clear", "doubtful"]
+    modelOpinion: OptOutModelOpinion | None
+    createdAt: str
+    decidedAt: str | None
+
+
 class Reputation(TypedDict):
     state: Literal["new", "healthy", "watch", "at_risk", "critical"]
     score: int
@@ -3458,6 +3934,12 @@ class Reputation(TypedDict):
     effects: ReputationEffects
     terms: list[ReputationTermOutput]
     history: list[ReputationHistoryItem]
+
+
+class ConnectionTest(TypedDict):
+    success: Literal[True]
+    works: bool
+    checks: list[ConnectionCheck]
 
 
 class ContactExportDrip(TypedDict):
@@ -3481,13 +3963,14 @@ class ContactExport(TypedDict):
     leads: list[ContactExportLead]
     optOuts: list[OptOut]
     consents: list[Consent]
-    conversations: list[Conversation]
+    conversations: list[ContactExportConversation]
     availability: list[ContactExportAvailabilityItem]
     campaigns: list[ContactExportCampaign]
     rejectedRows: list[ContactExportRejectedRow]
     drips: list[ContactExportDrip]
     messages: list[ContactExportMessage]
     replies: list[ContactExportReply]
+    notes: list[ConversationNote]
     drafts: list[AutoReply]
     calls: list[ContactExportCall]
     events: list[ContactExportEvent]
@@ -3522,7 +4005,7 @@ class Campaign(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -3537,10 +4020,21 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
+    action: Literal["agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, FieldSchema3]
+
+
+class ListOptOutSuspicionsResponse(TypedDict):
+    success: Literal[True]
+    suspicions: list[OptOutSuspicion]
+    nextCursor: str | None
+
+
+class DecideOptOutSuspicionResponse(TypedDict):
+    success: Literal[True]
+    suspicion: OptOutSuspicion
 
 
 class OverrideLineReputationResponse(TypedDict):

@@ -126,11 +126,41 @@ class Conversations:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}", query=query)
 
+    def update(self, address: str, **body: Unpack[models.UpdateConversationRequest]) -> models.UpdateConversationResponse:
+        """Close, snooze or open a conversation, or assign it to a member.
+
+        What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return self._transport.call("PATCH", f"/api/conversations/{self._transport.escape(address)}", body=body)
+
     def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
         """Replace the tags of a conversation.
 
         A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/tags", body=body)
+
+    def read(self, address: str) -> models.ReadConversationResponse:
+        """Mark a conversation as read by the signed-in user.
+
+        Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered."""
+        return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
+
+    def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
+        """List what members wrote to each other about a contact, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}/notes", query=query)
+
+    def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
+        """Write a note about a contact, which is never sent.
+
+        Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
+
+    def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:
+        """Tell the other members that the signed-in user looks at a conversation, or answers it.
+
+        It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
+        return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
     def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
         """Reply to a contact from the line they wrote to.
@@ -185,11 +215,41 @@ class AsyncConversations:
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}", query=query)
 
+    async def update(self, address: str, **body: Unpack[models.UpdateConversationRequest]) -> models.UpdateConversationResponse:
+        """Close, snooze or open a conversation, or assign it to a member.
+
+        What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return await self._transport.call("PATCH", f"/api/conversations/{self._transport.escape(address)}", body=body)
+
     async def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
         """Replace the tags of a conversation.
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/tags", body=body)
+
+    async def read(self, address: str) -> models.ReadConversationResponse:
+        """Mark a conversation as read by the signed-in user.
+
+        Every user has their own unread messages. A key has no user: for it, a conversation is unread until it is answered."""
+        return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
+
+    async def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
+        """List what members wrote to each other about a contact, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}/notes", query=query)
+
+    async def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
+        """Write a note about a contact, which is never sent.
+
+        Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
+
+    async def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:
+        """Tell the other members that the signed-in user looks at a conversation, or answers it.
+
+        It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
+        return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
 
     async def send_reply(self, **body: Unpack[models.SendReplyRequest]) -> models.MessageOutput:
         """Reply to a contact from the line they wrote to.
@@ -308,6 +368,24 @@ class OptOuts:
         A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
         return self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
 
+    def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
+        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
+
+        What an erased contact did is no longer in it. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/history", query=query)
+
+    def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
+        """Export opt-outs and opt-ins as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/history/export", query=query)
+
+    def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
+        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
+
+        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/opt-outs/weeks", query=query)
+
     def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
         """List opted-out addresses, newest first.
 
@@ -375,6 +453,24 @@ class AsyncOptOuts:
         A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
         return await self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
 
+    async def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
+        """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
+
+        What an erased contact did is no longer in it. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/history", query=query)
+
+    async def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
+        """Export opt-outs and opt-ins as CSV, newest first.
+
+        Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/history/export", query=query)
+
+    async def get_weeks(self, **query: Unpack[models.GetOptOutWeeksParametersQuery]) -> models.GetOptOutWeeksResponse:
+        """Get the opt-outs and opt-ins per week, and their share of the messages sent.
+
+        Weeks begin on Monday in the workspace's time zone. The last one is the current week. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/opt-outs/weeks", query=query)
+
     async def list(self, **query: Unpack[models.ListOptOutsParametersQuery]) -> models.ListOptOutsResponse:
         """List opted-out addresses, newest first.
 
@@ -424,6 +520,52 @@ class AsyncOptOuts:
     async def unsubscribe(self, token: str) -> str:
         """Opt out the recipient of an email (RFC 8058)."""
         return await self._transport.call("POST", f"/unsubscribe/{self._transport.escape(token)}")
+
+
+class Compliance:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self) -> models.GetComplianceResponse:
+        """Get what is on: quiet hours, consent, keywords, and what waits for a decision.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/compliance")
+
+    def preview_quiet_hours(self, **body: Unpack[models.PreviewQuietHoursRequest]) -> models.QuietHoursPreview:
+        """Preview which messages of the last month quiet hours would have held; nothing is changed.
+
+        From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). By the rules of pacing: campaigns keep quiet hours of their own, and a contact who had written within 24 hours is not asleep. Times are rounded down to the minute. A key needs the scope `read`."""
+        return self._transport.call("POST", "/api/compliance/quiet-hours-preview", body=body)
+
+    def get_campaign_consents(self) -> models.GetCampaignConsentsResponse:
+        """Get how many recipients of campaigns in the last month had consented when they were sent a message.
+
+        From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). A recipient counts once for each campaign. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/compliance/campaign-consents")
+
+
+class AsyncCompliance:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get(self) -> models.GetComplianceResponse:
+        """Get what is on: quiet hours, consent, keywords, and what waits for a decision.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/compliance")
+
+    async def preview_quiet_hours(self, **body: Unpack[models.PreviewQuietHoursRequest]) -> models.QuietHoursPreview:
+        """Preview which messages of the last month quiet hours would have held; nothing is changed.
+
+        From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). By the rules of pacing: campaigns keep quiet hours of their own, and a contact who had written within 24 hours is not asleep. Times are rounded down to the minute. A key needs the scope `read`."""
+        return await self._transport.call("POST", "/api/compliance/quiet-hours-preview", body=body)
+
+    async def get_campaign_consents(self) -> models.GetCampaignConsentsResponse:
+        """Get how many recipients of campaigns in the last month had consented when they were sent a message.
+
+        From the messages sent in the last 30 days; of more than 20,000, the newest (`complete` is false, and `from` says since when). A recipient counts once for each campaign. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/compliance/campaign-consents")
 
 
 class Calls:
@@ -554,6 +696,18 @@ class Lines:
         Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
+    def test_carrier_settings(self, **body: Unpack[models.TestCarrierSettingsRequest]) -> models.ConnectionTest:
+        """Test the settings of a carrier before a line is connected to it.
+
+        One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`."""
+        return self._transport.call("POST", "/api/lines/carriers/test", body=body)
+
+    def test_carrier(self, id: str) -> models.ConnectionTest:
+        """Test a line's connection to its carrier.
+
+        One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. Unlike `GET /api/lines/check-availability`, it does not change the line's `healthCheck`. A key needs the scope `manage`."""
+        return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/carrier/test")
+
     def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
         """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
 
@@ -636,6 +790,18 @@ class AsyncLines:
 
         Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time. A key needs the scope `manage`. Recorded in the audit log as `line.connected`."""
         return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
+
+    async def test_carrier_settings(self, **body: Unpack[models.TestCarrierSettingsRequest]) -> models.ConnectionTest:
+        """Test the settings of a carrier before a line is connected to it.
+
+        One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`."""
+        return await self._transport.call("POST", "/api/lines/carriers/test", body=body)
+
+    async def test_carrier(self, id: str) -> models.ConnectionTest:
+        """Test a line's connection to its carrier.
+
+        One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. Unlike `GET /api/lines/check-availability`, it does not change the line's `healthCheck`. A key needs the scope `manage`."""
+        return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/carrier/test")
 
     async def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
         """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
@@ -894,6 +1060,12 @@ class Contacts:
         Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
         return self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
 
+    def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
+        """Get how many leads of a list have consented to messages on a channel.
+
+        Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
+
     def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
@@ -982,6 +1154,12 @@ class AsyncContacts:
 
         Leads that are also in another list are kept. Quick Sends and the list of a running campaign cannot be deleted. A key needs the scope `manage`."""
         return await self._transport.call("DELETE", f"/api/lists/{self._transport.escape(id)}")
+
+    async def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
+        """Get how many leads of a list have consented to messages on a channel.
+
+        Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
 
     async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
@@ -1073,7 +1251,7 @@ class Campaigns:
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent.
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent.
 
         A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
@@ -1144,7 +1322,7 @@ class AsyncCampaigns:
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
-        """Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent.
+        """Preview the messages of a lead that enters now: rendered texts, planned times and lines, quiet hours and consent; nothing is sent.
 
         A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/preview", body=body)
@@ -1230,6 +1408,12 @@ class Webhooks:
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
+    def get_delivery(self, id: str, delivery_id: str) -> models.GetWebhookDeliveryResponse:
+        """Get a delivery with its payload, and what the endpoint answered if it failed.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}")
+
     def replay_delivery(self, id: str, delivery_id: str) -> models.DeliveryReport:
         """Send a past delivery again.
 
@@ -1289,6 +1473,12 @@ class AsyncWebhooks:
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
+    async def get_delivery(self, id: str, delivery_id: str) -> models.GetWebhookDeliveryResponse:
+        """Get a delivery with its payload, and what the endpoint answered if it failed.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}")
+
     async def replay_delivery(self, id: str, delivery_id: str) -> models.DeliveryReport:
         """Send a past delivery again.
 
@@ -1313,7 +1503,7 @@ class Workspace:
         return self._transport.call("GET", "/api/workspace")
 
     def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation.
+        """Update the workspace: what its lines do about their reputation, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PATCH", "/api/workspace", body=body)
@@ -1329,6 +1519,12 @@ class Workspace:
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/limits")
+
+    def get_setup(self) -> models.GetSetupResponse:
+        """Get the first steps of the workspace, and which of them are done.
+
+        A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/setup")
 
     def get_quiet_hours(self) -> models.GetQuietHoursResponse:
         """Get the quiet hours of the workspace.
@@ -1366,7 +1562,7 @@ class AsyncWorkspace:
         return await self._transport.call("GET", "/api/workspace")
 
     async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation.
+        """Update the workspace: what its lines do about their reputation, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PATCH", "/api/workspace", body=body)
@@ -1382,6 +1578,12 @@ class AsyncWorkspace:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/limits")
+
+    async def get_setup(self) -> models.GetSetupResponse:
+        """Get the first steps of the workspace, and which of them are done.
+
+        A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/setup")
 
     async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
         """Get the quiet hours of the workspace.
@@ -1718,6 +1920,86 @@ class AsyncKeys:
 
         Recorded in the audit log as `key.revoked`."""
         return await self._transport.call("DELETE", f"/api/agency/keys/{self._transport.escape(id)}")
+
+
+class Sessions:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> models.ListSessionsResponse:
+        """List the sessions in which people are signed in to the console, newest first.
+
+        One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200."""
+        return self._transport.call("GET", "/api/sessions")
+
+    def end_other(self) -> models.EndOtherSessionsResponse:
+        """End all of one’s own sessions except that of this browser.
+
+        Recorded in the audit log as `session.ended`."""
+        return self._transport.call("DELETE", "/api/sessions")
+
+    def sign_out(self) -> models.SignOutResponse:
+        """Sign out: end the session of this browser.
+
+        Recorded in the audit log as `session.ended`."""
+        return self._transport.call("DELETE", "/api/sessions/current")
+
+    def end(self, id: str) -> models.EndSessionResponse:
+        """End a session: it is refused from the next request on.
+
+        One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
+        return self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
+
+
+class AsyncSessions:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list(self) -> models.ListSessionsResponse:
+        """List the sessions in which people are signed in to the console, newest first.
+
+        One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200."""
+        return await self._transport.call("GET", "/api/sessions")
+
+    async def end_other(self) -> models.EndOtherSessionsResponse:
+        """End all of one’s own sessions except that of this browser.
+
+        Recorded in the audit log as `session.ended`."""
+        return await self._transport.call("DELETE", "/api/sessions")
+
+    async def sign_out(self) -> models.SignOutResponse:
+        """Sign out: end the session of this browser.
+
+        Recorded in the audit log as `session.ended`."""
+        return await self._transport.call("DELETE", "/api/sessions/current")
+
+    async def end(self, id: str) -> models.EndSessionResponse:
+        """End a session: it is refused from the next request on.
+
+        One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
+        return await self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
+
+
+class Requests:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, **query: Unpack[models.ListRequestsParametersQuery]) -> models.ListRequestsResponse:
+        """List the requests of the workspace in the last 30 days, newest first.
+
+        Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`."""
+        return self._transport.call("GET", "/api/requests", query=query)
+
+
+class AsyncRequests:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list(self, **query: Unpack[models.ListRequestsParametersQuery]) -> models.ListRequestsResponse:
+        """List the requests of the workspace in the last 30 days, newest first.
+
+        Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`."""
+        return await self._transport.call("GET", "/api/requests", query=query)
 
 
 class AuditLog:
@@ -2091,6 +2373,7 @@ class Api:
         self.conversations = Conversations(transport)
         self.ai_drafts = AiDrafts(transport)
         self.opt_outs = OptOuts(transport)
+        self.compliance = Compliance(transport)
         self.calls = Calls(transport)
         self.attachments = Attachments(transport)
         self.lines = Lines(transport)
@@ -2106,6 +2389,8 @@ class Api:
         self.email_preferences = EmailPreferences(transport)
         self.team = Team(transport)
         self.keys = Keys(transport)
+        self.sessions = Sessions(transport)
+        self.requests = Requests(transport)
         self.audit_log = AuditLog(transport)
         self.test_mode = TestMode(transport)
         self.agency = Agency(transport)
@@ -2117,6 +2402,7 @@ class AsyncApi:
         self.conversations = AsyncConversations(transport)
         self.ai_drafts = AsyncAiDrafts(transport)
         self.opt_outs = AsyncOptOuts(transport)
+        self.compliance = AsyncCompliance(transport)
         self.calls = AsyncCalls(transport)
         self.attachments = AsyncAttachments(transport)
         self.lines = AsyncLines(transport)
@@ -2132,6 +2418,8 @@ class AsyncApi:
         self.email_preferences = AsyncEmailPreferences(transport)
         self.team = AsyncTeam(transport)
         self.keys = AsyncKeys(transport)
+        self.sessions = AsyncSessions(transport)
+        self.requests = AsyncRequests(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.test_mode = AsyncTestMode(transport)
         self.agency = AsyncAgency(transport)

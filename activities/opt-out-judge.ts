@@ -1,0 +1,62 @@
+import pLimit from 'p-limit';
+import { currentTime } from '#domain/clock.ts';
+import { applyVerdict } from '#db/commands/inbound/opt-out-verdicts.ts';
+import { type AwaitedVerdict, awaitedVerdicts } from '#db/queries/opt-out-suspicions.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { VerdictOutput, verdictPrompt } from '#domain/opt-out-verdict.ts';
+import { optOutJudgeId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/messages/round.ts';
+import { askModel } from './ask-model.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
+
+/** Concurrent model calls for one workspace. */
+const CONCURRENCY = 8;
+const BATCH = 64;
+/** The length of a round. Short rounds let operators see progress. */
+const ROUND_MS = 45_000;
+
+export function createOptOutJudgeActivities({
+  pools,
+  model,
+  logger,
+}: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
+  /** Calls the model outside of any transaction. */
+  async function judge(workspaceId: string, awaited: AwaitedVerdict, canceled: AbortSignal): Promise<void> {
+    const asked = await askModel(model, verdictPrompt(awaited.replies), VerdictOutput, canceled);
+    if ('error' in asked.answer)
+      logger.warn(
+        { workspaceId, suspicionId: awaited.id, model: asked.use.model, reason: asked.answer.error },
+        'a doubtful reply was not judged; a person decides',
+      );
+    await withTenant(pools, workspaceId, (db) => applyVerdict(db, awaited, asked, currentTime()));
+  }
+
+  return {
+    /** Asks the model about the doubtful replies of a workspace, many at once. @returns what the workspace waits for. */
+    judgeReplies: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
+      withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (!canceled.aborted && Date.now() < end) {
+          const work = await decide(pools, workspaceId, optOutJudgeId(workspaceId), look);
+          if (!isDue(work)) return roundOf(work);
+          const atOnce = pLimit(CONCURRENCY);
+          await Promise.all(
+            work.awaited.map((reply) =>
+              atOnce(async () => (canceled.aborted ? undefined : judge(workspaceId, reply, canceled))),
+            ),
+          );
+        }
+        return { nextAt: currentTime().toISOString(), reason: 'there are more replies to judge' };
+      }),
+  };
+}
+
+/** The replies to judge now. */
+async function look(db: TenantDb): Promise<Look & { awaited: readonly AwaitedVerdict[] }> {
+  const awaited = await awaitedVerdicts(db, BATCH);
+  if (awaited.length === 0) return { awaited, nextAt: null, reason: 'no reply is doubtful', ended: true };
+  return { awaited, nextAt: currentTime(), reason: 'there are more replies to judge' };
+}

@@ -1,0 +1,39 @@
+import { lazy, Suspense } from 'react';
+import { Page } from '#console/components/page.tsx';
+import { SkeletonRows } from '#console/components/states.tsx';
+import { Tabs } from '#console/components/tabs.tsx';
+import { useRead } from '#console/api/queries.ts';
+import { useTabParam } from '#console/lib/search.ts';
+import { Rules } from './rules.tsx';
+
+const OptOuts = lazy(() => import('./opt-outs.tsx'));
+
+/** Who is sent messages, when, and who no longer is. */
+export default function Compliance() {
+  const [tab, setTab] = useTabParam();
+  const waiting = useRead('GET /api/compliance', {}).data?.suspectedOptOuts ?? 0;
+  return (
+    <Page
+      title="Compliance"
+      description="When people are sent messages, who agreed to them, and who no longer does"
+    >
+      <Tabs
+        label="Compliance"
+        value={tab || 'rules'}
+        onChange={setTab}
+        tabs={[
+          { value: 'rules', label: 'Rules', content: <Rules /> },
+          {
+            value: 'opt-outs',
+            label: waiting > 0 ? `Opt-outs (${waiting} to decide)` : 'Opt-outs',
+            content: (
+              <Suspense fallback={<SkeletonRows />}>
+                <OptOuts />
+              </Suspense>
+            ),
+          },
+        ]}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,132 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { CheckList } from '#console/components/check-list.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { type Hours, WouldHaveWaited } from './would-have-waited.tsx';
+
+const STATES = [
+  { value: 'true', label: 'On' },
+  { value: 'false', label: 'Off' },
+];
+const LAWS = [
+  { value: 'none', label: 'None' },
+  { value: 'us', label: 'United States, where it is stricter' },
+];
+const KINDS: Record<Hours['appliesTo'][number], string> = {
+  campaign: 'Campaigns',
+  drip: 'Drips',
+  message: 'Other messages',
+};
+const FIELDS = ['enabled', 'start', 'end', 'law', 'appliesTo'];
+
+/** The quiet hours of the workspace, and what they would have done; admins change them. */
+export function QuietHours({ saved }: { saved: Hours }) {
+  const isAdmin = useIsAdmin();
+  const [hours, setHours] = useState(saved);
+  const isChanged = JSON.stringify(hours) !== JSON.stringify(saved);
+  return (
+    <Card
+      title="Quiet hours"
+      actions={<Badge tone={saved.enabled ? 'good' : 'warn'}>{saved.enabled ? 'On' : 'Off'}</Badge>}
+    >
+      <div className="grid gap-x-8 gap-y-6 p-4 lg:grid-cols-2">
+        {isAdmin ? (
+          <Form hours={hours} saved={saved} isChanged={isChanged} onChange={setHours} />
+        ) : (
+          <p>
+            {saved.enabled ? 'Messages are sent' : 'When they are on, messages are sent'} from {saved.start}{' '}
+            to {saved.end} by the clocks where people are. Only an owner or admin of the workspace changes
+            this.
+          </p>
+        )}
+        {/* What is off is shown as if it were on: that is what one wants to know before. */}
+        <WouldHaveWaited hours={{ ...hours, enabled: true }} isOn={saved.enabled && !isChanged} />
+      </div>
+    </Card>
+  );
+}
+
+function Form({
+  hours,
+  saved,
+  isChanged,
+  onChange,
+}: {
+  hours: Hours;
+  saved: Hours;
+  isChanged: boolean;
+  onChange: (hours: Hours) => void;
+}) {
+  const save = useWrite('PUT /api/workspace/quiet-hours', { refresh: ['GET /api/compliance'] });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate(
+      { body: hours },
+      {
+        onSuccess: () =>
+          toast('The quiet hours were saved', {
+            undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
+          }),
+      },
+    );
+  };
+  const change = (part: Partial<Hours>): void => onChange({ ...hours, ...part });
+  return (
+    <form aria-label="Quiet hours" className="flex flex-col gap-4" onSubmit={submit}>
+      <SelectField
+        label="State"
+        options={STATES}
+        value={String(hours.enabled)}
+        onChange={({ target }) => change({ enabled: target.value === 'true' })}
+        error={issueOf(save.error, 'enabled')}
+      />
+      <div className="grid grid-cols-2 gap-4">
+        <TextField
+          label="Send from"
+          type="time"
+          required
+          value={hours.start}
+          onChange={({ target }) => change({ start: target.value })}
+          error={issueOf(save.error, 'start')}
+        />
+        <TextField
+          label="Send until"
+          type="time"
+          required
+          value={hours.end}
+          onChange={({ target }) => change({ end: target.value })}
+          error={issueOf(save.error, 'end')}
+        />
+      </div>
+      <p className="-mt-2 text-[0.8125rem] text-muted">
+        By the clocks where people are: the lead’s time zone, else the area of the number.
+      </p>
+      <SelectField
+        label="Law"
+        options={LAWS}
+        value={hours.law}
+        onChange={({ target }) => change({ law: target.value as Hours['law'] })}
+        error={issueOf(save.error, 'law')}
+      />
+      <CheckList
+        legend="Apply to"
+        options={KINDS}
+        value={hours.appliesTo}
+        onChange={(appliesTo) => change({ appliesTo })}
+        error={issueOf(save.error, 'appliesTo')}
+      />
+      <FormError>{generalErrorOf(save.error, FIELDS)}</FormError>
+      <div className="flex gap-2">
+        <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
+          Save
+        </Button>
+        {isChanged && <Button onClick={() => onChange(saved)}>Discard</Button>}
+      </div>
+    </form>
+  );
+}

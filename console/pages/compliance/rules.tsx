@@ -1,0 +1,61 @@
+import { useRead } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Fact, Facts } from '#console/components/facts.tsx';
+import { Card } from '#console/components/page.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { numberOf } from '#console/lib/format.ts';
+import { Consent } from './consent.tsx';
+import { EmailLines } from './email-lines.tsx';
+import { QuietHours } from './quiet-hours.tsx';
+
+/** What is on, and what it does. */
+export function Rules() {
+  const { data, error, refetch } = useRead('GET /api/compliance', {});
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (!data) return <SkeletonRows />;
+  return (
+    <div className="flex flex-col gap-4">
+      <QuietHours key={JSON.stringify(data.quietHours)} saved={data.quietHours} />
+      <Consent counts={data.campaigns} />
+      <NoMessages overview={data} />
+      <EmailLines />
+    </div>
+  );
+}
+
+function NoMessages({
+  overview: { suppressions, keywords },
+}: {
+  overview: Pick<ResponseOf<'GET /api/compliance'>, 'suppressions' | 'keywords'>;
+}) {
+  return (
+    <Card title="Who gets no messages">
+      <div className="p-4">
+        <Facts>
+          <Fact name="Opt out by">
+            <Keywords words={keywords.optOut} />
+          </Fact>
+          <Fact name="Opt in again by">
+            <Keywords words={keywords.optIn} />
+          </Fact>
+          <Fact name="Suppressed">
+            {suppressions === 0
+              ? 'Nothing by the agency'
+              : suppressions === 1
+                ? '1 address or domain by the agency'
+                : `${numberOf(suppressions)} addresses and domains by the agency`}
+          </Fact>
+        </Facts>
+      </div>
+    </Card>
+  );
+}
+
+const Keywords = ({ words }: { words: readonly string[] }) => (
+  <span className="flex flex-wrap gap-1.5">
+    {words.map((word) => (
+      <Badge key={word}>{word}</Badge>
+    ))}
+  </span>
+);

@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useRead } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Card } from '#console/components/page.tsx';
+import { ShortTime } from '#console/components/short-time.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { addressName } from '#console/lib/format.ts';
+import { type Suspicion, useDecision } from '#console/pages/inbox/suspicion.ts';
+
+/** Replies that ask to be left alone in other words than the keywords: campaigns wait until somebody decides. */
+export function Suspected() {
+  const { data, error, refetch } = useRead(
+    'GET /api/opt-outs/suspected',
+    { query: { limit: 200 } },
+    { refetchInterval: useLiveInterval() },
+  );
+  return (
+    <Card title="Suspected opt-outs">
+      {error ? (
+        <ErrorState error={error} retry={() => void refetch()} />
+      ) : !data ? (
+        <SkeletonRows rows={2} />
+      ) : data.suspicions.length === 0 ? (
+        <p className="px-4 py-3 text-muted">Nothing to decide. Campaigns to a contact wait while there is.</p>
+      ) : (
+        <ul aria-label="Suspected opt-outs" className="divide-y divide-line">
+          {data.suspicions.map((suspicion) => (
+            <Row key={suspicion._id} suspicion={suspicion} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Row({ suspicion: { _id, address, message, createdAt } }: { suspicion: Suspicion }) {
+  const { act, isPending } = useDecision(_id);
+  const name = addressName(address);
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="flex items-baseline gap-2">
+          <Link to="/inbox/{-$address}" params={{ address } as never} className="font-medium hover:underline">
+            {name}
+          </Link>
+          <ShortTime at={createdAt} />
+        </p>
+        <p className="line-clamp-3 break-words">“{message}”</p>
+      </div>
+      <div className="flex gap-2">
+        <Button
+          small
+          kind="primary"
+          busy={isPending}
+          aria-label={`Opt out ${name}`}
+          onClick={() => act('confirm')}
+        >
+          Opt out
+        </Button>
+        <Button small aria-label={`Dismiss the suspicion about ${name}`} onClick={() => act('dismiss')}>
+          Dismiss
+        </Button>
+      </div>
+    </li>
+  );
+}

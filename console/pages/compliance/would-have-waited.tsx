@@ -1,0 +1,121 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useDeferredValue, useMemo } from 'react';
+import { ApiFailure, request } from '#console/api/client.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
+import { dateOf, numberOf, percentOf } from '#console/lib/format.ts';
+
+const Plot = lazy(() => import('#console/components/plot.tsx'));
+
+export type Hours = ResponseOf<'GET /api/workspace/quiet-hours'>['quietHours'];
+type Preview = ResponseOf<'POST /api/compliance/quiet-hours-preview'>;
+type Place = Preview['byPlace'][number];
+
+const STALE_MS = 60_000;
+const MOST_PLACES = 6;
+
+/** What quiet hours would have done to the messages of the last month. */
+export function WouldHaveWaited({ hours, isOn }: { hours: Hours; isOn: boolean }) {
+  const body = useDeferredValue(hours);
+  const isComplete = body.start !== '' && body.end !== '' && body.appliesTo.length > 0;
+  const preview = useQuery({
+    queryKey: ['POST /api/compliance/quiet-hours-preview', body],
+    queryFn: ({ signal }) => request('POST /api/compliance/quiet-hours-preview', { body }, { signal }),
+    enabled: isComplete,
+    placeholderData: keepPreviousData,
+    staleTime: STALE_MS,
+  });
+  const title = isOn ? 'In the last 30 days' : 'With these hours, in the last 30 days';
+  return (
+    <section aria-label="What would have waited" className="min-w-0">
+      <h3 className="mb-2 font-medium">{title}</h3>
+      {preview.error ? (
+        // A refused field is shown at the field once it is saved.
+        preview.error instanceof ApiFailure && preview.error.status === 400 ? (
+          <p className="text-bad">{preview.error.issues[0]?.message ?? preview.error.message}</p>
+        ) : (
+          <ErrorState error={preview.error} retry={() => void preview.refetch()} />
+        )
+      ) : preview.data ? (
+        <Shown preview={preview.data} />
+      ) : isComplete ? (
+        <SkeletonRows rows={3} />
+      ) : (
+        <p className="text-muted">Choose hours and what they apply to.</p>
+      )}
+    </section>
+  );
+}
+
+function Shown({ preview }: { preview: Preview }) {
+  const zone = useTimeZone();
+  const { messages, held, longestHoldMinutes, byReason, byPlace, byDay, complete, from } = preview;
+  if (messages === 0)
+    return <EmptyState title="No messages yet">Nothing was sent in the last 30 days.</EmptyState>;
+  return (
+    <div className="flex flex-col gap-3">
+      <p aria-live="polite">
+        <strong className="font-semibold">
+          {numberOf(held)} of {numberOf(messages)}
+        </strong>{' '}
+        messages ({percentOf(held / messages)}) would have waited
+        {longestHoldMinutes !== null && `, ${durationOf(longestHoldMinutes)} at most`}.
+        {byReason.law > 0 && ` ${numberOf(byReason.law)} of them because of a state’s law.`}
+        {!complete && ` Only the newest messages are counted, since ${dateOf(from, zone)}.`}
+      </p>
+      {held > 0 && (
+        <>
+          <Suspense fallback={<Skeleton className="h-55" />}>
+            <Days byDay={byDay} />
+          </Suspense>
+          <ul className="divide-y divide-line rounded-lg border border-line">
+            {byPlace.slice(0, MOST_PLACES).map((place) => (
+              <li key={placeName(place)} className="flex items-baseline gap-3 px-3 py-1.5">
+                <span className="min-w-0 flex-1 truncate">{placeName(place)}</span>
+                <span className="shrink-0 text-muted tabular-nums">
+                  {numberOf(place.held)} of {numberOf(place.messages)}
+                  {place.longestHoldMinutes !== null && `, up to ${durationOf(place.longestHoldMinutes)}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+          {byPlace.length > MOST_PLACES && (
+            <p className="text-[0.8125rem] text-muted">
+              And in {numberOf(byPlace.length - MOST_PLACES)} more places.
+            </p>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Days({ byDay }: { byDay: Preview['byDay'] }) {
+  // At noon, so that a day is the same one in each zone near the workspace's.
+  const times = useMemo(() => byDay.map(({ date }) => `${date}T12:00:00Z`), [byDay]);
+  const series = useMemo(
+    () => [{ label: 'Would have waited', values: byDay.map(({ held }) => held), colour: 'warn' }],
+    [byDay],
+  );
+  const most = Math.max(...byDay.map(({ held }) => held));
+  return (
+    <Plot
+      times={times}
+      series={series}
+      bars
+      summary={`Messages that would have waited, by day: at most ${numberOf(most)} on one of ${byDay.length} days.`}
+    />
+  );
+}
+
+/** Florida's numbers are in two zones: `US-FL: America/New_York, America/Chicago`. */
+const placeName = ({ region, zones }: Place): string =>
+  `${region === null ? '' : `${region}: `}${zones.join(', ')}`.replaceAll('_', ' ');
+
+/** 11 h 30 min */
+function durationOf(minutes: number): string {
+  const hours = Math.floor(minutes / 60);
+  const rest = minutes % 60;
+  return [hours > 0 && `${hours} h`, (rest > 0 || hours === 0) && `${rest} min`].filter(Boolean).join(' ');
+}

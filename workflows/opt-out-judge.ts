@@ -1,0 +1,26 @@
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { createLoop } from './work-loop.ts';
+import { MODEL_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
+import type { WakeInput } from './messages/wake.ts';
+
+const { judgeReplies } = proxyActivities<Activities>({
+  taskQueue: MODEL_QUEUE,
+  summary: 'Ask the model whether replies ask to be left alone',
+  // A round lasts 45 seconds, and model calls in progress at its end may take 120 more.
+  startToCloseTimeout: '10 minutes',
+  // A worker that dies has stored what was answered; the model is asked again for the rest.
+  heartbeatTimeout: '20s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** One per workspace with doubtful replies: asks the model about many in one activity. Campaigns to their contacts wait. */
+export async function optOutJudge(input: WakeInput): Promise<string> {
+  const loop = createLoop('repliesDoubted', 'overdue');
+  const work = () => judgeReplies({ workspaceId: input.workspaceId });
+  let round: Round;
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : continueAsNew<typeof optOutJudge>(input);
+}
