@@ -37,6 +37,9 @@ export interface WebhookDeliverer {
   close(): Promise<void>;
 }
 
+/** How long the limits of a workspace's endpoints are remembered after its last delivery. */
+const REMEMBERED_MS = 10 * 60_000;
+
 /** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
 const RECORD_RETRY_MS = 1000;
 const RECORD_RETRIES = 15;
@@ -82,6 +85,7 @@ export function createWebhookDeliverer(services: {
     let finished: DeliveryResult[] = [];
     let recording: Promise<void> | null = null;
     let notify = (): void => {};
+    let forgetting: NodeJS.Timeout | undefined;
 
     /** Records all results that arrived while the previous ones were written, in one statement. */
     async function record(): Promise<void> {
@@ -119,10 +123,17 @@ export function createWebhookDeliverer(services: {
       const left = inProgress - 1;
       if (left > 0) busy.set(webhookId, left);
       else busy.delete(webhookId);
-      if (underWay === 0) lanes.delete(workspaceId);
+      if (underWay === 0) forgetLater();
       notify();
       recording ??= record().finally(() => (recording = null));
       return recording;
+    }
+
+    function forgetLater(): void {
+      clearTimeout(forgetting);
+      forgetting = setTimeout(() => {
+        if (underWay === 0) lanes.delete(workspaceId);
+      }, REMEMBERED_MS).unref();
     }
 
     return {

@@ -8,6 +8,8 @@ import {
   failInterrupted,
   oldestClaim,
   oldestPending,
+  openFrom,
+  webhooksChangedAt,
 } from '#db/queries/webhook-deliveries.ts';
 import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
@@ -39,20 +41,35 @@ const POLL_MS = 50;
 /** The interval grows to this while no deliveries come. */
 const SLOWEST_POLL_MS = 200;
 
+/** How long a worker relies on what a look into all days has found, unless a webhook is changed, such as reactivated. */
+const OPEN_FROM_MS = 3_600_000;
+
 type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
 
 export function createWebhookActivities({ pools, deliverer }: Dependencies) {
+  /** Where the deliveries of workspaces begin that are not done, see `openFrom`. */
+  const begins = new Map<string, { id: string; changedAt: string | null; until: number }>();
+  async function beginOf(db: TenantDb): Promise<string> {
+    const known = begins.get(db.workspaceId);
+    const changedAt = await webhooksChangedAt(db);
+    if (known && known.changedAt === changedAt && known.until > Date.now()) return known.id;
+    const id = await openFrom(db);
+    begins.set(db.workspaceId, { id, changedAt, until: Date.now() + OPEN_FROM_MS });
+    return id;
+  }
+
   return {
     /** Starts the deliveries of a workspace, to all endpoints concurrently, until none are pending. */
     async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
-      const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), lookAtDeliveries);
       return withHeartbeat(async (canceled) => {
+        await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
+        const look = async (db: TenantDb) => lookAtDeliveries(db, await beginOf(db));
+        const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), look);
         const end = Date.now() + ROUND_MS;
         let lastFound = 0;
         let poll = POLL_MS;
-        await tenant((db) => failInterrupted(db, INTERRUPTED_AFTER_MS));
-        const claims = createClaims(tenant);
+        const claims = createClaims(tenant, beginOf);
         while (Date.now() < end && !canceled.aborted) {
           const lane = deliverer.lane(workspaceId);
           const found = await claims.start(lane);
@@ -62,8 +79,8 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
           }
           if (found === 'full batch') continue;
           if (found === 'none' && Date.now() - lastFound >= LINGER_MS) {
-            const look = await rest();
-            if (!isDue(look)) return roundOf(look);
+            const next = await rest();
+            if (!isDue(next)) return roundOf(next);
             claims.restart();
             lastFound = Date.now();
           }
@@ -77,7 +94,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
 }
 
 /** Claims deliveries in their order and starts them. */
-function createClaims(tenant: Tenant) {
+function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>) {
   let claims: Claims | null = null;
   let startedAt = 0;
   return {
@@ -87,7 +104,7 @@ function createClaims(tenant: Tenant) {
     },
     async start(lane: DeliveryLane): Promise<'none' | 'some' | 'full batch'> {
       if (!claims || Date.now() - startedAt >= RESTART_MS) {
-        claims = await tenant(beginClaims);
+        claims = await tenant(async (db) => beginClaims(db, await beginOf(db)));
         startedAt = Date.now();
       }
       const { last } = claims;
@@ -106,9 +123,10 @@ function createClaims(tenant: Tenant) {
 }
 
 /** While deliveries are under way, the next look is when they would count as interrupted. */
-async function lookAtDeliveries(db: TenantDb): Promise<Look> {
-  if (await oldestPending(db)) return { nextAt: currentTime(), reason: 'there are more deliveries to send' };
-  const claimedAt = await oldestClaim(db);
+async function lookAtDeliveries(db: TenantDb, open: string): Promise<Look> {
+  if (await oldestPending(db, open))
+    return { nextAt: currentTime(), reason: 'there are more deliveries to send' };
+  const claimedAt = await oldestClaim(db, open);
   if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
   const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
   return { nextAt, reason: 'deliveries are in progress' };

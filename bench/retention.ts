@@ -103,14 +103,30 @@ async function deleteAged(): Promise<void> {
   await trim('attempts deleted by the row');
   await writeAttempts();
   await underOldSnapshot(() => trim('attempts deleted by the row, under an old snapshot'));
+  await trimReused();
 }
 
-const writeAttempts = () =>
+/** Deletes attempts where deleted ones have made room for new ones, so that each page has attempts of all times. */
+async function trimReused(): Promise<void> {
+  for (let cycle = 1; cycle <= 3; cycle += 1) {
+    await writeAttempts();
+    await writeAttempts(`${380 - cycle} days`);
+    await trim(`cycle ${cycle}: attempts deleted beside ${cycle * ROWS} that are kept`);
+    await owner.query('vacuum attempts');
+    const took = await seconds(() => trimAged(systemDb(pools), DEFAULT_RETENTION, () => true));
+    const { rows } = await owner.query<{ pages: string }>(`select pg_relation_size('attempts') / 8192 pages`);
+    console.log(
+      `cycle ${cycle}: with nothing to delete ${(took * 1000).toFixed(0)} ms, of ${rows[0]?.pages} pages`,
+    );
+  }
+}
+
+const writeAttempts = (age = '401 days') =>
   owner.query(`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
       answer_by, outcome, carrier_message_id)
-    select '${workspaceId}', ${idAt(`now() - interval '401 days'`)}, ${idAt('now()')}, '${lineId}', 'primary', 'imessage',
-      'simulated', '+1415' || (5000000 + n), false, now() - interval '401 days', now() - interval '401 days', 'accepted', n::text
+    select '${workspaceId}', ${idAt(`now() - interval '${age}'`)}, ${idAt('now()')}, '${lineId}', 'primary', 'imessage',
+      'simulated', '+1415' || (5000000 + n), false, now() - interval '${age}', now() - interval '${age}', 'accepted', n::text
     from generate_series(1, ${ROWS}) n`);
 
 async function trim(what: string): Promise<void> {
@@ -153,7 +169,7 @@ async function deliver(continues: boolean): Promise<void> {
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     select workspace_id, id, '${webhookId}', id, event from events where workspace_id = '${workspaceId}'`);
   const times: number[] = [];
-  let claims = await withTenant(pools, workspaceId, beginClaims);
+  let claims = await withTenant(pools, workspaceId, (db) => beginClaims(db, ''));
   for (let left = DELIVERIES; left > 0; left -= AT_ONCE) {
     if (!continues) claims = { from: claims.from, last: new Map() };
     await withTenant(pools, workspaceId, async (db) => {

@@ -1,6 +1,9 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
+import { realFromNow } from '#domain/clock.ts';
+import { firstId } from '#domain/ids.ts';
 import type { Retention, RetentionKind } from '#domain/retention.ts';
 
 /** The partitioned tables. */
@@ -59,15 +62,6 @@ const KEPT: readonly Aged[] = [
     age: 'erased-addresses',
     unless: sql.fragment`address is not null`,
   },
-  {
-    // Receipts, reads and reactions name the carrier's id of an attempt, and contacts read old messages.
-    table: 'attempts',
-    column: 'started_at',
-    age: 'attempts',
-    unless: sql.fragment`outcome is null or exists (
-      select from messages m where m.workspace_id = attempts.workspace_id and m.id = attempts.message_id
-        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due'))`,
-  },
 ];
 
 const BATCH = 5000;
@@ -86,6 +80,45 @@ export async function trimAged(
   for (const aged of KEPT) {
     let count = BATCH;
     while (count === BATCH && mayContinue()) trimmed += count = await trimBatch(db, aged, retention);
+  }
+  return trimmed + (await trimAttempts(db, retention.attempts, mayContinue));
+}
+
+const ExpiredRow = z.object({ workspaceId: z.string(), id: z.string() });
+const BatchRow = z.object({ found: z.int(), lastId: z.string().nullable() });
+
+/**
+ * Deletes attempts by workspace and id, which begins with their time: the work is proportional to what is deleted, without an
+ * index of their times. Receipts, reads and reactions name the carrier's id of an attempt, and contacts read old messages.
+ */
+async function trimAttempts(db: SystemDb, days: number, mayContinue: () => boolean): Promise<number> {
+  const until = firstId(realFromNow(-days * 86_400_000));
+  const first = (after: FragmentSqlToken) => sql.fragment`(
+    select workspace_id, id from attempts ${after} order by workspace_id, id limit 1)`;
+  // One index entry for each workspace.
+  const workspaces = await db.any(sql.type(ExpiredRow)`
+    with recursive oldest as (
+      ${first(sql.fragment``)}
+      union all
+      select next.* from oldest o cross join lateral ${first(sql.fragment`where workspace_id > o.workspace_id`)} next
+    ) select * from oldest where id < ${until}`);
+  let trimmed = 0;
+  for (const { workspaceId } of workspaces) {
+    // Continues from the last, because deleted rows stay in the index until no older transaction needs them.
+    for (let after: string | null = ''; after !== null && mayContinue();) {
+      const { found, lastId }: z.infer<typeof BatchRow> = await db.one(sql.type(BatchRow)`
+        with expired as materialized (
+          select ctid, id from attempts a
+          where workspace_id = ${workspaceId} and id > ${after} and id < ${until}
+            and started_at < now() - make_interval(days => ${days}) and outcome is not null and not exists (
+              select from messages m where m.workspace_id = a.workspace_id and m.id = a.message_id
+                and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due'))
+          order by id limit ${BATCH} for update of a skip locked
+        ), deleted as (delete from attempts where ctid = any(array(select ctid from expired)))
+        select count(*) "found", max(id) last_id from expired`);
+      trimmed += found;
+      after = found === BATCH ? lastId : null;
+    }
   }
   return trimmed;
 }

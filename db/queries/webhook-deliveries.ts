@@ -38,20 +38,56 @@ const AHEAD_MS = 3_600_000;
 
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 
-/** Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks. */
-export async function beginClaims(db: TenantDb): Promise<Claims> {
+/** Deliveries of the last day are always looked at, so that a transaction cannot commit earlier ones unnoticed. */
+const ALWAYS_LOOKED_AT_MS = 24 * 3_600_000;
+
+/** The ids from `from` on. As constants, they keep PostgreSQL from opening the partitions of other days. */
+const inDaysFrom = (from: string) => sql.fragment`id >= ${from} and id < ${firstId(realFromNow(AHEAD_MS))}`;
+
+/**
+ * The id before which no delivery of the workspace is pending or in progress. Looks into the partitions of all days. It stays true:
+ * new deliveries have later ids.
+ */
+export async function openFrom(db: TenantDb): Promise<string> {
+  const oldest = await db.oneFirst(sql.type(LastIdRow)`
+    select min(d.id) id from webhooks h cross join lateral (
+      select id from webhook_deliveries
+      where workspace_id = ${db.workspaceId} and webhook_id = h.id and status <> 'done'
+      order by id limit 1
+    ) d
+    where h.workspace_id = ${db.workspaceId}`);
+  const recent = firstId(realFromNow(-ALWAYS_LOOKED_AT_MS));
+  return earlier(oldest ?? recent, recent);
+}
+
+const ChangedAtRow = z.object({ changedAt: z.string().nullable() });
+
+/** When a webhook of the workspace was last changed, to the microsecond. */
+export async function webhooksChangedAt(db: TenantDb): Promise<string | null> {
+  return db.oneFirst(sql.type(ChangedAtRow)`
+    select max(updated_at)::text changed_at from webhooks where workspace_id = ${db.workspaceId}`);
+}
+
+/**
+ * Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks.
+ * @param open see `openFrom`.
+ */
+export async function beginClaims(db: TenantDb, open: string): Promise<Claims> {
   const recent = firstId(realFromNow(-STRAGGLER_MS));
-  return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
+  return { from: earlier((await oldestPending(db, open)) ?? recent, recent), last: new Map() };
 }
 
 const LastIdRow = z.object({ id: z.string().nullable() });
 
-/** The oldest pending delivery of an active webhook; null if there is none. */
-export async function oldestPending(db: TenantDb): Promise<string | null> {
+/**
+ * The oldest pending delivery of an active webhook; null if there is none.
+ * @param open see `openFrom`; default: from the first day.
+ */
+export async function oldestPending(db: TenantDb, open = ''): Promise<string | null> {
   return db.oneFirst(sql.type(LastIdRow)`
     select min(d.id) id from webhooks h cross join lateral (
       select id from webhook_deliveries
-      where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'pending'
+      where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'pending' and ${inDaysFrom(open)}
       order by id limit 1
     ) d
     where h.workspace_id = ${db.workspaceId} and h.is_active`);
@@ -85,10 +121,10 @@ export async function claimDeliveries(
     limits.get(webhookId) ?? FIRST_LIMIT,
     earlier(last.get(webhookId) ?? from, recent),
   ]);
-  // The days are constants, so that other partitions are not opened. The planner has no statistics for a day that has
-  // just begun; `materialized` and `offset 0` force it to use the primary keys.
+  // The planner has no statistics for a day that has just begun; `materialized` and `offset 0` force it to use the primary
+  // keys.
   const until = firstId(realFromNow(AHEAD_MS));
-  const inDays = sql.fragment`id >= ${from} and id < ${until}`;
+  const inDays = inDaysFrom(from);
   const rows = await db.any(sql.type(ClaimedDelivery)`
     with room as materialized (
       select h.id, coalesce(k.count, 0) busy, coalesce(k.limit - k.count, ${FIRST_LIMIT}) free, coalesce(k.after, ${from}) "after"
@@ -123,11 +159,11 @@ export async function claimDeliveries(
 
 const ClaimedAtRow = z.object({ claimedAt: z.date().nullable() });
 
-/** When the oldest claimed delivery was claimed, by any process; null if there is none. */
-export async function oldestClaim(db: TenantDb): Promise<Date | null> {
+/** When the oldest claimed delivery was claimed, by any process; null if there is none. @param open see `openFrom`. */
+export async function oldestClaim(db: TenantDb, open: string): Promise<Date | null> {
   return db.oneFirst(sql.type(ClaimedAtRow)`
     select min(claimed_at) claimed_at from webhook_deliveries
-    where workspace_id = ${db.workspaceId} and status = 'sending'`);
+    where workspace_id = ${db.workspaceId} and status = 'sending' and ${inDaysFrom(open)}`);
 }
 
 /** The result of one delivery. */
@@ -210,10 +246,13 @@ async function lockEventsOf(db: TenantDb, results: readonly DeliveryResult[]): P
     )}) order by e.id for share of e`);
 }
 
-/** Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again. */
-export async function failInterrupted(db: TenantDb, olderThanMs: number): Promise<void> {
+/**
+ * Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again.
+ * @param open see `openFrom`.
+ */
+export async function failInterrupted(db: TenantDb, olderThanMs: number, open: string): Promise<void> {
   const ids = await db.anyFirst(sql.type(IdRow)`
-    select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending'
+    select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending' and ${inDaysFrom(open)}
       and claimed_at < now() - make_interval(secs => ${olderThanMs / 1000})`);
   await finishDeliveries(
     db,

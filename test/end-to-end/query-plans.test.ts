@@ -171,22 +171,6 @@ test('a line with 50,000 due messages reads only those it may send, and a reache
   expect(await plan()).toEqual({ ...waiting, linesWritten: 0 });
 });
 
-test('attempts past their retention are found by an index', async () => {
-  await connected(app.ownerUrl, async (owner) => {
-    await owner.query(`insert into workspaces (id, name) values ('org_plans', 'Plans')`);
-    await owner.query(
-      `insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
-       select 'org_plans', lpad(to_hex(n), 24, '0'), lpad('1', 24, '0'), lpad('1', 24, '0'), 'primary', 'imessage', 'simulated', '+14155550100',
-         false, now() - (420 - n / 500) * interval '1 day', now(), 'accepted' from generate_series(1, 200000) n`,
-    );
-    await owner.query('vacuum analyze attempts');
-    const { rows } = await owner.query(
-      `explain select ctid from attempts where started_at < now() - interval '400 days' limit 5000`,
-    );
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch('Bitmap Index Scan on attempts_age');
-  });
-});
-
 test.each(['zqx', 'zq'])('a search without results (%s) reads the newest leads only', async (search) => {
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);

@@ -130,7 +130,7 @@ describe('retention', () => {
         answer_by: at,
         outcome,
       });
-    const [open, ofWaiting] = [newId(), newId()];
+    const [open, ofWaiting] = [newId(inDays(-401)), newId(inDays(-401))];
     await attempt(open, left, inDays(-401), null);
     await attempt(ofWaiting, waiting, inDays(-401), 'transient');
     await attempt(young, left, inDays(-399), 'accepted');
