@@ -6,6 +6,7 @@ import { phone } from '#test/support/carrier.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;
@@ -145,7 +146,12 @@ describe('a doubtful reply', () => {
     expect(modelOpinion).toMatchObject({ status: 'answered', verdict: 'not_opt_out' });
     await step(campaignId, leadId, 1, 'sent', 'delivered');
     expect(await suspicions()).toEqual([]);
-    const { entries } = (await workspace.api('GET', `/api/audit-log?action=opt_out.decided`)).body;
+    const admin = await sessionClient(app, {
+      userId: workspace.ownerId,
+      organizationId: workspace.id,
+      role: 'org:admin',
+    });
+    const { entries } = (await admin('GET', '/api/audit-log?action=opt_out.decided')).body;
     expect(entries).toMatchObject([
       {
         actor: { type: 'system', name: 'The model simulated' },
