@@ -3,6 +3,7 @@ import { draftDrip } from './drip.ts';
 import type { IntakeContext } from './message-draft.ts';
 import { DripInput } from './message.ts';
 import { isPlainDrip } from './plain-drip.ts';
+import { NO_QUIET_POLICY } from './quiet-hours.ts';
 
 /** Whoever uses it fails. */
 const unusable = (name: string): never =>
@@ -18,7 +19,7 @@ const context: IntakeContext = {
   timezone: 'UTC',
   country: 'US',
   lines: [{ id: 'line', channel: 'imessage', usable: true }],
-  quiet: unusable('quiet'),
+  quiet: NO_QUIET_POLICY,
   placeOf: unusable('placeOf'),
   leads: unusable('leads'),
   pools: unusable('pools'),

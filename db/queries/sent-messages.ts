@@ -10,9 +10,9 @@ import { MessageWindow, sendWindow } from './message-window.ts';
 export const MOST_SENT = 20_000;
 
 /** The newest messages that were sent since a time. Reads so many index entries, whatever the size of the workspace. */
-const newestSent = (db: TenantDb, since: Date) => sql.fragment`
+const newestSent = (db: TenantDb, since: Date, most: number) => sql.fragment`
   select * from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
-  order by sent_at desc limit ${MOST_SENT}`;
+  order by sent_at desc limit ${most}`;
 
 /** The longest country code has three digits, as has an area code of North America. */
 const DIGITS = 4;
@@ -28,14 +28,14 @@ const GroupRow = MessageRecipient.extend({
  * The newest messages sent since a time, at most `MOST_SENT`, by recipient and rules; their times without seconds. The place
  * of a recipient that was not stored with the message is that of the first digits of the number.
  */
-export async function sentMessages(db: TenantDb, since: Date): Promise<SentMessages[]> {
+export async function sentMessages(db: TenantDb, since: Date, most = MOST_SENT): Promise<SentMessages[]> {
   const rows = await db.any(sql.type(GroupRow)`
     select source, campaign_id, recipient_zones, recipient_region, window_timezone, window_start, window_end, window_days,
       case when recipient_zones is null and recipient_region is null
         then left(case when starts_with(address, '+') then address else recipient_phone end, ${DIGITS + 1}) end digits,
       coalesce(answers_until > sent_at, false) are_answers,
       array_agg(floor(extract(epoch from sent_at) / 60)::int4 order by sent_at) minutes
-    from (${newestSent(db, since)}) m
+    from (${newestSent(db, since, most)}) m
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10`);
   return rows.map(({ digits, areAnswers, minutes, ...row }) => ({
     recipient: { ...recipientOf(row), ...(digits !== null && placeOf(digits)) },
@@ -59,11 +59,15 @@ export type CampaignConsents = z.infer<typeof CampaignRow>;
  * What the recipients of campaigns had consented to when they were sent a message, among the newest messages sent since a
  * time, at most `MOST_SENT`. A recipient counts once for each campaign, with the last of its messages.
  */
-export async function sentCampaigns(db: TenantDb, since: Date): Promise<readonly CampaignConsents[]> {
+export async function sentCampaigns(
+  db: TenantDb,
+  since: Date,
+  most = MOST_SENT,
+): Promise<readonly CampaignConsents[]> {
   return db.any(sql.type(CampaignRow)`
     with recipients as (
       select distinct on (campaign_id, address) campaign_id, address, channel, sent_at
-      from (${newestSent(db, since)}) m
+      from (${newestSent(db, since, most)}) m
       where campaign_id is not null and not starts_with(address, 'erased:')
       order by campaign_id, address, sent_at desc
     )
@@ -84,10 +88,14 @@ export async function sentCampaigns(db: TenantDb, since: Date): Promise<readonly
 const SpanRow = z.object({ count: z.int(), from: z.date().nullable() });
 
 /** How many messages sent since a time are looked at, and when the first of them was sent. */
-export async function sentSpan(db: TenantDb, since: Date): Promise<z.infer<typeof SpanRow>> {
+export async function sentSpan(
+  db: TenantDb,
+  since: Date,
+  most = MOST_SENT,
+): Promise<z.infer<typeof SpanRow>> {
   return db.one(sql.type(SpanRow)`
     select count(*), min(sent_at) "from" from (
       select sent_at from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
-      order by sent_at desc limit ${MOST_SENT}
+      order by sent_at desc limit ${most}
     ) m`);
 }

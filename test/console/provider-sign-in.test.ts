@@ -192,7 +192,8 @@ describe('signing in at the identity provider', () => {
   it('takes the place of the session that the browser has', async () => {
     const { page } = await signedIn(workspace.ownerId);
     const first = await sessionIn(page.context());
-    await page.locator('body').evaluate("() => location.assign('/auth/sign-in')");
+    // As by the address bar or a link of the console.
+    await page.goto(`${app.url}/auth/sign-in`);
     await eventually(async () => (await sessionIn(page.context())).id !== first.id);
     expect(await statusOf(first)).toBe(401);
     expect(await logOf(workspace, 'session.ended')).toMatchObject([

@@ -114,10 +114,10 @@ describe('metrics by the day', () => {
       await owner.query(`select from analytics_progress where workspace_id = $1 for update`, [id]);
       await send(id, 33_001, 40_000);
       expect(await byDays(id)).toBeNull();
-      await replies(100_000);
+      await replies(200_000);
       const [first, second] = await expected(id);
-      expect(await byDays(id)).toEqual([{ ...first, replied: 100_000 }, second]);
-      await replies(-100_000);
+      expect(await byDays(id)).toEqual([{ ...first, replied: 200_000 }, second]);
+      await replies(-200_000);
       await owner.query('rollback');
     });
     await countAll(id);

@@ -187,7 +187,9 @@ describe('erasing a contact that has touched everything', () => {
     const { conversation, messages } = (
       await api('GET', `/api/conversations/${encodeURIComponent(person.phone)}`)
     ).body;
-    expect(conversation).toMatchObject({ leadId: null, tags: [], name: person.phone });
+    expect(conversation).toMatchObject({ leadId: null, name: person.phone });
+    // The copilot may have tagged the new reply.
+    for (const tag of ['interested', 'zebulon the great']) expect(conversation.tags).not.toContain(tag);
     expect(messages).toHaveLength(1);
   });
 });

@@ -32,7 +32,15 @@ async function requestAwaitingPayment() {
     const { status, body } = await api('POST', PATH, NAME);
     expect(status).toBe(201);
     const id: string = body.line._id;
-    if (body.paymentRequired) return { api, workspaceId, id, paymentUrl: String(body.paymentUrl) };
+    if (body.paymentRequired) {
+      // Its workflow starts after the response.
+      await eventually(() =>
+        workflow(id)
+          .describe()
+          .catch(() => null),
+      );
+      return { api, workspaceId, id, paymentUrl: String(body.paymentUrl) };
+    }
     await eventually(async () => (await statusOf(api, id)) === 'active');
   }
 }

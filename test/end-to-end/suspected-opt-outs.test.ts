@@ -201,7 +201,11 @@ describe('a doubtful reply', () => {
     const other = phone();
     await write(other, 'Never mind (simulate:timeout)');
     await write(other, 'Wrong number');
-    const found = (await suspicions()).find(({ address }: { address: string }) => address === other);
+    const found = await eventually(async () =>
+      (await suspicions()).find(
+        (one: { address: string; certainty: string }) => one.address === other && one.certainty === 'clear',
+      ),
+    );
     expect(found).toMatchObject({ certainty: 'clear', message: 'Wrong number', modelOpinion: null });
   });
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "b6e0aedceba0c6795f48165cadb2011a4ab8f91c353abb0b7b7cc019c8b0f065"
+DIGEST = "41ada8e67d6b79310319938b3eee7bca8e6a057eb5f16b6d2f481c254d0a4f15"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
