@@ -139,7 +139,7 @@ describe('a campaign that is written', () => {
   it('shows who of its list consented, warns, and says what requiring it does', async () => {
     const { page } = tab;
     const list = (await ask('POST', '/api/lists', { name: 'Prospects' })).list._id;
-    const [yes, no] = [phone(), phone()];
+    const [yes, no] = ['+12125550198', '+14155550199'];
     await ask('POST', '/api/leads', { listId: list, leads: [{ phone: yes }, { phone: no }] });
     await ask('POST', '/api/consents', { address: yes, status: 'granted' });
     await tab.signInAsOwner(workspace, '/campaigns');

@@ -25,7 +25,7 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   const drawer = page.getByRole('dialog', { name: 'Our CRM' });
   await drawer.getByRole('button', { name: 'Send a test event' }).click();
   await drawer.getByRole('button', { name: /webhook\.ping/ }).click();
-  await drawer.getByText('204').waitFor();
+  await drawer.getByText('204').first().waitFor();
   const { body } = endpoint.received[0] as Received;
   const request = drawer.getByRole('region', { name: 'Request' });
   expect(JSON.parse((await request.locator('pre').textContent()) ?? '')).toEqual(JSON.parse(body));
