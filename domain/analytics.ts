@@ -1,17 +1,14 @@
 import { z } from 'zod';
 import type { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from './calendar.ts';
-import { Id } from './ids.ts';
+import { Id, OwnUserId } from './ids.ts';
 import { dayOf, isDate, Moment, startOf } from './moment.ts';
 
 /** The filters of every analytics endpoint, combined with AND. */
 export const AnalyticsQuery = z.object({
   campaignId: Id.optional(),
   lineId: Id.optional(),
-  userId: z
-    .string()
-    .regex(/^user_[0-9A-Za-z]+$/, 'must be a user id')
-    .optional(),
+  userId: OwnUserId.optional(),
   dateFrom: Moment.optional().meta({ description: 'Inclusive; a date means the start of that day.' }),
   dateTo: Moment.optional().meta({ description: 'Inclusive; a date means the end of that day.' }),
 });

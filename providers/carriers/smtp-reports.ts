@@ -41,17 +41,7 @@ function readComplaint(email: InboundEmail, feedback: string, parts: readonly Pa
   const type = COMPLAINT_TYPE.exec(feedback)?.[1]?.toLowerCase();
   const carrierMessageId = reportedMessageId(email, parts);
   if (type === undefined || carrierMessageId === undefined) return [];
-  return [
-    {
-      kind: 'receipt',
-      eventId: eventIdOf(email),
-      at: pastDate(email.Date),
-      carrierMessageId,
-      status: 'failed',
-      reason: complaintReason(type),
-      complaint: true,
-    },
-  ];
+  return [{ ...failure(email, carrierMessageId, complaintReason(type)), complaint: true }];
 }
 
 function readBounce(email: InboundEmail, report: string | undefined, parts: readonly Part[]): CarrierEvent[] {
@@ -66,16 +56,21 @@ function readBounce(email: InboundEmail, report: string | undefined, parts: read
   const diagnosis = /^Diagnostic-Code:\s*(?:smtp;\s*)?(.+)$/im.exec(status)?.[1]?.trim();
   return [
     {
-      kind: 'receipt',
-      eventId: eventIdOf(email),
-      at: pastDate(email.Date),
-      carrierMessageId,
-      status: 'failed',
-      reason: `bounced: ${diagnosis ?? code ?? 'undeliverable'}`,
+      ...failure(email, carrierMessageId, `bounced: ${diagnosis ?? code ?? 'undeliverable'}`),
       ...(DEAD_ADDRESS_CODE.test(code ?? '') && { deadAddress: true as const }),
     },
   ];
 }
+
+const failure = (email: InboundEmail, carrierMessageId: string, reason: string) =>
+  ({
+    kind: 'receipt',
+    eventId: eventIdOf(email),
+    at: pastDate(email.Date),
+    carrierMessageId,
+    status: 'failed',
+    reason,
+  }) as const;
 
 function isReport(email: InboundEmail, reportType: string): boolean {
   const type = header(email, 'Content-Type')?.toLowerCase() ?? '';
