@@ -24,6 +24,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           environment: 'node',
+          setupFiles: ['test/setup/property-seed.ts'],
           include: ['**/*.test.ts'],
           // Recipes are tests of their users' own, which need a running product.
           exclude: [...NEVER, 'test/**', 'examples/recipes/**'],
@@ -37,7 +38,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: ['test/setup/global.ts'],
-          setupFiles: ['test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
+          setupFiles: ['test/setup/property-seed.ts', 'test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
           hookTimeout: 60_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,

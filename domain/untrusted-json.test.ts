@@ -20,6 +20,7 @@ describe('JSON from outside', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), fc.nat({ max: 4 }), (value, space) => {
         const text = JSON.stringify(value, null, space);
+        fc.pre(!text.includes('"__proto__"'));
         expect(parseUntrustedJson(text)).toEqual(JSON.parse(text));
       }),
     );

@@ -201,6 +201,13 @@ describe('the webhook of a server', () => {
     );
   });
 
+  it('reports a reply with a file whose id is not valid Unicode', async () => {
+    const [event] = await read('new-message', { ...inbound, attachments: [{ guid: 'A\ud800' }] });
+    expect(event).toMatchObject({
+      attachments: [{ url: `${world.server.url}/api/v1/attachment/A%EF%BF%BD/download` }],
+    });
+  });
+
   it.each([
     ['love', 'love', false],
     ['-laugh', 'laugh', true],

@@ -41,7 +41,7 @@ describe('the contacts', () => {
     await page.getByRole('searchbox', { name: 'Search leads' }).fill('0161');
     await page.getByRole('row', { name: /Ada/ }).press('Enter');
     const drawer = page.getByRole('dialog', { name: 'Ada' });
-    await drawer.getByText('12b').waitFor();
+    await drawer.getByText('12b', { exact: true }).waitFor();
     expect(await drawer.getByText('s3cr3t').count()).toBe(0);
     expect(await inaccessible(page)).toEqual([]);
     const [{ phone: address }] = (await workspace.api('GET', '/api/leads?search=0161')).body.leads;
