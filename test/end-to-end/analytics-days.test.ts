@@ -253,22 +253,6 @@ describe('metrics by the day', () => {
     expect(await byDays(id)).toEqual(await expected(id));
   });
 
-  it('are not counted by processes of a release that counted no hours', async () => {
-    const { id } = await createWorkspace(app, { timezone: ZONE });
-    await insertMessages(id, { count: 10, contacts: 5 });
-    await countAll(id);
-    await send(id, 1, 10);
-    for (const counting of [
-      sql.fragment`delete from analytics_changes where workspace_id = ${id}`,
-      sql.fragment`update analytics_progress set is_complete = true where workspace_id = ${id}`,
-    ]) {
-      const count = withTenant(app.pools, id, (db) => db.query(sql.type(NoRows)`${counting}`));
-      await expect(count).rejects.toThrow(/by the hour/);
-    }
-    await countAll(id);
-    expect(await byDays(id)).toEqual(await expected(id));
-  });
-
   it('are noted by index, also by a connection whose plans are of an empty database', async () => {
     const own = await startTestApp({ worker: false });
     try {
