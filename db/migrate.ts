@@ -107,11 +107,9 @@ async function takeLock(client: pg.Client, log: (line: string) => void): Promise
   }
 }
 
-async function apply(
-  client: pg.Client,
-  migration: Migration,
-  options: Required<MigrateOptions>,
-): Promise<void> {
+type Waiting = Required<Pick<MigrateOptions, 'log' | 'lockTimeoutMs'>>;
+
+async function apply(client: pg.Client, migration: Migration, options: Waiting): Promise<void> {
   try {
     if (migration.text.startsWith('-- no transaction')) await buildConcurrently(client, migration);
     else await applyInTransaction(client, migration, options);
@@ -144,7 +142,7 @@ const LOCK_CODES = new Set<unknown>(['55P03', '40P01']);
 async function applyInTransaction(
   client: pg.Client,
   migration: Migration,
-  { log, lockTimeoutMs }: Required<MigrateOptions>,
+  { log, lockTimeoutMs }: Waiting,
 ): Promise<void> {
   const end = Date.now() + lockTimeoutMs;
   for (;;) {

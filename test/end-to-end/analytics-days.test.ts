@@ -228,6 +228,7 @@ describe('metrics by the day', () => {
     // It cannot be counted.
     const other = await createWorkspace(app, { timezone: 'Nowhere/Land' });
     const handle = await app.temporal.workflow.start('housekeeping', {
+      args: [{ runMs: 600_000 }],
       taskQueue: MAIN_QUEUE,
       workflowId: `housekeeping-${id}`,
     });

@@ -78,7 +78,9 @@ describe('an applied migration', () => {
     await openWith({ '9000_ranks.sql': 'create table ranks (id text primary key)' });
     expect(await migrated({ folder })).toEqual(['9000_ranks.sql']);
     writeFileSync(new URL('9000_ranks.sql', folder), 'create table ranks (id int primary key)');
-    await expect(migrated({ folder })).rejects.toThrow('9000_ranks.sql was changed after it had been applied');
+    await expect(migrated({ folder })).rejects.toThrow(
+      '9000_ranks.sql was changed after it had been applied',
+    );
   });
 });
 
@@ -117,16 +119,20 @@ describe('a migration of rows', () => {
 
   it('leaves nothing behind when it fails', async () => {
     await openWith({
-      '9000_list_colors.sql': "alter table lead_lists add column color text not null default ''; select 1 / 0;",
+      '9000_list_colors.sql':
+        "alter table lead_lists add column color text not null default ''; select 1 / 0;",
     });
-    await expect(migrated({ folder })).rejects.toThrow('migration 9000_list_colors.sql failed: division by zero');
+    await expect(migrated({ folder })).rejects.toThrow(
+      'migration 9000_list_colors.sql failed: division by zero',
+    );
     await expect(client.query('select color from lead_lists')).rejects.toThrow('does not exist');
   });
 });
 
 describe('an interrupted migration', () => {
   const NAME = '9000_lists_by_name.sql';
-  const INDEX = '-- no transaction\ncreate index concurrently lead_lists_name on lead_lists (workspace_id, name);';
+  const INDEX =
+    '-- no transaction\ncreate index concurrently lead_lists_name on lead_lists (workspace_id, name);';
 
   it('is applied again and replaces its invalid index', async () => {
     await openWith({ [NAME]: INDEX });
