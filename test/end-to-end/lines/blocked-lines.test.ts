@@ -19,15 +19,14 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let twilio: TwilioStandIn;
-let front: Front;
+const fronts: Front[] = [];
 
 beforeAll(async () => {
   app = await sharedApp();
   twilio = await startTwilio(TWILIO_ACCOUNT);
-  front = await startFront(twilio.url);
 });
 afterAll(async () => {
-  await front.close();
+  await Promise.all(fronts.map((front) => front.close()));
   await twilio.stop();
 });
 
@@ -80,20 +79,23 @@ const aSecond = async (): Promise<void> => {
 };
 
 /** A line whose carrier accepts nothing until `front.refusal` is null. */
-async function refusedLine(): Promise<WorkspaceWithLine> {
+async function refusedLine(): Promise<WorkspaceWithLine & { front: Front }> {
+  const front = await startFront(twilio.url);
+  fronts.push(front);
   const workspace = await createWorkspaceWithLine(app);
   const lineId = await createLine(app, workspace.id, 'sms', { min_gap_seconds: 1 });
-  const line = { ...workspace, lineId };
+  const line = { ...workspace, lineId, front };
   const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: front.url };
   front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   await line.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
   return line;
 }
 
-describe('a line that cannot send', () => {
+// They wait for the pauses of the carrier.
+describe.concurrent('a line that cannot send', () => {
   it('is blocked while its carrier takes no messages, and its messages tell so afterwards', async () => {
     const line = await refusedLine();
-    const { lineId } = line;
+    const { lineId, front } = line;
     for (let n = 0; n < 6; n += 1) await post(line, { messageType: 'sms' });
     const status = await shows(lineId, 'blocked', 60_000);
     expect(status).toMatchObject({
@@ -115,7 +117,7 @@ describe('a line that cannot send', () => {
     expect(await shows(line.lineId, 'blocked', 120_000)).toMatchObject({
       reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
     });
-    front.refusal = null;
+    line.front.refusal = null;
   }, 150_000);
 
   it('is blocked while it is down, and idle again once it recovers', async () => {

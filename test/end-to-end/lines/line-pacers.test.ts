@@ -64,7 +64,8 @@ const wake = (lineId: string) =>
 const details = async (lineId: string) =>
   JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
 
-describe('the pacer of a line', () => {
+// They wait for half a minute or more, for different carriers.
+describe.concurrent('the pacer of a line whose carrier no worker serves', () => {
   it('waits until the line has a carrier and the carrier has a worker, then sends', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
     await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
@@ -110,7 +111,9 @@ describe('the pacer of a line', () => {
     // The task that waits for a worker of the former queue is given up after half a minute.
     await eventually(async () => (await sentTo(app, to)).length === 1, 50_000);
   }, 150_000);
+});
 
+describe('the pacer of a line', () => {
   it('starts with its carrier, which it need not look up', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     const to = await send(lineId);
