@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
@@ -110,86 +109,6 @@ describe('a migration whose table is in use', () => {
     );
     await client.query('commit');
     expect(await migrated()).toEqual([NAME]);
-  });
-});
-
-describe('drips that processes of the release before have accepted', () => {
-  const wide = (text: string) => hash('sha256', text, 'base64url');
-  const narrow = (text: string) => Buffer.from(hash('sha256', text, 'buffer').subarray(0, 16));
-  const acknowledgement = {
-    status: 'queued',
-    correlationId: 'c',
-    scheduledDate: '2026-03-02T16:00:30.125Z',
-    jitterMs: 125,
-  };
-  /** As those processes claim a fingerprint. @returns whether it was free. */
-  const claimWide = async (text: string) =>
-    (
-      await client.query(
-        `insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement) values ('w', $1, $2)
-         on conflict (workspace_id, fingerprint) do update set acknowledgement = excluded.acknowledgement, created_at = now()
-           where drip_fingerprints.created_at < now() - interval '60 minutes'
-         returning fingerprint`,
-        [wide(text), acknowledgement],
-      )
-    ).rowCount === 1;
-  const buffer = async (text: string) => {
-    const drip = { n: 0, workspace_id: 'w', id: 'a'.repeat(24), fingerprint: narrow(text).toString('hex') };
-    const batch = JSON.stringify([
-      { ...drip, scheduled_at: new Date(), jitter_ms: 7, draft: { body: text } },
-    ]);
-    const { rows } = await client.query(
-      `select duplicates from buffer_drips($1, 'drip-drainer:', now(), 'dripsBuffered', null)`,
-      [batch],
-    );
-    return rows[0].duplicates as unknown;
-  };
-  const claimed = [{ n: 0, scheduledMs: Date.parse(acknowledgement.scheduledDate), jitterMs: 125 }];
-
-  beforeEach(async () => {
-    await open();
-    // As the owner, whom foreign keys do not concern here.
-    await client.query(
-      `set app.migrating = 'on'; alter table workflow_wakes drop constraint workflow_wakes_workspace_id_fkey`,
-    );
-  });
-
-  it('stay in the buffer and are duplicates for another hour', async () => {
-    await client.query(`
-      alter table drip_buffer drop constraint drip_buffer_pkey, add constraint drip_buffer_pkey primary key (workspace_id, id);
-      create index drip_buffer_order on drip_buffer (workspace_id, arrival);
-      insert into drip_buffer (workspace_id, id, draft) values ('w', '${'b'.repeat(24)}', '{"body": "Earlier"}');
-      alter table drip_fingerprints disable trigger claim_wide_drip;
-      delete from migrations where name in ('0551_drip_claims_of_before.sql', '0552_one_index_of_drips.sql')`);
-    expect(await claimWide('Earlier')).toBe(true);
-    await client.query('alter table drip_fingerprints enable trigger claim_wide_drip');
-    expect(await migrated()).toHaveLength(2);
-
-    expect([await buffer('Earlier'), await buffer('Later')]).toEqual([claimed, null]);
-    const { rows } = await client.query('select draft from drip_buffer order by arrival');
-    expect(rows.map(({ draft }) => draft)).toEqual([{ body: 'Earlier' }, { body: 'Later' }]);
-  });
-
-  it('are duplicates of those that this release accepts meanwhile, and the other way round', async () => {
-    expect([await claimWide('Theirs'), await claimWide('Theirs'), await buffer('Theirs')]).toEqual([
-      true,
-      false,
-      claimed,
-    ]);
-    expect([await buffer('Ours'), await claimWide('Ours')]).toEqual([null, false]);
-  });
-
-  it('are accepted again after an hour', async () => {
-    await claimWide('Old');
-    await buffer('Older');
-    await client.query(`
-      update drip_fingerprints set created_at = now() - interval '61 minutes';
-      update drip_claims set created_at = now() - interval '61 minutes'`);
-    expect([await claimWide('Old'), await buffer('Older'), await buffer('Old')]).toEqual([
-      true,
-      null,
-      claimed,
-    ]);
   });
 });
 
