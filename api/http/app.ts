@@ -95,7 +95,7 @@ async function tenantRoute(route: TenantRoute, context: Exchange, services: Serv
     sessionId: context.get(SESSION_HEADER),
     inBackground: context.get(BACKGROUND_HEADER) !== '',
     client: () => clientAddress(context),
-    ip: clientIp(context),
+    ip: () => clientIp(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
     identified: (known: Caller) => void (context.state['caller'] = known),
