@@ -6,8 +6,9 @@ import { forMany } from '#providers/log-context.ts';
 
 /** With more, the first of a batch would wait for the last. */
 const MOST_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's others go on. */
+/** While one batch waits for a lock, the workspace's others go on: each costs as much as a dozen receipts. */
 const BATCHES_AT_ONCE = 2;
+const FEWEST_BESIDE = 16;
 
 /** Stores receipts that carriers report at the same moment together. By workspace. */
 export type Receipts = Batches<LineEvent<Delivered>>;
@@ -18,5 +19,6 @@ export const createReceipts = (pools: Pools): Receipts =>
     {
       most: MOST_TOGETHER,
       atOnce: BATCHES_AT_ONCE,
+      fewestBeside: FEWEST_BESIDE,
     },
   );
