@@ -123,7 +123,7 @@ test('a message that arrives before its carrier answers is stored as sent and de
   const Told = z.object({ event: z.string(), status: z.string(), deliveredAt: z.string().nullable() });
   expect(
     await systemDb(app.pools).any(sql.type(Told)`
-      select event, body -> 'message' ->> 'status' status, body -> 'message' ->> 'deliveredAt' delivered_at
+      select event, body::jsonb -> 'message' ->> 'status' status, body::jsonb -> 'message' ->> 'deliveredAt' delivered_at
       from events where workspace_id = ${workspaceId} and message_id = ${id}`),
   ).toEqual([{ event: 'message.sent', status: 'sent', deliveredAt: null }]);
 });
