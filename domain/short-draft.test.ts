@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
-import { DRIP_SOURCE, MessageDraft } from './message-draft.ts';
+import { describe, expect, it } from 'vitest';
+import { DRIP_SOURCE, type MessageDraft } from './message-draft.ts';
 import { fullDraft, shortDraft } from './short-draft.ts';
 
 const ID = '6742f1c09b1e8a00d4c3b2a1';
@@ -48,7 +48,7 @@ const draft: fc.Arbitrary<MessageDraft> = fc.record({
 });
 
 describe('a short draft', () => {
-  test('is the whole one without what is usual', () => {
+  it('is the whole one without what is usual', () => {
     fc.assert(
       fc.property(draft, (whole) => {
         const stored: unknown = JSON.parse(JSON.stringify(shortDraft(whole)));
