@@ -6,8 +6,9 @@ import { forMany } from '#providers/log-context.ts';
 
 /** With more, the first of a batch would wait for the last. */
 const MOST_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's others go on: each costs as much as a dozen receipts. */
+/** While one batch waits for a lock, the workspace's others go on. */
 const BATCHES_AT_ONCE = 2;
+/** A batch costs eight messages to the database, whatever its size. */
 const FEWEST_BESIDE = 16;
 
 /** Stores receipts that carriers report at the same moment together. By workspace. */

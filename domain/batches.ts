@@ -16,7 +16,7 @@ export interface BatchOptions {
   fewestBeside?: number;
 }
 
-/** The moment. */
+/** How long items wait for others at most, while a batch is under way. */
 const MAX_WAIT_MS = 50;
 
 interface Waiting<Item> {
