@@ -31,7 +31,7 @@ interface PendingRequest extends DripRequest {
 /** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
 /** Beside a running batch, a second one begins when so many requests wait that they share the cost of its statements. */
-const MIN_SECOND_BATCH = 16;
+const MIN_SECOND_BATCH = 32;
 /** It begins with fewer when they have waited this long, so that a slow batch does not hold them up. */
 const MAX_WAIT_MS = 50;
 

@@ -8,6 +8,8 @@ import { forMany } from '#providers/log-context.ts';
 const MOST_TOGETHER = 64;
 /** While one batch waits for a lock, the workspace's others go on. */
 const BATCHES_AT_ONCE = 2;
+/** A batch costs eight messages to the database, whatever its size. */
+const FEWEST_BESIDE = 16;
 
 /** Stores receipts that carriers report at the same moment together. By workspace. */
 export type Receipts = Batches<LineEvent<Delivered>>;
@@ -18,5 +20,6 @@ export const createReceipts = (pools: Pools): Receipts =>
     {
       most: MOST_TOGETHER,
       atOnce: BATCHES_AT_ONCE,
+      fewestBeside: FEWEST_BESIDE,
     },
   );

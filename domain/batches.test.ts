@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
-import { createBatches } from './batches.ts';
+import { expect, test, vi } from 'vitest';
+import { type BatchOptions, createBatches } from './batches.ts';
 
 /** Batches whose work ends when `finish` is called. */
-function heldBatches(options: { most: number; atOnce: number }, refused: readonly string[] = []) {
+function heldBatches(options: BatchOptions, refused: readonly string[] = []) {
   const calls: { owner: string; items: readonly string[]; finish(): void }[] = [];
   const batches = createBatches<string>(
     (owner, items) =>
@@ -57,4 +57,20 @@ test('of a batch that fails, each item is done alone, and fails only by itself',
   }
   expect(calls.map(({ items }) => items)).toEqual([['1', '2', '3'], ['1'], ['2'], ['3']]);
   expect((await done).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('a batch begins beside another one with enough items, and with fewer after a moment', async () => {
+  const { batches, calls, turn } = heldBatches({ most: 10, atOnce: 3, fewestBeside: 2 });
+  const done = [batches.add('a', '1')];
+  await turn();
+  done.push(batches.add('a', '2'));
+  await turn();
+  expect(calls.map(({ items }) => items)).toEqual([['1']]);
+  done.push(batches.add('a', '3'));
+  await turn();
+  expect(calls.map(({ items }) => items)).toEqual([['1'], ['2', '3']]);
+  done.push(batches.add('a', '4'));
+  await vi.waitFor(() => expect(calls.map(({ items }) => items)).toEqual([['1'], ['2', '3'], ['4']]));
+  for (const { finish } of calls) finish();
+  await Promise.all(done);
 });

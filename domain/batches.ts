@@ -9,12 +9,26 @@ export interface BatchOptions {
   most: number;
   /** The maximum number of an owner's batches under way. While that many are, items wait. */
   atOnce: number;
+  /**
+   * A batch begins beside another one only with this many items, so that they share its cost; default: 1. With fewer after a
+   * moment, so that a slow batch does not hold them up.
+   */
+  fewestBeside?: number;
 }
+
+/** How long items wait for others at most, while a batch is under way. */
+const MAX_WAIT_MS = 50;
 
 interface Waiting<Item> {
   item: Item;
   resolve(): void;
   reject(error: unknown): void;
+}
+
+interface Owner<Item> {
+  waiting: Waiting<Item>[];
+  underway: number;
+  timer?: NodeJS.Timeout | undefined;
 }
 
 /**
@@ -23,9 +37,9 @@ interface Waiting<Item> {
  */
 export function createBatches<Item>(
   work: (owner: string, items: readonly Item[]) => Promise<void>,
-  { most, atOnce }: BatchOptions,
+  { most, atOnce, fewestBeside = 1 }: BatchOptions,
 ): Batches<Item> {
-  const owners = new Map<string, { waiting: Waiting<Item>[]; underway: number }>();
+  const owners = new Map<string, Owner<Item>>();
 
   async function doAlone(owner: string, { item, resolve, reject }: Waiting<Item>): Promise<void> {
     await work(owner, [item]).then(resolve, reject);
@@ -47,12 +61,28 @@ export function createBatches<Item>(
     for (const { resolve } of batch) resolve();
   }
 
-  async function drain(owner: string): Promise<void> {
-    const own = owners.get(owner);
-    if (!own) return;
-    while (own.waiting.length > 0) await doTogether(owner, own.waiting.splice(0, most));
+  const mayBegin = ({ waiting }: Owner<Item>, others: number): boolean =>
+    others === 0 ? waiting.length > 0 : others < atOnce && waiting.length >= fewestBeside;
+
+  async function drain(owner: string, own: Owner<Item>): Promise<void> {
+    do await doTogether(owner, own.waiting.splice(0, most));
+    while (mayBegin(own, own.underway - 1));
     own.underway -= 1;
-    if (own.underway === 0) owners.delete(owner);
+    if (own.waiting.length > 0) beginLater(owner, own);
+    else if (own.underway === 0) owners.delete(owner);
+  }
+
+  function begin(owner: string, own: Owner<Item>): void {
+    own.underway += 1;
+    // Items that arrive in the same turn of the event loop join the batch.
+    setImmediate(() => void drain(owner, own));
+  }
+
+  function beginLater(owner: string, own: Owner<Item>): void {
+    own.timer ??= setTimeout(() => {
+      own.timer = undefined;
+      if (own.waiting.length > 0 && own.underway < atOnce) begin(owner, own);
+    }, MAX_WAIT_MS);
   }
 
   return {
@@ -61,10 +91,8 @@ export function createBatches<Item>(
         const own = owners.get(owner) ?? { waiting: [], underway: 0 };
         owners.set(owner, own);
         own.waiting.push({ item, resolve, reject });
-        if (own.underway >= atOnce) return;
-        own.underway += 1;
-        // Items that arrive in the same turn of the event loop join the batch.
-        setImmediate(() => void drain(owner));
+        if (mayBegin(own, own.underway)) begin(owner, own);
+        else beginLater(owner, own);
       }),
   };
 }

@@ -11,12 +11,13 @@ import { z } from 'zod';
  *      ├────────────┼──────────────┴─────────────▶ failed      refused, opted out, outcome unknown
  *      └────────────┴────────────────────────────▶ canceled    by the caller
  *
+ * A message whose carrier reports its arrival before it answers goes from `sending` to `delivered` at once.
  * The trigger `message_status_moves_forward` enforces them in the database.
  */
 export const TRANSITIONS = {
   pending: ['scheduled', 'sending', 'fallback', 'failed', 'canceled'],
   scheduled: ['sending', 'fallback', 'failed', 'canceled'],
-  sending: ['scheduled', 'sent', 'fallback', 'failed'],
+  sending: ['scheduled', 'sent', 'delivered', 'fallback', 'failed'],
   sent: ['delivered', 'fallback', 'failed'],
   delivered: [],
   fallback: [],

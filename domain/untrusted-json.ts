@@ -29,6 +29,10 @@ export function parseUntrustedJson(text: string, maxValues = MAX_VALUES): unknow
   return Bourne.parse(text);
 }
 
+/** By depth: the commas so far, and whether it is an object. Shared, because to allocate them costs as much as to count. */
+const commas = new Uint32Array(MAX_DEPTH + 1);
+const isObject = new Uint8Array(MAX_DEPTH + 1);
+
 /**
  * Counts brackets and commas outside of strings. A text that is not valid JSON may pass.
  * @throws JsonTooComplex
@@ -36,9 +40,8 @@ export function parseUntrustedJson(text: string, maxValues = MAX_VALUES): unknow
 function refuseComplexity(text: string, maxValues: number): void {
   let values = 1;
   let depth = 0;
-  /** By depth: the commas so far, and whether it is an object. */
-  const commas = new Uint32Array(MAX_DEPTH + 1);
-  const isObject = new Uint8Array(MAX_DEPTH + 1);
+  commas[1] = 0;
+  isObject[1] = 0;
   let fields = 0;
   let lastText = [0, 0];
   const place = (): string => (isObject[1] ? nameAt(text, lastText) : String(commas[1]));

@@ -49,7 +49,7 @@ interface CredentialedRequest extends CookieRequest {
   authorization: string;
   path: string;
   /** The client's IP address. */
-  ip: string;
+  ip(): string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
@@ -141,8 +141,8 @@ async function withWorkspaceKey(
 }
 
 /** @throws IP_NOT_ALLOWED, INSUFFICIENT_SCOPE */
-function requireKey({ allowedIps, scopes }: KeyRestrictions, route: Guarded, ip: string): void {
-  if (allowedIps && !isInIpRanges(ip, allowedIps)) throw new ApiError('IP_NOT_ALLOWED');
+function requireKey({ allowedIps, scopes }: KeyRestrictions, route: Guarded, ip: () => string): void {
+  if (allowedIps && !isInIpRanges(ip(), allowedIps)) throw new ApiError('IP_NOT_ALLOWED');
   const required = scopesOf(route);
   if (hasScope(scopes, required)) return;
   const text = `The key lacks the scope ${required.join(' or ')}`;

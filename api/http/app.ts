@@ -15,7 +15,7 @@ import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp, proxySettings } from './client-address.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
-import { composed, type Exchange, type Middleware, withoutKoa } from './exchange.ts';
+import { composed, type Exchange, type FrequentRoute, type Middleware, withoutKoa } from './exchange.ts';
 import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
 import { furtherPoints, INTAKE, RateLimited } from './rate-limits.ts';
@@ -36,8 +36,8 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   ];
   /** The routes without parameters, which need no search. */
   const fixed = new Map<string, Koa.Middleware>();
-  /** Those of them that are called so often that the framework would cost the most. */
-  const frequent = new Map<string, (exchange: Exchange) => Promise<void>>();
+  /** Those that are called so often that the framework would cost the most. */
+  const frequent: FrequentRoute[] = [];
   for (const route of routes) {
     const handle: Koa.Middleware = async (context) => {
       context.state['route'] = route;
@@ -47,17 +47,14 @@ export function createApp(routes: readonly Route[], services: Services): { callb
         : tenantRoute(route, context, services));
     };
     if (!route.path.includes('{')) fixed.set(`${route.method} ${route.path}`, handle);
-    if (route.caller !== 'anyone' && route.limit === INTAKE)
-      frequent.set(
-        `${route.method} ${route.path}`,
-        composed([
-          ...middleware,
-          async (exchange) => {
-            exchange.state['route'] = route;
-            await tenantRoute(route, exchange, services);
-          },
-        ]),
-      );
+    const answer = frequentAnswer(route, services);
+    if (answer) {
+      const respond: Middleware = async (exchange) => {
+        exchange.state['route'] = route;
+        await answer(exchange);
+      };
+      frequent.push({ method: route.method, path: route.path, answer: composed([...middleware, respond]) });
+    }
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
     router.register(path, [route.method], [handle]);
   }
@@ -67,6 +64,14 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   app.use(unmatched(routes));
   app.on('error', failedResponse(services));
   return { callback: () => withoutKoa(app, frequent) };
+}
+
+/** How a frequent route answers a request that Koa need not read; null: the route is not frequent. */
+function frequentAnswer(route: Route, services: Services): ((exchange: Exchange) => Promise<void>) | null {
+  if (route.caller !== 'anyone')
+    return route.limit === INTAKE ? (exchange) => tenantRoute(route, exchange, services) : null;
+  const { respondDirectly } = route;
+  return respondDirectly ? (exchange) => respondDirectly(exchange, services) : null;
 }
 
 /** The errors that a client leaves that disconnects before the end of its request or of the response. */
@@ -95,7 +100,7 @@ async function tenantRoute(route: TenantRoute, context: Exchange, services: Serv
     sessionId: context.get(SESSION_HEADER),
     inBackground: context.get(BACKGROUND_HEADER) !== '',
     client: () => clientAddress(context),
-    ip: clientIp(context),
+    ip: () => clientIp(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
     identified: (known: Caller) => void (context.state['caller'] = known),
@@ -133,7 +138,7 @@ async function tenantRoute(route: TenantRoute, context: Exchange, services: Serv
   context.set(reply.headers ?? {});
   const text = route.produces === undefined ? await stringifyInTurns(reply.body) : undefined;
   context.body = text ?? reply.body;
-  if (text !== undefined) context.type = 'json';
+  if (text !== undefined) context.type = 'application/json';
   if (route.produces !== undefined) context.type = route.produces;
 }
 

@@ -114,7 +114,7 @@ const tooLarge = (limit: number): ApiError =>
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE.
  */
-export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Promise<Buffer> {
+export async function readRawBytes(context: Pick<Exchange, 'req'>, limit = BODY_LIMIT): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of context.req as AsyncIterable<Buffer>) {
@@ -126,7 +126,7 @@ export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Pr
 }
 
 /** Like `readRawBytes`, decoded as UTF-8; invalid bytes are replaced. */
-export async function readRawBody(context: Koa.Context, limit?: number): Promise<string> {
+export async function readRawBody(context: Pick<Exchange, 'req'>, limit?: number): Promise<string> {
   return (await readRawBytes(context, limit)).toString('utf8');
 }
 

@@ -10,11 +10,17 @@ const PROXIES = 2;
 /** Answers by whom it was reached, and for whom. */
 const answer = async (exchange: Exchange): Promise<void> => {
   exchange.status = 200;
-  exchange.body = { direct: exchange instanceof DirectExchange, client: clientAddress(exchange) };
+  const params: unknown = exchange['params'];
+  exchange.body = { direct: exchange instanceof DirectExchange, client: clientAddress(exchange), params };
 };
 const app = new Koa(proxySettings(PROXIES));
 app.use(answer);
-const server = createServer(withoutKoa(app, new Map([['POST /often', answer]])));
+const server = createServer(
+  withoutKoa(app, [
+    { method: 'POST', path: '/often', answer },
+    { method: 'POST', path: '/of/{one}/often', answer },
+  ]),
+);
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
@@ -27,7 +33,7 @@ interface Sent {
 
 function send({ path = '/often', method = 'POST', headers = {}, body = '{}' }: Sent) {
   const { port } = server.address() as AddressInfo;
-  return new Promise<{ direct: boolean; client: string }>((resolve, reject) => {
+  return new Promise<{ direct: boolean; client: string; params?: unknown }>((resolve, reject) => {
     const sent = request({ port, path, method, headers: { 'content-type': 'application/json', ...headers } });
     sent.on('response', (response) => void text(response).then((json) => resolve(JSON.parse(json)), reject));
     sent.on('error', reject);
@@ -43,8 +49,15 @@ describe('a request', () => {
     expect(await send(sent)).toMatchObject({ direct: true });
   });
 
+  it('has the parameters of its path', async () => {
+    expect(await send({ path: '/of/a-1/often' })).toMatchObject({ direct: true, params: { one: 'a-1' } });
+  });
+
   it.each<[string, Sent]>([
     ['another path', { path: '/other' }],
+    ['a longer path', { path: '/often/' }],
+    ['no parameter', { path: '/of//often' }],
+    ['an encoded parameter', { path: '/of/%61/often' }],
     ['a query', { path: '/often?a=1' }],
     ['another method', { method: 'PUT' }],
     ['no body', { body: '' }],

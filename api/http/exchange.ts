@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type Koa from 'koa';
 import { ApiError } from './errors.ts';
 
-/** A request and its response, as the middleware of a workspace's routes reads and writes them. */
+/** A request and its response, as the middleware and the frequent routes read and write them. */
 export type Exchange = Koa.Context | DirectExchange;
 
 export type Middleware = (exchange: Exchange, next: () => Promise<void>) => Promise<void>;
@@ -31,24 +31,30 @@ function isSimple({ headers }: IncomingMessage): boolean {
   );
 }
 
+/** A route that is called so often that Koa would cost the most. */
+export interface FrequentRoute {
+  method: string;
+  /** In OpenAPI syntax. */
+  path: string;
+  answer(exchange: Exchange): Promise<void>;
+}
+
 /**
- * Answers the simple requests of some paths without Koa, whose context, body reader and response cost more than what the
- * application does. All other requests go to Koa, with the same middleware.
- * @param paths how to answer, by method and URL.
+ * Answers the simple requests of some routes without Koa, whose context, body reader and response cost more than what the
+ * application does, and its router even more. All other requests go to Koa, with the same middleware.
  */
-export function withoutKoa(
-  app: Koa,
-  paths: ReadonlyMap<string, (exchange: Exchange) => Promise<void>>,
-): RequestListener {
+export function withoutKoa(app: Koa, routes: readonly FrequentRoute[]): RequestListener {
   const koa = app.callback();
+  const find = routeFinder(routes);
   return (request, response) => {
-    const answer = paths.get(`${request.method} ${request.url}`);
-    if (!answer || !isSimple(request)) {
+    const found = isSimple(request) ? find(request) : null;
+    if (!found) {
       void koa(request, response);
       return;
     }
-    const exchange = new DirectExchange(app, request, response);
-    answer(exchange)
+    const exchange = new DirectExchange(app, request, response, found.params);
+    found.route
+      .answer(exchange)
       .then(() => exchange.send())
       .catch((error: unknown) => {
         app.emit('error', error, exchange);
@@ -57,31 +63,73 @@ export function withoutKoa(
   };
 }
 
-/** A simple request and its JSON response. */
+type Params = Readonly<Record<string, string>>;
+interface Found {
+  route: FrequentRoute;
+  params: Params;
+}
+
+/** What a parameter of a path may be that means the same decoded. */
+const PLAIN = /^[\w-]+$/;
+
+/** Finds the route of a request. The routes are few, so they are tried in turn. */
+function routeFinder(routes: readonly FrequentRoute[]): (request: IncomingMessage) => Found | null {
+  const patterns = routes.map((route) => ({ route, parts: route.path.split('/') }));
+  return ({ method, url = '' }) => {
+    for (const { route, parts } of patterns) {
+      const params = route.method === method ? paramsOf(parts, url) : null;
+      if (params) return { route, params };
+    }
+    return null;
+  };
+}
+
+/** @returns null if the URL has another path, or a query. */
+function paramsOf(parts: readonly string[], url: string): Params | null {
+  const given = url.split('/');
+  if (given.length !== parts.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, part] of parts.entries()) {
+    const value = given[index] ?? '';
+    if (!part.startsWith('{')) {
+      if (value !== part) return null;
+    } else if (PLAIN.test(value)) params[part.slice(1, -1)] = value;
+    else return null;
+  }
+  return params;
+}
+
+/** A simple request and its response. */
 export class DirectExchange {
   readonly app: Koa;
   readonly req: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #headers: Record<string, string | string[]> = {};
   readonly state: Record<string, unknown> = {};
-  readonly params = {};
+  readonly params: Params;
   readonly query: Koa.Context['query'] = {};
   status = 404;
   body: unknown = undefined;
-  type = '';
+  type = 'application/json';
 
-  constructor(app: Koa, request: IncomingMessage, response: ServerResponse) {
+  constructor(app: Koa, request: IncomingMessage, response: ServerResponse, params: Params) {
     this.app = app;
     this.req = request;
     this.#response = response;
+    this.params = params;
   }
 
   get method(): string {
     return this.req.method ?? '';
   }
 
-  get path(): string {
+  get url(): string {
     return this.req.url ?? '';
+  }
+
+  /** The URL has no query. */
+  get path(): string {
+    return this.url;
   }
 
   get headers(): IncomingMessage['headers'] {
@@ -122,7 +170,7 @@ export class DirectExchange {
     const body = typeof this.body === 'string' ? this.body : JSON.stringify(this.body);
     this.#response.writeHead(this.status, {
       ...this.#headers,
-      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Type': `${this.type}; charset=utf-8`,
       'Content-Length': Buffer.byteLength(body),
     });
     this.#response.end(body);

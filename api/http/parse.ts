@@ -103,6 +103,8 @@ interface LongList {
 function longLists(schema: z.ZodType, value: unknown): { lists: LongList[]; outline: z.ZodType } {
   if (!(schema instanceof z.ZodObject) || value === null || typeof value !== 'object')
     return { lists: [], outline: schema };
+  // Nearly no request and response has one.
+  if (!Object.values(value).some(isLong)) return { lists: [], outline: schema };
   const shape: Record<string, z.core.$ZodType> = { ...schema.shape };
   const lists = Object.entries(value).flatMap(([name, items]) => {
     const list = isLong(items) && Object.hasOwn(shape, name) && listOf(shape[name]);

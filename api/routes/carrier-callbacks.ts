@@ -24,6 +24,7 @@ import { Unreadable } from '#providers/untrusted/processes.ts';
 import { readRawBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -43,38 +44,42 @@ export const carrierCallbackRoutes = [
     summary: "Receive a carrier's callback about a line, verified by the carrier's signature",
     contentTypes: { 200: '*/*' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
-    async respond(context, services) {
-      const { pools, carriers, config } = services;
-      const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
-      const client = clientAddress(context);
-      const about = isId(lineId)
-        ? await withAuth(pools, client, `callback ${lineId}`, (db) => findCallbackLine(db, lineId))
-        : null;
-      if (!about || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
-      const { workspaceId } = about.line;
-      const carrier = carriers.get(carrierName);
-      const senders = sendersAt(about, carrier, services);
-      if (senders.length === 0) return refuse('NOT_FOUND', client, services);
-      const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
-      const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
-      if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
-      const read = async (): Promise<CarrierEvent[] | null> => {
-        const rawBody = await readRawBody(context, carrier.callbackLimit);
-        return readEvents(carrier, trusted, { ...head, rawBody }, workspaceId);
-      };
-      const isLarge = carrier.callbackLimit !== undefined;
-      const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
-      if (!events) return refuse('UNAUTHORIZED', client, services);
-      const isOperators = usesOperatorAccount(carrier);
-      // Only of what is authenticated, so that nobody else uses up the limit.
-      if (!isOperators) await services.rateLimits.consumeCallback(lineId);
-      // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
-      for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
-      context.body = carrier.callbackAnswer?.body ?? { success: true };
-      if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
-    },
+    respond: receive,
+    respondDirectly: receive,
   }),
 ];
+
+async function receive(context: Exchange, services: Services): Promise<void> {
+  const { pools, carriers, config } = services;
+  const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
+  const client = clientAddress(context);
+  const about = isId(lineId)
+    ? await withAuth(pools, client, `callback ${lineId}`, (db) => findCallbackLine(db, lineId))
+    : null;
+  if (!about || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
+  const { workspaceId } = about.line;
+  const carrier = carriers.get(carrierName);
+  const senders = sendersAt(about, carrier, services);
+  if (senders.length === 0) return refuse('NOT_FOUND', client, services);
+  const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
+  const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
+  if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
+  const read = async (): Promise<CarrierEvent[] | null> => {
+    const rawBody = await readRawBody(context, carrier.callbackLimit);
+    return readEvents(carrier, trusted, { ...head, rawBody }, workspaceId);
+  };
+  const isLarge = carrier.callbackLimit !== undefined;
+  const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
+  if (!events) return refuse('UNAUTHORIZED', client, services);
+  const isOperators = usesOperatorAccount(carrier);
+  // Only of what is authenticated, so that nobody else uses up the limit.
+  if (!isOperators) await services.rateLimits.consumeCallback(lineId);
+  // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
+  for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
+  context.status = 200;
+  context.body = carrier.callbackAnswer?.body ?? { success: true };
+  if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
+}
 
 /**
  * If the line is transferred in the meantime, an event of the operator's account is received again in its new workspace.

@@ -121,7 +121,7 @@ begin
     ('pending', 'sending'), ('scheduled', 'sending'), ('sending', 'scheduled'),
     ('pending', 'canceled'), ('scheduled', 'canceled'),
     ('pending', 'failed'), ('scheduled', 'failed'), ('sending', 'failed'),
-    ('sending', 'sent'), ('sending', 'fallback'), ('pending', 'fallback'), ('scheduled', 'fallback'),
+    ('sending', 'sent'), ('sending', 'delivered'), ('sending', 'fallback'), ('pending', 'fallback'), ('scheduled', 'fallback'),
     ('sent', 'delivered'), ('sent', 'failed'), ('sent', 'fallback')
   ) then
     raise exception 'a message cannot go from % to %', old.status, new.status using errcode = 'check_violation', constraint = 'message_status_moves_forward';
@@ -214,7 +214,7 @@ create table drip_buffer (
   workspace_id text not null,
   id object_id not null,
   arrival bigint generated always as identity,
-  draft jsonb not null,
+  draft jsonb not null, -- a short one (domain/short-draft.ts)
   created_at timestamptz not null default now(),
   primary key (workspace_id, arrival)
 );

@@ -1,6 +1,7 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { Claim, Drip } from '#domain/drip.ts';
+import { shortDraft } from '#domain/short-draft.ts';
 import type { ApiPools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
@@ -92,14 +93,14 @@ function rowsOf(drips: readonly OwnedDrip[]): object[] {
       fingerprint,
       scheduled_at: claim.scheduledDate,
       jitter_ms: claim.jitterMs,
-      draft,
+      draft: shortDraft(draft),
     });
   }
   return rows;
 }
 
 const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });
-/** A buffered drip. Its draft is parsed when it becomes a message. */
+/** A buffered drip. Its draft is a short one (`fullDraft`), parsed when it becomes a message. */
 export type BufferedDrip = z.infer<typeof BufferedDrip>;
 
 /** Removes the oldest drips from the buffer. */

@@ -170,29 +170,34 @@ export interface SentMessage {
   id: string;
   carrierMessageId: string;
   sentAt: Date;
+  /** When it arrived, if the carrier has reported that already. */
+  deliveredAt: Date | null;
   /** Null: no longer known. */
   text: string | null;
   happenedIn: Happening;
 }
 
-/** Like `advanceMessage` from `sending` to `sent`, for many at once. */
+/** Like `advanceMessage` from `sending` to `sent`, and to `delivered` if it has arrived, for many at once. */
 export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Promise<readonly MessageRow[]> {
-  const rows = sent.map(({ id, carrierMessageId, sentAt, text }) => [
+  const rows = sent.map(({ id, carrierMessageId, sentAt, deliveredAt, text }) => [
     id,
     carrierMessageId,
     sentAt.toISOString(),
+    deliveredAt?.toISOString() ?? null,
     text,
   ]);
   const ids = sent.map(({ id }) => id);
   const marked = await db.any(sql.type(MessageRow)`
     with locked as materialized (${lockedIn(db, 'sending', ids)})
-    update messages m set status = 'sent', updated_at = now(), hold_reason = null, sent_at = r.at,
+    update messages m set status = case when r.delivered_at is null then 'sent' else 'delivered' end,
+      updated_at = now(), hold_reason = null, sent_at = r.at, delivered_at = r.delivered_at,
       carrier_message_id = r.carrier_message_id, sent_text = coalesce(nullif(r.text, m.body), m.sent_text)
-    from locked join ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'text'])} as r (id, carrier_message_id, at, text)
-      on r.id = locked.id
+    from locked join ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'timestamptz', 'text'])}
+      as r (id, carrier_message_id, at, delivered_at, text) on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
     returning m.*`);
   traceMoments(db, 'message sent', sent, marked);
+  for (const { id, deliveredAt } of marked) if (deliveredAt) traceMoment(db, id, 'message delivered');
   return marked;
 }
 

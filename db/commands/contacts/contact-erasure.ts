@@ -18,6 +18,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { Contact } from '#domain/contact.ts';
 import { newId } from '#domain/ids.ts';
+import { DRIP_SOURCE } from '#domain/message-draft.ts';
 import { POSITIVE_TAGS } from '#domain/metrics.ts';
 
 /**
@@ -65,7 +66,7 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
       created_by_user_id, created_at, updated_at)
     select ${db.workspaceId}, t.id, t.draft ->> 'channel', 'canceled', 'lead_deleted',
       coalesce(a.pseudonym, 'erased:' || t.id), t.draft ->> 'leadId', (t.draft ->> 'scheduledAt')::timestamptz,
-      t.draft ->> 'source', t.draft ->> 'createdByUserId', t.created_at, now()
+      ${DRIP_SOURCE}, t.draft ->> 'createdByUserId', t.created_at, now()
     from taken t left join ${asRows(erased)} on a.address = t.draft ->> 'address'`);
 }
 

@@ -82,7 +82,8 @@ const DeliveredAttemptRow = z.object({
 const isOfMessage = (one: LineEvent): one is LineEvent<MessageEvent> =>
   one.event.kind === 'receipt' || one.event.kind === 'read' || one.event.kind === 'reaction';
 
-const keyOf = ({ lineId, carrierMessageId }: CarrierMessage): string => `${lineId} ${carrierMessageId}`;
+export const carrierMessageKey = ({ lineId, carrierMessageId }: CarrierMessage): string =>
+  `${lineId} ${carrierMessageId}`;
 
 /** Records and applies receipts of many messages. Those that come before the response to their send are kept until then. */
 export async function receiveReceipts(
@@ -91,7 +92,9 @@ export async function receiveReceipts(
 ): Promise<void> {
   await lockCarrierMessages(db, receipts.map(carrierMessageOf));
   const attempts = await attemptsOf(db, receipts);
-  const early = new Set(receipts.filter((receipt) => !attempts.has(keyOf(carrierMessageOf(receipt)))));
+  const early = new Set(
+    receipts.filter((receipt) => !attempts.has(carrierMessageKey(carrierMessageOf(receipt)))),
+  );
   await markPrimary(db, await recordCarrierEvents(db, receipts, early), attempts);
 }
 
@@ -100,7 +103,7 @@ async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Deliver
   if (receipts.length === 0) return;
   const attempts = await attemptsOf(db, receipts);
   for (const receipt of receipts) {
-    if (!attempts.has(keyOf(carrierMessageOf(receipt)))) await deferEvent(db, receipt);
+    if (!attempts.has(carrierMessageKey(carrierMessageOf(receipt)))) await deferEvent(db, receipt);
   }
   await markPrimary(db, receipts, attempts);
 }
@@ -117,7 +120,7 @@ async function attemptsOf(
       select message_id, kind from attempts
       where workspace_id = ${db.workspaceId} and line_id = r.line_id and carrier_message_id = r.carrier_message_id offset 0
     ) a`);
-  return new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  return new Map(attempts.map((attempt) => [carrierMessageKey(attempt), attempt]));
 }
 
 /** A receipt for a fallback SMS does not change the message, whose status stays `fallback`. */
@@ -127,7 +130,7 @@ async function markPrimary(
   attempts: ReadonlyMap<string, DeliveredAttempt>,
 ): Promise<void> {
   const delivered = receipts.flatMap((receipt) => {
-    const attempt = attempts.get(keyOf(carrierMessageOf(receipt)));
+    const attempt = attempts.get(carrierMessageKey(carrierMessageOf(receipt)));
     if (attempt?.kind !== 'primary') return [];
     return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
@@ -245,14 +248,26 @@ export async function takeDeferredEvents(
   return found;
 }
 
+/**
+ * Finds the receipts of messages whose carrier reports first that they have arrived, by message (`carrierMessageKey`): a message
+ * that has failed does not arrive. Nothing has to be applied before them.
+ * @param early from `takeDeferredEvents`.
+ */
+export function firstReceipts(early: readonly LineEvent[]): ReadonlyMap<string, LineEvent<Delivered>> {
+  const firsts = new Map<string, LineEvent<Delivered>>();
+  for (const one of early.filter(isOfMessage).toReversed()) {
+    const key = carrierMessageKey(carrierMessageOf(one));
+    if (isDelivered(one)) firsts.set(key, one);
+    else firsts.delete(key);
+  }
+  return firsts;
+}
+
 /** Applies events that arrived before the response to the send. @param early from `takeDeferredEvents`. */
 export async function applyEarlyEvents(db: TenantDb, early: readonly LineEvent[], now: Date): Promise<void> {
-  const events = early.filter(isOfMessage);
-  // What a carrier reports first about a message is applied first: a message that has failed does not arrive.
-  const firsts = new Map(events.toReversed().map((one) => [keyOf(carrierMessageOf(one)), one]));
-  const delivered = [...firsts.values()].filter(isDelivered);
+  const delivered = [...firstReceipts(early).values()];
   await applyDelivered(db, delivered);
-  for (const one of events) {
+  for (const one of early.filter(isOfMessage)) {
     if (!delivered.some((first) => first === one)) await applyMessageEvent(db, one.lineId, one.event, now);
   }
 }

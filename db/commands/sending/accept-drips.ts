@@ -1,6 +1,7 @@
 import { SchemaValidationError, sql } from 'slonik';
 import { z } from 'zod';
 import { DRIP_SOURCE, MessageDraft } from '#domain/message-draft.ts';
+import { fullDraft } from '#domain/short-draft.ts';
 import { acceptMessages } from './accept-messages.ts';
 import { emitMessageEvents } from './message-events.ts';
 import type { BufferedDrip } from '#db/queries/drip.ts';
@@ -29,7 +30,7 @@ export async function acceptDrips(
     await savepoint(db, (inner) =>
       acceptMessages(
         inner,
-        drips.map(({ draft }) => MessageDraft.parse(draft)),
+        drips.map(({ id, draft }) => fullDraft(id, draft)),
         now,
       ),
     );

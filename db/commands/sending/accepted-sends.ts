@@ -3,7 +3,12 @@ import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
   applyEarlyEvents,
+  type CarrierMessage,
+  carrierMessageKey,
+  type Delivered,
   endsContact,
+  firstReceipts,
+  type LineEvent,
   lockCarrierMessages,
   takeDeferredEvents,
 } from '#db/commands/inbound/carrier-events.ts';
@@ -44,23 +49,33 @@ export async function settleAccepted(
   sends: readonly AcceptedSend[],
   now: Date,
 ): Promise<LateAcceptance[]> {
-  const messages = sends.map(({ attempt: { lineId }, carrierMessageId }) => ({ lineId, carrierMessageId }));
+  const messages = sends.map(carrierMessageOf);
   await lockCarrierMessages(db, messages);
   const since = new Date(Math.min(...sends.map(({ attempt }) => attempt.startedAt.getTime())));
   const early = await takeDeferredEvents(db, messages, since);
   const endsTheContact = early.some(({ event }) => endsContact(event));
   if (endsTheContact && sends.length > 1) throw new EndsContact();
 
+  const receipts = firstReceipts(early);
+  const receiptOf = (send: AcceptedSend) => receipts.get(carrierMessageKey(carrierMessageOf(send)));
   const accepted = sends.map(({ attempt: { id }, carrierMessageId, at }) => ({ id, carrierMessageId, at }));
   const late = await acceptLate(db, accepted);
   const finished = await finishAccepted(db, accepted);
   const sent = await markAccepted(
     db,
     sends.filter(({ attempt }) => finished.has(attempt.id)),
-    endsTheContact,
+    { receiptOf, endsTheContact },
     now,
   );
-  await applyEarlyEvents(db, early, now);
+  const arrived = new Set(sent.flatMap(({ id, status }) => (status === 'delivered' ? [id] : [])));
+  const applied = new Set<LineEvent | undefined>(
+    sends.filter(({ attempt }) => arrived.has(attempt.messageId)).map(receiptOf),
+  );
+  await applyEarlyEvents(
+    db,
+    early.filter((event) => !applied.has(event)),
+    now,
+  );
   const outsideCampaigns = new Set(sent.flatMap(({ id, campaignId }) => (campaignId === null ? [id] : [])));
   for (const { attempt } of sends) {
     if (!outsideCampaigns.has(attempt.messageId)) await followCampaign(db, attempt.messageId, now);
@@ -72,10 +87,22 @@ export async function settleAccepted(
   });
 }
 
+const carrierMessageOf = ({ attempt: { lineId }, carrierMessageId }: AcceptedSend): CarrierMessage => ({
+  lineId,
+  carrierMessageId,
+});
+
 async function markAccepted(
   db: TenantDb,
   sends: readonly AcceptedSend[],
-  endsTheContact: boolean,
+  {
+    receiptOf,
+    endsTheContact,
+  }: Readonly<{
+    /** The receipt that came before the answer. */
+    receiptOf: (send: AcceptedSend) => LineEvent<Delivered> | undefined;
+    endsTheContact: boolean;
+  }>,
   now: Date,
 ): Promise<readonly MessageRow[]> {
   if (sends.length === 0) return [];
@@ -88,17 +115,20 @@ async function markAccepted(
   } else await lockSequences(db, ids);
   const sent = await markSent(
     db,
-    sends.map(({ attempt, carrierMessageId, text, at, happenedIn }) => ({
-      id: attempt.messageId,
-      carrierMessageId,
-      sentAt: at,
-      text,
-      happenedIn,
+    sends.map((send) => ({
+      id: send.attempt.messageId,
+      carrierMessageId: send.carrierMessageId,
+      sentAt: send.at,
+      deliveredAt: receiptOf(send)?.event.at ?? null,
+      text: send.text,
+      happenedIn: send.happenedIn,
     })),
   );
+  // Each tells that its message was sent, even of one that has arrived meanwhile.
+  const sentFirst = sent.map((message) => ({ ...message, status: 'sent' as const, deliveredAt: null }));
   await emitMessageEvents(
     db,
-    sent.map((message) => ({ event: 'message.sent', message, data: {} })),
+    sentFirst.map((message) => ({ event: 'message.sent', message, data: {} })),
     now,
   );
   for (const message of sent) await emitSentDraft(db, message, now);

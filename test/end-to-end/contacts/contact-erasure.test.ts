@@ -213,9 +213,7 @@ async function insertDrip({ workspace }: Planted, { phone: number }: Person): Pr
       recipientPhone: number,
       recipientName: 'Zebulon',
       body: 'plugh buffered',
-      source: 'crm-drip',
       scheduledAt: new Date().toISOString(),
-      leadId: null,
     }),
   });
 }

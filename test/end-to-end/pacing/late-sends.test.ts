@@ -1,12 +1,16 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { receiveReceipts } from '#db/commands/inbound/carrier-events.ts';
+import { settleAccepted } from '#db/commands/sending/accepted-sends.ts';
+import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
@@ -70,6 +74,58 @@ test('a message that the carrier accepts after its attempt was given up counts a
   );
   expect(row).toEqual({ reason: 'accepted_late', carrierMessageId: carrierMessage?.id });
   expect((await api('GET', '/api/lines/by-user')).body.lines[0].usage.totalMessages).toBe(1);
+});
+
+test('a message that arrives before its carrier answers is stored as sent and delivered together', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const [lineId, id, address] = [await createLine(app, workspaceId), newId(), phone()];
+  const [now, arrived] = [new Date(), new Date(Date.now() - 1000)];
+  await insertRow(app, 'messages', {
+    workspace_id: workspaceId,
+    id,
+    line_id: lineId,
+    channel: 'imessage',
+    status: 'sending',
+    address,
+    body: 'Fast',
+    scheduled_at: now.toISOString(),
+    source: 'api',
+  });
+  const attempt: AttemptRow = {
+    id: newId(),
+    messageId: id,
+    lineId,
+    kind: 'primary',
+    channel: 'imessage',
+    carrier: 'simulated',
+    address,
+    isNew: false,
+    contactLastSentAt: null,
+    startedAt: now,
+    answerBy: now,
+  };
+  const carrierMessageId = `carrier ${id}`;
+  const receipt = (eventId: string, at: Date) => ({
+    lineId,
+    event: { kind: 'receipt' as const, eventId, carrierMessageId, status: 'delivered' as const, at },
+  });
+  const inWorkspace = <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspaceId, work);
+  await inWorkspace((db) => insertAttempts(db, [attempt]));
+  await inWorkspace((db) => receiveReceipts(db, [receipt('first', arrived), receipt('again', now)]));
+  const send = { attempt, carrierMessageId, text: 'Fast', at: now, happenedIn: [] };
+  await inWorkspace((db) => settleAccepted(db, [send], now));
+
+  const Stored = z.object({ status: z.string(), sentAt: z.date(), deliveredAt: z.date() });
+  expect(
+    await systemDb(app.pools).one(sql.type(Stored)`
+      select status, sent_at, delivered_at from messages where workspace_id = ${workspaceId} and id = ${id}`),
+  ).toEqual({ status: 'delivered', sentAt: now, deliveredAt: arrived });
+  const Told = z.object({ event: z.string(), status: z.string(), deliveredAt: z.string().nullable() });
+  expect(
+    await systemDb(app.pools).any(sql.type(Told)`
+      select event, body::jsonb -> 'message' ->> 'status' status, body::jsonb -> 'message' ->> 'deliveredAt' delivered_at
+      from events where workspace_id = ${workspaceId} and message_id = ${id}`),
+  ).toEqual([{ event: 'message.sent', status: 'sent', deliveredAt: null }]);
 });
 
 test('a fallback SMS is not sent again while nobody knows yet whether it left', async () => {
