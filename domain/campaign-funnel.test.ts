@@ -66,8 +66,8 @@ describe('the funnel of a campaign', () => {
     });
   });
 
-  it('does not know what is read of SMS', () => {
-    const [step] = funnelOf([{ ...plain, messageType: 'sms' }], { ...NONE, states: [state({})] });
+  it.each(['sms', 'email'] as const)('does not know what is read of %s', (messageType) => {
+    const [step] = funnelOf([{ ...plain, messageType }], { ...NONE, states: [state({})] });
     expect(step?.read).toBeNull();
   });
 

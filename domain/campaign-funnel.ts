@@ -48,7 +48,7 @@ const Counts = z.object({
   read: z
     .int()
     .nullable()
-    .meta({ description: 'Known to be read; null for SMS, whose reading no carrier reports.' }),
+    .meta({ description: 'Known to be read; null for SMS and email, of which no carrier tells it.' }),
   failed: z.int(),
   waiting: z.int().meta({ description: 'For their delay, or in the queue of a line.' }),
   upcoming: z.int().meta({ description: 'Leads that wait for an earlier step.' }),
@@ -187,7 +187,7 @@ function countsOf(
     reached,
     sent,
     delivered: sum(within('delivered')),
-    read: messageType === 'sms' ? null : states.reduce((total, { read }) => total + read, 0),
+    read: messageType !== 'imessage' ? null : states.reduce((total, { read }) => total + read, 0),
     failed,
     waiting,
     upcoming,

@@ -336,7 +336,6 @@ describe('a step with variants', () => {
     expect(
       two.variants.map(({ name, replied }: { name: string; replied: object }) => [name, replied]),
     ).toContainEqual([sent.variant, expect.objectContaining({ leads: 1 })]);
-    // A later message of another kind is the last one: what follows is not the campaign's.
     expect(three.skipped).toEqual([{ reason: 'opt_out', leads: 1 }]);
   });
 
