@@ -8,13 +8,13 @@ import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startBrowser } from '#test/console/browser.ts';
-import { startServers } from './servers.ts';
-import { quantile } from './webhook-load.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startServers } from './support/servers.ts';
+import { quantile } from './support/webhook-load.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * How smoothly the console scrolls a long list, and how long it takes from a key to what the key shows. It needs a build
- * (`npm run build`). `npm run bench:console [-- --leads 100000 --seconds 40 --rounds 20]`
+ * (`npm run build`). `npm run bench -- console [--leads 100000 --seconds 40 --rounds 20]`
  */
 const { values: options } = parseArgs({
   options: {

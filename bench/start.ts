@@ -5,13 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { residentMb } from './memory.ts';
-import { LINEPACE, report, type Row } from './rows.ts';
-import { startServers } from './servers.ts';
+import { MEMORY_VARIABLES } from '#workers/node-flags.ts';
+import { residentMb } from './support/memory.ts';
+import { LINEPACE, report, type Row } from './support/rows.ts';
+import { startServers } from './support/servers.ts';
 
 /**
  * Measures how long a new API process takes until it answers, and what idle processes hold in memory, beside a bare Koa
- * server with a pool. `npm run bench:start [-- --rounds 5 --idle 150]`, with the seconds of idleness.
+ * server with a pool. `npm run bench -- start [--rounds 5 --idle 150]`, with the seconds of idleness.
  *
  * V8 keeps the memory that loading the modules took until it has collected no garbage for 100 seconds; a look before that
  * measures the start, not idleness.
@@ -25,9 +26,9 @@ const BARE = 'Koa + one insert';
 const GOALS: Record<string, number> = { API: 150, worker: 250 };
 
 const { config, ownerUrl, folder, stop } = await startServers();
-// As the image and `npm start` have it.
+// As the image and `npm start` have them.
 process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
-process.env['MALLOC_ARENA_MAX'] = '2';
+Object.assign(process.env, MEMORY_VARIABLES);
 execFileSync(process.execPath, [
   '--input-type=module',
   '--eval',

@@ -1,0 +1,217 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
+import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
+import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { eventually, startTestApp } from '#test/support/app.ts';
+import { problemsOf } from '#test/support/catalog.ts';
+
+let database: TestDatabase;
+let client: pg.Client;
+const lines: string[] = [];
+const log = (line: string): void => void lines.push(line);
+const migrated = (options: MigrateOptions = {}) => migrate(database.ownerUrl, database, { log, ...options });
+
+async function open(template?: string): Promise<void> {
+  database = await createTestDatabase(template);
+  client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+}
+
+/** The migrations of this build, and those of the test. */
+let folder: URL;
+/** Opens a database with the newest schema, and adds migrations that come after. */
+async function openWith(migrations: Record<string, string>): Promise<void> {
+  const path = mkdtempSync(join(tmpdir(), 'linepace-migrations-'));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  cpSync(new URL('../../../db/migrations/', import.meta.url), path, { recursive: true });
+  folder = pathToFileURL(`${path}/`);
+  for (const [name, text] of Object.entries(migrations)) writeFileSync(new URL(name, folder), text);
+  await open();
+}
+beforeEach(() => {
+  lines.length = 0;
+});
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const invalidIndexes = async () =>
+  (await client.query('select indexrelid::regclass::text from pg_index where not indisvalid')).rows;
+
+describe('simultaneous migrations', () => {
+  it.each([1, 2, 3])(
+    'apply each file once (run %i)',
+    async () => {
+      await open('template1');
+      const [first, second] = await Promise.all([migrated(), migrated()]);
+      expect([first, second].map(({ length }) => length).toSorted()[0]).toBe(0);
+      expect([...first, ...second].at(-1)).toBe(await newestMigration());
+      expect(await invalidIndexes()).toEqual([]);
+      expect(lines[0]).toMatch('Another process is migrating this database');
+      expect(await migrated()).toEqual([]);
+    },
+    120_000,
+  );
+});
+
+describe('a database of a version before 1.0', () => {
+  it('is refused without any change', async () => {
+    await open('template1');
+    await client.query(`
+      create table migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now());
+      insert into migrations values ('0001_foundations.sql', ''), ('0020_inbound.sql', '')`);
+    await expect(migrated()).rejects.toThrow('created by a version before 1.0');
+    const { rows } = await client.query(
+      `select count(*)::int tables from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+    );
+    expect(rows).toEqual([{ tables: 1 }]);
+  });
+});
+
+describe('an applied migration', () => {
+  it('may not be changed', async () => {
+    await openWith({ '9000_ranks.sql': 'create table ranks (id text primary key)' });
+    expect(await migrated({ folder })).toEqual(['9000_ranks.sql']);
+    writeFileSync(new URL('9000_ranks.sql', folder), 'create table ranks (id int primary key)');
+    await expect(migrated({ folder })).rejects.toThrow(
+      '9000_ranks.sql was changed after it had been applied',
+    );
+  });
+});
+
+/** How a release adds what its processes need to rows that are there: columns first, then their values, then the index. */
+describe('a migration of rows', () => {
+  it('changes those of all workspaces, while row-level security holds for everyone else', async () => {
+    await openWith({
+      '9000_list_colors.sql': "alter table lead_lists add column color text not null default '';",
+      '9001_list_colors_filled.sql':
+        "update lead_lists set color = case when is_quick_sends then 'green' else 'gray' end;",
+      '9002_lists_by_color.sql':
+        '-- no transaction\ncreate index concurrently lead_lists_color on lead_lists (workspace_id, color);',
+    });
+    await client.query(`
+      begin;
+      set local app.migrating = 'on';
+      insert into workspaces (id, name) values ('org_1', 'One'), ('org_2', 'Two');
+      insert into lead_lists (workspace_id, id, name, is_quick_sends) values
+        ('org_1', '${'1'.repeat(24)}', 'Quick sends', true), ('org_1', '${'2'.repeat(24)}', 'Others', false),
+        ('org_2', '${'3'.repeat(24)}', 'Others', false);
+      commit`);
+    expect(await migrated({ folder })).toHaveLength(3);
+    expect(await migrated({ folder })).toEqual([]);
+
+    await connected(database.systemUrl, async (system) => {
+      const { rows } = await system.query('select workspace_id, color from lead_lists order by id');
+      expect(rows).toEqual([
+        { workspace_id: 'org_1', color: 'green' },
+        { workspace_id: 'org_1', color: 'gray' },
+        { workspace_id: 'org_2', color: 'gray' },
+      ]);
+    });
+    expect(await problemsOf(client)).toEqual([]);
+    expect(await invalidIndexes()).toEqual([]);
+  });
+
+  it('leaves nothing behind when it fails', async () => {
+    await openWith({
+      '9000_list_colors.sql':
+        "alter table lead_lists add column color text not null default ''; select 1 / 0;",
+    });
+    await expect(migrated({ folder })).rejects.toThrow(
+      'migration 9000_list_colors.sql failed: division by zero',
+    );
+    await expect(client.query('select color from lead_lists')).rejects.toThrow('does not exist');
+  });
+});
+
+describe('an interrupted migration', () => {
+  const NAME = '9000_lists_by_name.sql';
+  const INDEX =
+    '-- no transaction\ncreate index concurrently lead_lists_name on lead_lists (workspace_id, name);';
+
+  it('is applied again and replaces its invalid index', async () => {
+    await openWith({ [NAME]: INDEX });
+    await migrated({ folder });
+    await client.query(
+      `update pg_index set indisvalid = false where indexrelid = 'lead_lists_name'::regclass`,
+    );
+    await client.query('delete from migrations where name = $1', [NAME]);
+    expect(await migrated({ folder })).toEqual([NAME]);
+    expect(await invalidIndexes()).toEqual([]);
+  });
+
+  it('is applied again if only its record is missing', async () => {
+    await openWith({ [NAME]: INDEX });
+    await migrated({ folder });
+    await client.query('delete from migrations where name = $1', [NAME]);
+    expect(await migrated({ folder })).toEqual([NAME]);
+  });
+});
+
+describe('a migration whose table is in use', () => {
+  const NAME = '9000_attachment_hash.sql';
+  beforeEach(async () => {
+    await openWith({ [NAME]: 'alter table attachments add column hash text;' });
+    await client.query('begin; select from attachments');
+  });
+
+  it('leaves the lock queue and retries until the table is free', async () => {
+    // Ends the long transaction after the first failure.
+    const end = (line: string) => {
+      log(line);
+      void client.query('commit');
+    };
+    expect(await migrated({ folder, log: end })).toEqual([NAME]);
+    expect(lines).toEqual([expect.stringMatching(`Migration ${NAME} waits for a table`)]);
+  });
+
+  it('retries after a deadlock', async () => {
+    await client.query('commit; begin; lock migrations in exclusive mode');
+    // The migration has the attachments by then, and waits in order to record itself.
+    const isWaiting = () =>
+      connected(database.ownerUrl, (owner) =>
+        owner.query(`select from pg_locks where relation = 'migrations'::regclass and not granted`),
+      );
+    const [done] = await Promise.all([
+      migrated({ folder }),
+      eventually(async () => ((await isWaiting()).rowCount ?? 0) > 0).then(() =>
+        client.query('select from attachments; commit'),
+      ),
+    ]);
+    expect(done).toEqual([NAME]);
+    // This deadlock does not fail the run.
+    await eventually(async () => {
+      const { rows } = await client.query<{ deadlocks: string }>(
+        'select deadlocks from pg_stat_database where datname = current_database()',
+      );
+      return Number(rows[0]?.deadlocks) === 1;
+    });
+    await client.query('select pg_stat_reset()');
+  });
+
+  it('fails after its timeout without any change', async () => {
+    await expect(migrated({ folder, lockTimeoutMs: 0 })).rejects.toThrow(
+      `migration ${NAME} failed: canceling statement due to lock timeout`,
+    );
+    await client.query('commit');
+    expect(await migrated({ folder })).toEqual([NAME]);
+  });
+});
+
+test('an API process is ready with a schema newer than its own, and not with one that lacks a migration', async () => {
+  const app = await startTestApp({ worker: false });
+  const ready = async () => (await fetch(`${app.url}/readyz`)).status;
+  const change = (statement: string) => connected(app.ownerUrl, (owner) => owner.query(statement));
+  expect(await ready()).toBe(200);
+  await change("insert into migrations (name, checksum) values ('9999_of_the_next_release.sql', '')");
+  expect(await ready()).toBe(200);
+  await change(`delete from migrations where name = '${await newestMigration()}'`);
+  // The answer is remembered for a second.
+  await eventually(async () => (await ready()) === 503);
+  await app.stop();
+});
