@@ -17,7 +17,7 @@ export const Range = ({
 }) => (
   <div aria-hidden="true" className="relative h-3 rounded-full bg-hover">
     <div
-      className="absolute inset-y-0.5 rounded-full bg-accent opacity-35"
+      className="absolute inset-y-0.5 rounded-full bg-accent opacity-45"
       style={{ left: at(low / most), width: at((high - low) / most) }}
     />
     <div

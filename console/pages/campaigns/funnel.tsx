@@ -100,11 +100,11 @@ function Figures({ step }: { step: FunnelStep }) {
   const rows = ROWS.map(([label, count]) => [label, columns.map(count)] as const);
   return (
     <div>
-      <table className="w-full text-[0.8125rem]">
+      <table className="w-full table-fixed text-[0.8125rem]">
         <caption className="sr-only">Messages of step {step.stepIndex + 1}</caption>
         <thead>
           <tr className="border-b border-line text-xs text-muted">
-            <th scope="col">
+            <th scope="col" className="w-32">
               <span className="sr-only">Messages</span>
             </th>
             {columns.map(({ name }) => (
@@ -191,10 +191,10 @@ function Response({
           <Range share={share} low={low} high={high} most={most} />
         )}
       </div>
-      <span className="w-44 shrink-0 text-right tabular-nums max-sm:w-40">
+      <span className="w-28 shrink-0 text-right tabular-nums sm:w-52">
         {numberOf(leads)} · {percentOf(share)}
         {low !== null && high !== null && (
-          <span className="text-xs text-muted">
+          <span className="text-xs text-muted max-sm:block">
             {' '}
             ({percentOf(low)} to {percentOf(high)})
           </span>
