@@ -20,14 +20,15 @@ const ResponseRow = OfStep.extend({ kind: z.enum(['reply', 'opt_out']) });
  */
 export async function funnelCounts(db: TenantDb, campaignId: string): Promise<FunnelCounts> {
   const ofCampaign = sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}`;
-  const states = await db.any(sql.type(StateRow)`
-    select step_index, variant, status, hold_reason, count(*) leads, count(read_at) "read" from messages
-    where ${ofCampaign} and step_index is not null group by step_index, variant, status, hold_reason`);
+  // Before all others: a message that fails meanwhile is then not missing among those that failed.
   const untried = await db.any(sql.type(UntriedRow)`
     select step_index, variant, error_message reason, count(*) leads from messages
     where ${ofCampaign} and status = 'failed' and error_message = any(${sql.array([...UNTRIED], 'text')})
       and step_index is not null
     group by step_index, variant, error_message`);
+  const states = await db.any(sql.type(StateRow)`
+    select step_index, variant, status, hold_reason, count(*) leads, count(read_at) "read" from messages
+    where ${ofCampaign} and step_index is not null group by step_index, variant, status, hold_reason`);
   const responses = await db.any(sql.type(ResponseRow)`
     select step_index, variant, kind, count(*) leads from campaign_responses
     where ${ofCampaign} group by step_index, variant, kind`);

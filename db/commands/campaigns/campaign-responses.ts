@@ -13,6 +13,10 @@ const OriginalRow = z.object({
 });
 type Original = z.infer<typeof OriginalRow>;
 
+/** Of messages: sent by then, if only as fallback SMS. */
+const sentBefore = (at: Date) => sql.fragment`(sent_at is not null or fallback_sms = 'dispatched')
+  and coalesce(sent_at, updated_at) <= ${sql.timestamp(at)}`;
+
 /** Counts a reply to the last step that its campaign sent to the lead before. Requires `lockContact`. */
 export async function countStepReply(
   db: TenantDb,
@@ -38,8 +42,8 @@ export async function countStepOptOut(
     replyId === undefined
       ? sql.type(OriginalRow)`
           select campaign_id, lead_id, id message_id from messages
-          where workspace_id = ${db.workspaceId} and address = ${address} and sent_at <= ${sql.timestamp(at)}
-          order by sent_at desc, id desc limit 1`
+          where workspace_id = ${db.workspaceId} and address = ${address} and ${sentBefore(at)}
+          order by coalesce(sent_at, updated_at) desc, id desc limit 1`
       : sql.type(OriginalRow)`
           select campaign_id, lead_id, original_message_id message_id from inbound_messages
           where workspace_id = ${db.workspaceId} and id = ${replyId}`,
@@ -57,12 +61,11 @@ async function insertResponse(
   if (campaignId === null || leadId === null) return;
   await db.query(sql.type(NoRows)`
     insert into campaign_responses (workspace_id, campaign_id, message_id, kind, step_index, variant, responded_at)
-    select m.workspace_id, m.campaign_id, m.id, ${kind}, m.step_index, m.variant, ${sql.timestamp(at)}
-    from messages m join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id and c.deleted_at is null
-    where m.workspace_id = ${db.workspaceId} and m.lead_id = ${leadId} and m.campaign_id = ${campaignId}
-      and m.step_index is not null
-      and (m.id = ${messageId} or m.sent_at <= ${sql.timestamp(at)}
-        or m.fallback_sms = 'dispatched' and m.updated_at <= ${sql.timestamp(at)})
-    order by m.step_index desc limit 1
+    select workspace_id, campaign_id, id, ${kind}, step_index, variant, ${sql.timestamp(at)} from messages
+    where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId} and step_index is not null
+      and exists (
+        select from campaigns c where c.workspace_id = messages.workspace_id and c.id = messages.campaign_id and c.deleted_at is null)
+      and (id = ${messageId} or ${sentBefore(at)})
+    order by step_index desc limit 1
     on conflict do nothing`);
 }

@@ -277,7 +277,7 @@ test('the funnel of a campaign with 100,000 leads is counted from indexes alone,
     });
     await analyze(owner, 'messages, campaign_responses');
   });
-  const [states, untried, responses] = await explained(app, workspaceId, (db) =>
+  const [untried, states, responses] = await explained(app, workspaceId, (db) =>
     funnelCounts(db, campaignId),
   );
   expect(states).toMatch(/Index Only Scan using messages_funnel/);
