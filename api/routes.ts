@@ -12,6 +12,7 @@ import { attachmentRoutes } from './routes/attachments.ts';
 import { agencyAuditLogRoutes, auditLogRoutes } from './routes/audit-log.ts';
 import { availabilityRoutes } from './routes/availability.ts';
 import { callRoutes } from './routes/calls.ts';
+import { campaignFunnelRoutes } from './routes/campaign-funnel.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
@@ -118,6 +119,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),
+  ...under('/api/campaigns', campaignFunnelRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
   ...under('/api/campaigns', campaignForecastRoutes),
   ...under('/api/forecast', forecastRoutes),

@@ -3,6 +3,7 @@ import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MAX_BODY_LENGTH, MessageInput, Subject, TimeZone } from './message.ts';
 import { CampaignQuietHours } from './quiet-hours.ts';
+import { StepVariants, textsOf } from './step-variants.ts';
 import { TemplateBudget, templateProblem } from './template.ts';
 import { isBlank, SINGLE_LINE } from './text.ts';
 
@@ -24,6 +25,10 @@ export const CampaignStep = z
     message: z.string().max(MAX_BODY_LENGTH).default(''),
     messageType: Channel.default('imessage'),
     subject: z.string().max(500).optional(),
+    variants: StepVariants.optional().meta({
+      description:
+        'A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.',
+    }),
     delay: StepDelay.default({}),
     attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),
     smsFallbackEnabled: z.boolean().default(false),
@@ -32,6 +37,9 @@ export const CampaignStep = z
   .meta({ id: 'CampaignStep' });
 export type CampaignStep = z.output<typeof CampaignStep>;
 
+const subjectProblem = (subject = ''): string | null =>
+  Subject.safeParse(subject).error?.issues[0]?.message ?? null;
+
 /** Validated steps of a request. All their templates share one budget. */
 const NewSteps = z
   .array(CampaignStep)
@@ -39,15 +47,23 @@ const NewSteps = z
   .max(50)
   .superRefine((steps, context) => {
     const budget = new TemplateBudget();
-    for (const [index, { message, smsFallbackMessage, subject, attachmentUrls }] of steps.entries()) {
-      const refuse = (field: string, problem: string | null): void => {
-        if (problem !== null) context.addIssue({ code: 'custom', path: [index, field], message: problem });
+    for (const [index, step] of steps.entries()) {
+      const { message, variants, smsFallbackMessage, subject, attachmentUrls } = step;
+      const refuse = (path: readonly (string | number)[], problem: string | null): void => {
+        if (problem !== null) context.addIssue({ code: 'custom', path: [index, ...path], message: problem });
       };
-      if (isBlank(message) && attachmentUrls.length === 0)
-        refuse('message', 'a message or attachmentUrls is required');
-      refuse('subject', Subject.safeParse(subject ?? '').error?.issues[0]?.message ?? null);
-      refuse('message', templateProblem(message, budget));
-      refuse('smsFallbackMessage', templateProblem(smsFallbackMessage ?? '', budget));
+      for (const { variant, body, path } of textsOf(step)) {
+        if (isBlank(body) && attachmentUrls.length === 0)
+          refuse(path, `a ${variant === null ? 'message' : 'body'} or attachmentUrls is required`);
+        refuse(path, templateProblem(body, budget));
+      }
+      // Not sent, but it would be without the variants.
+      if (variants) refuse(['message'], templateProblem(message, budget));
+      refuse(['subject'], subjectProblem(subject));
+      variants?.forEach((variant, number) =>
+        refuse(['variants', number, 'subject'], subjectProblem(variant.subject)),
+      );
+      refuse(['smsFallbackMessage'], templateProblem(smsFallbackMessage ?? '', budget));
     }
   });
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { daysBetween } from './calendar.ts';
 import { type Channel, isPhoneChannel } from './channel.ts';
+import { draw } from './draw.ts';
 
 /** The limits of a line: counts per local day or hour, gaps in seconds. */
 export interface LineLimits {
@@ -77,9 +77,4 @@ export function lineGapMs(
 ): number {
   const jitter = 1 + GAP_JITTER * (2 * draw(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
   return Math.round(line.minGapSeconds * (line.gapFactor ?? 1) * 1000 * jitter);
-}
-
-/** A pseudo-random number in [0, 1) derived from `name`. */
-function draw(name: string): number {
-  return createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
 }

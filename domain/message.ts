@@ -7,6 +7,7 @@ import { Moment } from './moment.ts';
 import { ShownReaction } from './reaction.ts';
 import { templateProblem } from './template.ts';
 import { SINGLE_LINE } from './text.ts';
+import { VariantName } from './variant-name.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
 
@@ -132,6 +133,9 @@ export const Message = z
     scheduledDate: z.iso.datetime().nullable(),
     batchId: z.string().nullable(),
     stepIndex: z.int().nullable(),
+    variant: VariantName.nullable().meta({
+      description: "Which of the A/B texts of the campaign's step it is; null: the step has none.",
+    }),
     campaignId: Id.nullable(),
     errorMessage: z.string().nullable(),
     sentAt: z.iso.datetime().nullable(),

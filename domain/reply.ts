@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 import { truncate } from './text.ts';
+import { VariantName } from './variant-name.ts';
 
 /** Events and lists contain the first characters of a reply. */
 export const SHOWN_LENGTH = 20_000;
@@ -23,6 +24,7 @@ export const ParentMessage = z.object({
   sentAtUtc: z.iso.datetime(),
   batchId: z.string().nullable(),
   stepIndex: z.int().nullable(),
+  variant: VariantName.nullable(),
 });
 export type ParentMessage = z.infer<typeof ParentMessage>;
 

@@ -4,6 +4,7 @@ import type { Channel } from './channel.ts';
 import { hasLink } from './first-touch.ts';
 import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
+import { type StepVariant, textsOf } from './step-variants.ts';
 
 /** What the sender should know about an accepted message. Never a refusal. */
 export const Warning = z
@@ -100,23 +101,28 @@ export const warningsOf = (message: WarnedMessage): Warning[] =>
 export function campaignWarnings(
   steps: readonly {
     message: string;
+    variants?: readonly StepVariant[] | undefined;
     messageType: Channel;
     attachmentUrls: readonly string[];
     smsFallbackMessage?: string | undefined;
   }[],
   quiet: QuietUntil | null,
 ): Warning[] {
-  const found = steps.flatMap(
-    ({ message: text, messageType: channel, attachmentUrls, smsFallbackMessage }, index) =>
+  const found = steps.flatMap((step, index) =>
+    textsOf(step).flatMap(({ variant, body: text }) =>
       warningsOf({
-        channel,
+        channel: step.messageType,
         text,
-        files: attachmentUrls.length,
-        fallbackText: smsFallbackMessage,
+        files: step.attachmentUrls.length,
+        fallbackText: step.smsFallbackMessage,
         isFirst: index === 0,
         unanswered: index,
         quietUntil: index === 0 ? quiet : null,
-      }).map((warning) => ({ ...warning, text: `Step ${index + 1}: ${warning.text}` })),
+      }).map((warning) => ({
+        ...warning,
+        text: `Step ${index + 1}${variant === null ? '' : ` ${variant}`}: ${warning.text}`,
+      })),
+    ),
   );
   // Of each kind, the first; many unanswered messages are those of the last step.
   return (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {

@@ -51,6 +51,7 @@ const KEPT: Record<string, string> = {
   leads: 'a new lead for each entry into the campaign',
   list_addresses: 'a new lead for each entry into the campaign',
   campaign_leads: 'a new lead for each entry into the campaign',
+  campaign_responses: 'one for each step that a lead answers',
   attempts: '400 days',
   audit_log: '400 days',
   events: '30 days',

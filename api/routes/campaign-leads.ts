@@ -16,6 +16,8 @@ import { consentKey } from '#domain/consent.ts';
 import { Id } from '#domain/ids.ts';
 import { firstSendTime } from '#domain/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
+import { textsOf } from '#domain/step-variants.ts';
+import { VariantName } from '#domain/variant-name.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { requireLines } from '../campaign-checks.ts';
@@ -53,8 +55,16 @@ const LOOK_AFTER_MS = 5 * 60_000;
 const StepPreview = z.object({
   stepIndex: z.int(),
   messageType: Channel,
+  variant: VariantName.nullable().meta({
+    description: 'The variant that the lead gets; null: the step has none.',
+  }),
   message: z.string(),
   subject: z.string().nullable(),
+  variants: z
+    .array(
+      z.object({ name: VariantName, weight: z.int(), message: z.string(), subject: z.string().nullable() }),
+    )
+    .meta({ description: 'Every variant, as the lead would get it; empty if the step has none.' }),
   attachmentUrls: z.array(z.string()),
   address: z.string(),
   scheduledDate: z.iso.datetime(),
@@ -156,8 +166,13 @@ export const campaignLeadRoutes = [
       const optedOut = await optedOutAmong(db, addresses);
       const suppressed = await suppressedAmong(db, addresses);
       const steps = planned.map((plannedStep) => {
-        const { stepIndex, channel, address, at, lineId } = plannedStep;
+        const { stepIndex, channel, address, at, lineId, variant } = plannedStep;
         const step = campaign.steps[stepIndex];
+        const texts = (step ? textsOf(step) : []).map(({ body: template, path, ...text }) => ({
+          ...text,
+          message: render(template, ['steps', stepIndex, ...path].join('.'), known, budget),
+        }));
+        const text = texts.find((one) => one.variant === variant);
         const times = timesOf(plannedStep);
         const sentFrom = firstSendTime(times, at) ?? at;
         const hasConsent = consented.has(consentKey(address, channel));
@@ -169,8 +184,10 @@ export const campaignLeadRoutes = [
         return {
           stepIndex,
           messageType: channel,
-          message: renderStep(step?.message ?? '', stepIndex, known, budget),
-          subject: step?.subject ?? null,
+          variant,
+          message: text?.message ?? '',
+          subject: text?.subject ?? null,
+          variants: texts.flatMap(({ variant: name, ...shown }) => (name === null ? [] : { name, ...shown })),
           attachmentUrls: step?.attachmentUrls ?? [],
           address,
           scheduledDate: sentFrom.toISOString(),
@@ -221,12 +238,12 @@ async function leadOf(
   return row;
 }
 
-/** @throws VALIDATION_ERROR naming the step whose template fails, or is one too many for the request's budget. */
-function renderStep(message: string, index: number, lead: TemplateLead, budget: TemplateBudget): string {
+/** @throws VALIDATION_ERROR naming the field whose template fails, or is one too many for the request's budget. */
+function render(template: string, field: string, lead: TemplateLead, budget: TemplateBudget): string {
   try {
-    return renderTemplate(message, lead, budget);
+    return renderTemplate(template, lead, budget);
   } catch (error) {
-    if (error instanceof TemplateError) throw invalid(`steps.${index}.message`, error.message);
+    if (error instanceof TemplateError) throw invalid(field, error.message);
     throw error;
   }
 }

@@ -11,6 +11,7 @@ import type { attachmentRoutes } from '#api/routes/attachments.ts';
 import type { agencyAuditLogRoutes, auditLogRoutes } from '#api/routes/audit-log.ts';
 import type { availabilityRoutes } from '#api/routes/availability.ts';
 import type { callRoutes } from '#api/routes/calls.ts';
+import type { campaignFunnelRoutes } from '#api/routes/campaign-funnel.ts';
 import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
 import type { complianceRoutes } from '#api/routes/compliance.ts';
@@ -76,6 +77,7 @@ type Declared = (
   | typeof availabilityRoutes
   | typeof callRoutes
   | typeof campaignForecastRoutes
+  | typeof campaignFunnelRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
   | typeof complianceRoutes

@@ -88,6 +88,11 @@ const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** @param share from 0 to 1; null if nothing was counted. */
 export const percentOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
 
+const POINTS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** The difference of two shares, in percentage points. */
+export const pointsOf = (difference: number): string => POINTS.format(difference * 100);
+
 /** +1 415 555 0123; other addresses unchanged */
 export function addressName(address: string): string {
   const [, area, exchange, number] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(address) ?? [];

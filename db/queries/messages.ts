@@ -6,6 +6,7 @@ import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
+import { VariantName } from '#domain/variant-name.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
@@ -54,6 +55,7 @@ export const MessageRow = z.object({
   traceId: z.string().nullable(),
   batchId: z.string().nullable(),
   stepIndex: z.int().nullable(),
+  variant: VariantName.nullable(),
   campaignId: z.string().nullable(),
   crm: CrmIds,
   transientFailures: z.int(),
@@ -217,6 +219,7 @@ export function presentMessage(row: MessageRow): Message {
     scheduledDate: iso(row.scheduledAt),
     batchId: row.batchId,
     stepIndex: row.stepIndex,
+    variant: row.variant,
     campaignId: row.campaignId,
     errorMessage: row.errorMessage,
     sentAt: iso(row.sentAt),

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
+import { VariantName } from '#domain/variant-name.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
 import { IdRow } from '#db/rows.ts';
@@ -151,6 +152,7 @@ const ParentRow = z.object({
   sentAt: z.date(),
   batchId: z.string().nullable(),
   stepIndex: z.int().nullable(),
+  variant: VariantName.nullable(),
 });
 
 const presentParent = ({
@@ -158,6 +160,7 @@ const presentParent = ({
   sentAt,
   batchId,
   stepIndex,
+  variant,
   ...text
 }: z.infer<typeof ParentRow>): ParentMessage => ({
   messageId: id,
@@ -165,6 +168,7 @@ const presentParent = ({
   sentAtUtc: sentAt.toISOString(),
   batchId,
   stepIndex,
+  variant,
 });
 
 /** The last two messages to each address that were sent or are being sent, because a reply can overtake the receipt. */
@@ -178,7 +182,7 @@ async function lastOutbound(
       addresses.map((address) => [address]),
       ['text'],
     )} as a (address), lateral (
-      select id, address, body, sent_text, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index
+      select id, address, body, sent_text, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index, variant
       from messages
       where workspace_id = ${db.workspaceId} and address = a.address
         and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')

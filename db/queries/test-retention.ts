@@ -26,10 +26,13 @@ export async function trimTestMode(db: SystemDb, mayContinue: () => boolean): Pr
 async function trimMessages(db: SystemDb): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     with old as materialized (
-      select m.workspace_id, m.id from workspaces w join messages m on m.workspace_id = w.id
+      select m.workspace_id, m.id, m.campaign_id from workspaces w join messages m on m.workspace_id = w.id
       where w.live_workspace_id is not null and ${isOld(sql.fragment`m.updated_at`)} limit ${BATCH} for update of m skip locked
     ), sends as (
       delete from test_sends s using old where s.workspace_id = old.workspace_id and s.message_id = old.id
+    ), responses as (
+      delete from campaign_responses r using old
+      where r.workspace_id = old.workspace_id and r.campaign_id = old.campaign_id and r.message_id = old.id
     ), tries as (
       delete from attempts a using old where a.workspace_id = old.workspace_id and a.message_id = old.id
     )

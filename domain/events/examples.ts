@@ -42,6 +42,7 @@ const message: Message = {
   scheduledDate: null,
   batchId: null,
   stepIndex: null,
+  variant: null,
   campaignId: null,
   errorMessage: null,
   sentAt: SENT_AT,
@@ -76,7 +77,14 @@ const lead: Lead = {
 
 const answer = 'Yes, it is. Would you like to see it?';
 const parentMessages = [
-  { messageId: MESSAGE, message: message.message, sentAtUtc: SENT_AT, batchId: null, stepIndex: null },
+  {
+    messageId: MESSAGE,
+    message: message.message,
+    sentAtUtc: SENT_AT,
+    batchId: null,
+    stepIndex: null,
+    variant: null,
+  },
 ];
 const draftBase = {
   timestamp: '2026-03-02T16:09:30.000Z',

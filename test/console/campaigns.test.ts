@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
@@ -55,5 +56,60 @@ test('campaigns are written as a draft, previewed for a lead, started and paused
   await drawer.getByRole('button', { name: 'Pause' }).click();
   await drawer.getByRole('tab', { name: 'Overview' }).click();
   await drawer.getByRole('button', { name: 'Resume' }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+});
+
+test('a step is written with variants, each is previewed, and the funnel shows them side by side', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const leads = [{ firstName: 'Grace', phone: '+14155550164' }];
+  const { leadIds } = (await api('POST', '/api/leads', { leads })).body;
+  await tab.signIn(key, '/campaigns');
+  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  await page.getByLabel('Name').fill('Two openings');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Hi {{ firstName }}');
+  // By the keyboard alone.
+  await page.getByRole('button', { name: 'Test another text' }).press('Enter');
+  await page.getByRole('button', { name: 'Add a variant' }).press('Enter');
+  await page.getByRole('button', { name: 'Remove variant C' }).press('Enter');
+  expect(await page.getByRole('textbox', { name: 'Message A', exact: true }).inputValue()).toBe(
+    'Hi {{ firstName }}',
+  );
+  await page.getByRole('textbox', { name: 'Message B', exact: true }).fill('Hello {{ firstName');
+  await page.getByRole('spinbutton', { name: 'Weight B', exact: true }).fill('3');
+  await page.getByText('75% of the leads').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  const second = page.getByRole('textbox', { name: 'Message B', exact: true });
+  await second.and(page.locator('[aria-invalid=true]')).waitFor();
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+  await second.fill('Hello {{ firstName }}');
+  await page.getByRole('button', { name: 'Create draft' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Two openings' });
+  await drawer.getByRole('tab', { name: 'Steps' }).click();
+  await drawer.getByText('Variant B · 75% of the leads').waitFor();
+  await drawer.getByRole('tab', { name: 'Preview' }).click();
+  await drawer.getByRole('button', { name: /Grace/ }).click();
+  for (const text of ['Hi Grace', 'Hello Grace', 'This lead gets it'])
+    await drawer.getByText(text, { exact: true }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  const [campaign] = (await api('GET', '/api/campaigns')).body.campaigns;
+  expect(campaign.steps[0].variants).toEqual([
+    { body: 'Hi {{ firstName }}', weight: 1 },
+    { body: 'Hello {{ firstName }}', weight: 3 },
+  ]);
+  await api('POST', `/api/campaigns/${campaign._id}/start`);
+  await api('POST', `/api/campaigns/${campaign._id}/leads`, { leadId: leadIds[0] });
+  await eventually(
+    async () => (await api('GET', `/api/campaigns/${campaign._id}/funnel`)).body.steps[0].sent === 1,
+  );
+  await drawer.getByRole('tab', { name: 'Funnel' }).click();
+  const figures = drawer.getByRole('table', { name: 'Messages of step 1' });
+  for (const name of ['A', 'B', 'All'])
+    await figures.getByRole('columnheader', { name, exact: true }).waitFor();
+  expect(await drawer.getByRole('region', { name: 'Replies to step 1' }).getByRole('listitem').count()).toBe(
+    2,
+  );
   expect(await inaccessible(page)).toEqual([]);
 });

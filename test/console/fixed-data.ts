@@ -208,13 +208,137 @@ const change = (number: number, minutes: number, fields: Partial<Change>): Chang
   ...fields,
 });
 
+const FORECAST: ResponseOf<'POST /api/forecast'> = {
+  success: true,
+  completesAt: '2026-05-23T18:00:00.000Z',
+  firstStepDoneAt: '2026-05-21T18:00:00.000Z',
+  byDay: [],
+  limitedBy: [{ reason: 'daily_new_cap', share: 1 }],
+  linesFor: [
+    { days: 12, lines: 3 },
+    { days: 9, lines: 5 },
+  ],
+};
+
+const funnelShare = (leads: number, sent: number, [low, high]: readonly [number, number]) => ({
+  leads,
+  share: leads / sent,
+  low,
+  high,
+});
+
+const funnelCounts = {
+  leads: 1240,
+  reached: 1240,
+  sent: 1215,
+  delivered: 1187,
+  read: 702,
+  failed: 25,
+  waiting: 0,
+  upcoming: 0,
+  skipped: [],
+  replied: funnelShare(146, 1215, [0.1031, 0.1395]),
+  optedOut: funnelShare(17, 1215, [0.0087, 0.0223]),
+};
+
+const FUNNEL: ResponseOf<'GET /api/campaigns/{id}/funnel'>['steps'] = [
+  {
+    stepIndex: 0,
+    messageType: 'imessage',
+    ...funnelCounts,
+    variants: [
+      {
+        name: 'A',
+        weight: 1,
+        ...funnelCounts,
+        leads: 621,
+        reached: 621,
+        sent: 610,
+        delivered: 598,
+        read: 340,
+        failed: 11,
+        replied: funnelShare(94, 610, [0.1276, 0.1849]),
+        optedOut: funnelShare(10, 610, [0.0089, 0.0299]),
+      },
+      {
+        name: 'B',
+        weight: 1,
+        ...funnelCounts,
+        leads: 619,
+        reached: 619,
+        sent: 605,
+        delivered: 589,
+        read: 362,
+        failed: 14,
+        replied: funnelShare(52, 605, [0.0662, 0.1109]),
+        optedOut: funnelShare(7, 605, [0.0056, 0.0237]),
+      },
+    ],
+    comparisons: [
+      {
+        variants: ['A', 'B'],
+        metric: 'replied',
+        difference: 0.0681,
+        low: 0.0319,
+        high: 0.1045,
+        conclusive: true,
+      },
+      {
+        variants: ['A', 'B'],
+        metric: 'optedOut',
+        difference: 0.0048,
+        low: -0.0092,
+        high: 0.0191,
+        conclusive: false,
+      },
+    ],
+  },
+  {
+    stepIndex: 1,
+    messageType: 'imessage',
+    ...funnelCounts,
+    reached: 1052,
+    sent: 702,
+    delivered: 681,
+    read: 377,
+    failed: 0,
+    waiting: 350,
+    skipped: [
+      { reason: 'reply', leads: 146 },
+      { reason: 'failed', leads: 25 },
+      { reason: 'opt_out', leads: 17 },
+    ],
+    replied: funnelShare(41, 702, [0.0434, 0.0783]),
+    optedOut: funnelShare(6, 702, [0.0039, 0.0185]),
+    variants: [],
+    comparisons: [],
+  },
+];
+
+const step = {
+  messageType: 'imessage' as const,
+  attachmentUrls: [],
+  smsFallbackEnabled: false,
+};
+
 const campaign = (number: number, name: string, requireConsent: boolean): Campaign => ({
   _id: idOf(110 + number),
   workspaceId: WORKSPACE_ID,
   name,
   description: '',
   status: 'active',
-  steps: [],
+  steps: [
+    {
+      ...step,
+      message: '',
+      delay: {},
+      variants: [
+        { body: 'Hi {{ firstName }}, the flat is free. Would you like to see it?', weight: 1 },
+        { body: 'Hi {{ firstName }}, three viewings are left on Saturday.', weight: 1 },
+      ],
+    },
+    { ...step, message: 'Shall I keep a time for you?', delay: { days: 3 } },
+  ],
   listId: idOf(80),
   eligibleLineIds: null,
   poolId: null,
@@ -242,6 +366,7 @@ export const RESPONSES: {
     E in
       | ReadEndpoint
       | 'POST /api/forecast'
+      | 'POST /api/campaigns/{id}/forecast'
       | 'POST /api/compliance/quiet-hours-preview'
       | 'POST /api/conversations/{address}/presence'
   ]?: ResponseOf<E>;
@@ -348,18 +473,10 @@ export const RESPONSES: {
     waiting: [],
     personalization: null,
   },
+  'GET /api/campaigns/{id}/funnel': { success: true, campaignId: idOf(111), steps: FUNNEL },
   'GET /api/pools': { ...none, pools: [] },
-  'POST /api/forecast': {
-    success: true,
-    completesAt: '2026-05-23T18:00:00.000Z',
-    firstStepDoneAt: '2026-05-21T18:00:00.000Z',
-    byDay: [],
-    limitedBy: [{ reason: 'daily_new_cap', share: 1 }],
-    linesFor: [
-      { days: 12, lines: 3 },
-      { days: 9, lines: 5 },
-    ],
-  },
+  'POST /api/forecast': FORECAST,
+  'POST /api/campaigns/{id}/forecast': FORECAST,
   'GET /api/analytics/timeseries': {
     success: true,
     interval: 'day',

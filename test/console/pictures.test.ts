@@ -55,6 +55,11 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.getByRole('status', { name: 'Forecast' }).waitFor();
     await page.getByRole('status', { name: 'Consent to iMessage' }).waitFor();
   },
+  async 'campaign-funnel'(page) {
+    await tab.go('/campaigns?campaign=111111111111111111111111&part=funnel');
+    await page.getByRole('status', { name: 'Forecast' }).waitFor();
+    await page.getByRole('region', { name: 'Opt-outs to step 2' }).waitFor();
+  },
 };
 
 const tab = openConsole();

@@ -4,11 +4,13 @@ import { Badge } from '#console/components/badge.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
+import { percentOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
-import { type Campaign, whenText } from './campaign.ts';
+import { type Campaign, textsOf, whenText } from './campaign.ts';
 import { CampaignActions } from './campaign-actions.tsx';
 import { CampaignForm } from './campaign-form.tsx';
+import { StepFunnel } from './funnel.tsx';
 import { Overview } from './overview.tsx';
 import { Preview } from './preview.tsx';
 
@@ -58,6 +60,7 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
                   />
                 ),
               },
+              { value: 'funnel', label: 'Funnel', content: <StepFunnel campaign={campaign} /> },
               { value: 'steps', label: 'Steps', content: <Steps campaign={campaign} /> },
               { value: 'preview', label: 'Preview', content: <Preview campaign={campaign} /> },
             ]}
@@ -82,8 +85,17 @@ const Steps = ({ campaign: { steps } }: { campaign: Campaign }) => (
           <span className="text-muted">{whenText(step, index)}</span>
           {step.smsFallbackEnabled && <Badge tone="info">SMS fallback</Badge>}
         </div>
-        {step.subject && <p className="mt-2 font-medium">{step.subject}</p>}
-        {step.message !== '' && <p className="mt-2 wrap-anywhere whitespace-pre-wrap">{step.message}</p>}
+        {textsOf(step).map(({ name, subject, text, share }) => (
+          <div key={name} className="mt-2">
+            {share !== null && (
+              <p className="text-xs font-medium text-muted">
+                Variant {name} · {percentOf(share)} of the leads
+              </p>
+            )}
+            {subject && <p className="font-medium">{subject}</p>}
+            {text !== '' && <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}
+          </div>
+        ))}
         {step.attachmentUrls.map((url) => (
           <p key={url} className="mt-2 text-xs wrap-anywhere text-muted">
             {url}

@@ -36,6 +36,8 @@ const STEP_FIELDS = [
   'delay.minutes',
 ];
 
+const VARIANT_FIELDS = ['body', 'subject', 'weight'];
+
 /** Creates a draft, or changes the draft given. Once a campaign has started its steps stay as they are. */
 export function CampaignForm({
   campaign,
@@ -67,7 +69,12 @@ export function CampaignForm({
     else create.mutate({ body }, { onSuccess });
   };
   const setStep = (index: number, step: StepDraft): void => change({ steps: steps.with(index, step) });
-  const stepPaths = steps.flatMap((_, index) => STEP_FIELDS.map((field) => `steps.${index}.${field}`));
+  const stepPaths = steps.flatMap(({ variants }, index) =>
+    [
+      ...STEP_FIELDS,
+      ...variants.flatMap((_, number) => VARIANT_FIELDS.map((field) => `variants.${number}.${field}`)),
+    ].map((field) => `steps.${index}.${field}`),
+  );
 
   return (
     <Drawer

@@ -10,6 +10,21 @@ export const CAMPAIGNS = ['GET /api/campaigns', 'GET /api/campaigns/{id}'] as co
 
 export const STATUSES = ['draft', 'active', 'paused', 'completed', 'archived'] as const;
 
+/** Of the A/B texts of a step, by their position. */
+export const VARIANT_NAMES = ['A', 'B', 'C', 'D'] as const;
+
+/** What a step sends: its message, or its variants with their shares of the leads. */
+export function textsOf({ message, subject, variants }: Step) {
+  if (!variants) return [{ name: '', text: message, subject, share: null }];
+  const total = variants.reduce((sum, { weight }) => sum + weight, 0);
+  return variants.map((variant, index) => ({
+    name: VARIANT_NAMES[index] ?? '',
+    text: variant.body,
+    subject: variant.subject ?? subject,
+    share: variant.weight / total,
+  }));
+}
+
 /** In the numbers of the API. */
 export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 

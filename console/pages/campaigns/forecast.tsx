@@ -3,6 +3,7 @@ import { useDeferredValue } from 'react';
 import { request } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
+import type { Campaign } from './campaign.ts';
 import { bodyOf, type CampaignDraft } from './campaign-draft.ts';
 import { forecastSentence } from './forecast-sentence.ts';
 
@@ -34,10 +35,25 @@ export function DraftForecast({ draft }: { draft: CampaignDraft }) {
     retry: false,
   });
   const sentence = forecast.data && forecastSentence(forecast.data, zone);
-  if (!sentence || body.newConversations === 0) return null;
-  return (
-    <p role="status" aria-label="Forecast" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
-      {sentence}
-    </p>
-  );
+  return sentence && body.newConversations > 0 ? <Sentence>{sentence}</Sentence> : null;
 }
+
+/** When the campaign will be done. Shows nothing while the API has no answer. */
+export function CampaignForecast({ campaign: { _id } }: { campaign: Campaign }) {
+  const zone = useTimeZone();
+  const { data } = useQuery({
+    queryKey: ['POST /api/campaigns/{id}/forecast', _id],
+    queryFn: ({ signal }) =>
+      request('POST /api/campaigns/{id}/forecast', { params: { id: _id } }, { signal }),
+    staleTime: STALE_MS,
+    retry: false,
+  });
+  const sentence = data && forecastSentence(data, zone);
+  return sentence ? <Sentence>{sentence}</Sentence> : null;
+}
+
+const Sentence = ({ children }: { children: string }) => (
+  <p role="status" aria-label="Forecast" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
+    {children}
+  </p>
+);

@@ -2,6 +2,7 @@ import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Section } from '#console/components/page.tsx';
+import { ShareBar } from '#console/components/share-bar.tsx';
 import { Skeleton } from '#console/components/states.tsx';
 import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
@@ -45,9 +46,9 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
   return (
     <>
       <div className="flex flex-col gap-3">
-        <Share label="Running" count={running} of={entered} colour="bg-accent" />
-        <Share label="Finished: all steps sent" count={finished} of={entered} colour="bg-good" />
-        <Share
+        <ShareBar label="Running" count={running} of={entered} colour="bg-accent" />
+        <ShareBar label="Finished: all steps sent" count={finished} of={entered} colour="bg-good" />
+        <ShareBar
           label="Stopped: replied, opted out, not reachable or removed"
           count={stopped}
           of={entered}
@@ -61,30 +62,6 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
     </>
   );
 }
-
-const Share = ({
-  label,
-  count,
-  of,
-  colour,
-}: {
-  label: string;
-  count: number;
-  of: number;
-  colour: string;
-}) => (
-  <div>
-    <div className="flex justify-between gap-2 text-xs">
-      <span className="text-muted">{label}</span>
-      <span className="tabular-nums">
-        {numberOf(count)} <span className="text-muted">({percentOf(count / of)})</span>
-      </span>
-    </div>
-    <div className="mt-1 h-1.5 overflow-hidden rounded-full bg-hover" aria-hidden="true">
-      <div className={`h-full rounded-full ${colour}`} style={{ width: `${(count / of) * 100}%` }} />
-    </div>
-  </div>
-);
 
 function Results({ campaignId }: { campaignId: string }) {
   const { data, error } = useRead('GET /api/analytics', { query: { campaignId } });

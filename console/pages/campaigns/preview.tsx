@@ -116,8 +116,19 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                 </time>
               </div>
               <Rules step={step} />
-              {step.subject && <p className="mt-2 font-medium">{step.subject}</p>}
-              <p className="mt-2 wrap-anywhere whitespace-pre-wrap">{step.message}</p>
+              {step.variants.length === 0 ? (
+                <Text subject={step.subject} message={step.message} />
+              ) : (
+                step.variants.map(({ name, ...text }) => (
+                  <div key={name} className="mt-2 border-l-2 border-line pl-3">
+                    <div className="flex items-center gap-2 text-xs font-medium text-muted">
+                      Variant {name}
+                      {name === step.variant && <Badge tone="accent">This lead gets it</Badge>}
+                    </div>
+                    <Text {...text} />
+                  </div>
+                ))
+              )}
               {step.attachmentUrls.map((url) => (
                 <p key={url} className="mt-2 text-xs wrap-anywhere text-muted">
                   {url}
@@ -134,6 +145,13 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
     </div>
   );
 }
+
+const Text = ({ subject, message }: Pick<Step, 'subject' | 'message'>) => (
+  <>
+    {subject && <p className="mt-2 font-medium">{subject}</p>}
+    <p className="mt-2 wrap-anywhere whitespace-pre-wrap">{message}</p>
+  </>
+);
 
 const SKIPPED: Record<NonNullable<Step['skipReason']>, string> = {
   recipient_opted_out: 'Not sent: the lead has opted out.',

@@ -14,7 +14,24 @@ export interface StepDraft {
   smsFallbackEnabled: boolean;
   /** Empty: the same text. */
   smsFallbackMessage: string;
+  /** A/B texts, at least two; none: the message is sent. */
+  variants: VariantDraft[];
 }
+
+export interface VariantDraft {
+  key: string;
+  /** Empty: that of the step. */
+  subject: string;
+  body: string;
+  weight: string;
+}
+
+export const NEW_VARIANT = (): VariantDraft => ({
+  key: crypto.randomUUID(),
+  subject: '',
+  body: '',
+  weight: '1',
+});
 
 export const NEW_STEP = (): StepDraft => ({
   key: crypto.randomUUID(),
@@ -27,6 +44,7 @@ export const NEW_STEP = (): StepDraft => ({
   files: [],
   smsFallbackEnabled: false,
   smsFallbackMessage: '',
+  variants: [],
 });
 
 const textOf = (amount: number | undefined): string => (amount ? String(amount) : '');
@@ -48,6 +66,12 @@ export const draftOf = (step: Step): StepDraft => ({
   files: step.attachmentUrls.map(fileOf),
   smsFallbackEnabled: step.smsFallbackEnabled,
   smsFallbackMessage: step.smsFallbackMessage ?? '',
+  variants: (step.variants ?? []).map(({ body, subject, weight }) => ({
+    key: crypto.randomUUID(),
+    subject: subject ?? '',
+    body,
+    weight: String(weight),
+  })),
 });
 
 export const stepOf = ({
@@ -60,12 +84,20 @@ export const stepOf = ({
   files,
   smsFallbackEnabled,
   smsFallbackMessage,
+  variants,
 }: StepDraft): CampaignBody['steps'][number] => ({
   messageType,
   message,
   delay: { days: Number(days), hours: Number(hours), minutes: Number(minutes) },
   attachmentUrls: files.map(({ url }) => url),
   ...(messageType === 'email' && subject !== '' && { subject }),
+  ...(variants.length > 0 && {
+    variants: variants.map((variant) => ({
+      body: variant.body,
+      weight: Number(variant.weight),
+      ...(messageType === 'email' && variant.subject !== '' && { subject: variant.subject }),
+    })),
+  }),
   ...(messageType === 'imessage' && {
     smsFallbackEnabled,
     ...(smsFallbackMessage !== '' && { smsFallbackMessage }),

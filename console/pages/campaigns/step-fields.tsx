@@ -4,6 +4,7 @@ import { IconButton } from '#console/components/button.tsx';
 import { SelectField, TextAreaField, TextField } from '#console/components/field.tsx';
 import { CHANNELS } from '#console/lib/line.ts';
 import type { StepDraft } from './step-draft.ts';
+import { StepTexts } from './step-texts.tsx';
 
 const CHANNEL_OPTIONS = Object.entries(CHANNELS).map(([value, label]) => ({ value, label }));
 
@@ -50,27 +51,7 @@ export function StepFields({
           }
           error={errorOf('messageType')}
         />
-        {step.messageType === 'email' && (
-          <TextField
-            label="Subject"
-            value={step.subject}
-            onChange={(event) => onChange({ ...step, subject: event.target.value })}
-            error={errorOf('subject')}
-          />
-        )}
-        <TextAreaField
-          label="Message"
-          hint={
-            <>
-              Fields of the lead: <code className="whitespace-nowrap">{'{{ firstName }}'}</code>,{' '}
-              <code className="whitespace-nowrap">{'{{ companyName }}'}</code>,{' '}
-              <code className="whitespace-nowrap">{'{{ customFields.name }}'}</code>
-            </>
-          }
-          value={step.message}
-          onChange={(event) => onChange({ ...step, message: event.target.value })}
-          error={errorOf('message')}
-        />
+        <StepTexts step={step} index={index} onChange={onChange} errorOf={errorOf} />
         <div className="flex items-center gap-2">
           <Attachments
             files={step.files}

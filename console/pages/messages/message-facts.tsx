@@ -21,7 +21,11 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
         )}
       </Fact>
       <Fact name="Campaign">{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
-      <Fact name="Step">{message.stepIndex === null ? null : message.stepIndex + 1}</Fact>
+      <Fact name="Step">
+        {message.stepIndex === null
+          ? null
+          : `${message.stepIndex + 1}${message.variant ? `, variant ${message.variant}` : ''}`}
+      </Fact>
       <Fact name={isWaiting(message) ? 'Hold reason' : 'Error'}>{reasonOf(message)}</Fact>
       <Fact name="Created">{time(message.createdAt)}</Fact>
       <Fact name="Scheduled for">{time(message.scheduledDate)}</Fact>

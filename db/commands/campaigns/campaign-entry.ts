@@ -4,6 +4,8 @@ import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
 import { consentKey } from '#domain/consent.ts';
 import { newId } from '#domain/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/quiet-hours.ts';
+import { variantFor } from '#domain/step-variants.ts';
+import { VARIANT_NAMES, type VariantName } from '#domain/variant-name.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
@@ -34,6 +36,8 @@ export interface StepMessage extends PlannedStep {
   id: string;
   lead: EnteringLead;
   lineId: string | null;
+  /** Null: the step has none. */
+  variant: VariantName | null;
 }
 
 /** The next leads of a campaign's list after `enteredTo`, in id order. */
@@ -87,6 +91,11 @@ export async function planEntry(
     at,
     lead,
     lineId,
+    variant: variantFor(campaign.steps[stepIndex] ?? {}, {
+      campaignId: campaign.id,
+      stepIndex,
+      leadId: lead.id,
+    }),
   }));
 }
 
@@ -223,7 +232,7 @@ export async function stepTimes(
   };
 }
 
-/** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each step. */
+/** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each text of a step. */
 async function insertStepMessages(
   db: TenantDb,
   campaign: CampaignRow,
@@ -233,7 +242,7 @@ async function insertStepMessages(
   const first = new Set(firstSteps(messages).map(({ id }) => id));
   const batchIds = new Map<string, string>();
   const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
-  const rows = messages.map(({ id, lead, lineId, stepIndex, address, at }) => {
+  const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }) => {
     const batchId = batchIds.get(lead.id) ?? newId(now);
     batchIds.set(lead.id, batchId);
     const heldFor = first.has(id)
@@ -248,6 +257,7 @@ async function insertStepMessages(
       lead.id,
       lineId,
       stepIndex,
+      variant,
       address,
       lead.phones[0] ?? null,
       lead.emails[0] ?? null,
@@ -262,17 +272,22 @@ async function insertStepMessages(
   });
   await db.query(sql.type(NoRows)`
     with steps as materialized (
-      select (s.number - 1)::int4 step_index, s.step ->> 'messageType' channel, s.step ->> 'message' body,
-        s.step ->> 'subject' subject, array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')) attachment_urls,
+      select (s.number - 1)::int4 step_index, v.name variant, s.step ->> 'messageType' channel,
+        coalesce(v.text ->> 'body', s.step ->> 'message') body, coalesce(v.text ->> 'subject', s.step ->> 'subject') subject,
+        array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')) attachment_urls,
         (s.step ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled, s.step ->> 'smsFallbackMessage' sms_fallback_message
       from campaigns k cross join lateral jsonb_array_elements(k.steps) with ordinality s (step, number)
+      left join lateral (
+        select (${sql.array([...VARIANT_NAMES], 'text')})[v.number] "name", v.text
+        from jsonb_array_elements(s.step -> 'variants') with ordinality v (text, number)
+      ) v on true
       where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     )
     insert into messages (
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
       window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
-      source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
+      source, batch_id, step_index, variant, campaign_id, created_by_user_id, created_at, updated_at)
     select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
       m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
@@ -280,12 +295,12 @@ async function insertStepMessages(
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
       k.window_start, k.window_end, k.window_days, string_to_array(m.zones, ' '), m.region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
-      'campaign', m.batch_id, m.step_index, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
+      'campaign', m.batch_id, m.step_index, m.variant, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
-    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz', 'text', 'text'])}
-      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
-    join steps s on s.step_index = m.step_index
+    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz', 'text', 'text'])}
+      with ordinality as m (id, lead_id, line_id, step_index, variant, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
+    join steps s on s.step_index = m.step_index and s.variant is not distinct from m.variant
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.place`);
 }

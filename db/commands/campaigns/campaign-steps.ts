@@ -92,12 +92,14 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
+const LeadState = z.object({ state: z.string(), stopReason: z.string().nullable() });
+
 /** Cancels a message that returned to the queue after a failed send if its lead has stopped in the meantime. */
 async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
-  const runs = await db.exists(sql.type(NoRows)`
-    select 1 from campaign_leads where ${ofLead(db, step)} and state = 'running'`);
-  if (runs) return;
+  const lead = await db.maybeOne(sql.type(LeadState)`
+    select state, stop_reason from campaign_leads where ${ofLead(db, step)}`);
+  if (lead?.state === 'running') return;
   await db.query(sql.type(NoRows)`
-    update messages set status = 'canceled', updated_at = now()
+    update messages set status = 'canceled', hold_reason = ${lead?.stopReason ?? null}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')`);
 }

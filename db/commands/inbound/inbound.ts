@@ -19,6 +19,7 @@ import {
   takeDeferredEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
+import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
@@ -115,6 +116,7 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
   } else {
     await countReply(db, { lineId, address, text, at: now });
     await prioritizeAnswers(db, address, at, now);
+    await countStepReply(db, reply, at);
     await stopContact(db, address, 'reply', now);
   }
   if (keyword) await applyKeyword(db, reply, keyword, at, now);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { OPT_OUT_SOURCES } from '#domain/consent.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
+import { countStepOptOut } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { auditedContact, insertAuditEntry } from '#db/queries/audit-log.ts';
@@ -82,6 +83,7 @@ export async function optOut(db: TenantDb, address: string, change: Change): Pro
     returning address, source, created_at, xmax = 0 is_new`);
   if (isNew) {
     await record(db, address, 'revoked', change);
+    await countStepOptOut(db, { address, at, replyId: change.replyId });
   }
   await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);

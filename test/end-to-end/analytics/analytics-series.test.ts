@@ -3,10 +3,11 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countMessages } from '#db/queries/analytics.ts';
-import { withSystem, withTenant } from '#db/transactions.ts';
+import { withSystem } from '#db/transactions.ts';
 import { analyze, connected } from '#test/setup/database.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { explained } from '#test/support/explained.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ADA, BOB, inbound, LINE, NONE, outbound } from '#test/support/message-rows.ts';
 
@@ -120,27 +121,15 @@ test('analytics of a window in a large workspace use indexes', async () => {
     await owner.query('vacuum messages, inbound_messages');
     await analyze(owner, 'messages, inbound_messages');
   });
-  const explained: string[] = [];
-  await withTenant(app.pools, id, async (db) => {
-    const query = Object.assign(Object.create(db) as typeof db, {
-      any: async ({ sql: text, values }: { sql: string; values: readonly unknown[] }) => {
-        const rows = await db.any({
-          ...sql.type(z.object({ queryPlan: z.string().optional() }).loose())`select 1`,
-          sql: `explain ${text}`,
-          values: values as never,
-        });
-        explained.push(rows.map((row) => Object.values(row)[0]).join('\n'));
-        return [];
-      },
-    });
+  const plans = await explained(app, id, async (query) => {
     const [from, to] = [new Date('2026-02-01T06:00Z'), new Date('2026-02-02T06:00Z')];
     await countMessages(query, { from, to }, 'UTC');
     await conversationsOfDay(query, { start: from, end: to }, { lineId: undefined, limit: 60 });
   });
-  expect(explained).toHaveLength(3);
+  expect(plans).toHaveLength(3);
   // Whether an index answers alone depends on transactions that vacuum has to respect.
-  expect(explained[0]).toMatch(/Index .*Scan .* messages_counted/);
-  expect(explained[1]).toMatch(/Index .*Scan .* inbound_messages_counted/);
-  expect(explained[2]).toMatch(/messages_sent[^]*inbound_messages_(newest|counted)/);
-  expect(explained.join('\n')).not.toMatch(/Seq Scan on (messages|inbound_messages)/);
+  expect(plans[0]).toMatch(/Index .*Scan .* messages_counted/);
+  expect(plans[1]).toMatch(/Index .*Scan .* inbound_messages_counted/);
+  expect(plans[2]).toMatch(/messages_sent[^]*inbound_messages_(newest|counted)/);
+  expect(plans.join('\n')).not.toMatch(/Seq Scan on (messages|inbound_messages)/);
 });

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '#domain/message.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { campaignHelpers, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
@@ -224,6 +225,135 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect((await api('POST', url, { lead: { phone: 'none' } })).body.issues[0].path).toBe('lead.phone');
     expect((await api('POST', url, { leadId: '0123456789abcdef01234567' })).status).toBe(404);
     expect((await progressOf(id)).entered).toBe(0);
+  });
+});
+
+describe('a step with variants', () => {
+  const variants = [{ body: 'First, {{ firstName }}' }, { body: 'Second, {{ firstName }}', weight: 2 }];
+  const TEXTS: Record<string, string> = { A: 'First, Ada', B: 'Second, Ada' };
+  const funnelOf = async (id: string) => (await api('GET', `/api/campaigns/${id}/funnel`)).body.steps;
+
+  /** Leads that get a variant in the first step, found with the preview. */
+  async function leadsOf(id: string, variant: string, count: number, behaviour?: string) {
+    const found: { leadId: string; to: string }[] = [];
+    while (found.length < count) {
+      const to = phone(behaviour);
+      const [leadId = ''] = (await newList([{ firstName: 'Ada', phone: to }])).leadIds;
+      const { steps } = (await api('POST', `/api/campaigns/${id}/preview`, { leadId })).body;
+      expect(steps[0].message).toBe(TEXTS[steps[0].variant]);
+      expect(steps[0].variants).toMatchObject([
+        { name: 'A', weight: 1, message: TEXTS['A'] },
+        { name: 'B', weight: 2, message: TEXTS['B'] },
+      ]);
+      if (steps[0].variant === variant) found.push({ leadId, to });
+    }
+    return found;
+  }
+
+  it('sends each lead the variant that the preview showed, and the funnel tells what became of each', async () => {
+    const id = await newCampaign({ steps: [{ variants }, later], start: true });
+    const first = await leadsOf(id, 'A', 2);
+    const second = await leadsOf(id, 'B', 3);
+    const failing = await leadsOf(id, 'A', 1, '0002');
+    for (const { leadId } of [...first, ...second, ...failing])
+      await api('POST', `/api/campaigns/${id}/leads`, { leadId });
+    for (const [variant, leads] of [
+      ['A', first],
+      ['B', second],
+    ] as const)
+      for (const { leadId, to } of leads) {
+        expect(await step(id, leadId, 0, 'delivered')).toMatchObject({ stepIndex: 0, variant });
+        expect((await sentTo(app, to)).map(({ text }) => text)).toEqual([TEXTS[variant]]);
+      }
+    await step(id, failing[0]?.leadId ?? '', 0, 'failed');
+    await callBack(app, lineId, replyEvent(first[0]?.to ?? '', 'Tell me more'));
+    await callBack(app, lineId, replyEvent(first[0]?.to ?? '', 'Are you there?'));
+    await callBack(app, lineId, replyEvent(first[1]?.to ?? '', 'Out of office', { autoReply: true }));
+    await callBack(app, lineId, replyEvent(second[0]?.to ?? '', 'STOP'));
+
+    const [one, two] = await funnelOf(id);
+    const nobody = { leads: 0, share: 0 };
+    expect(one).toMatchObject({
+      leads: 6,
+      reached: 6,
+      sent: 5,
+      delivered: 5,
+      failed: 1,
+      waiting: 0,
+      skipped: [],
+    });
+    expect(one.variants).toMatchObject([
+      {
+        name: 'A',
+        weight: 1,
+        leads: 3,
+        sent: 2,
+        failed: 1,
+        replied: { leads: 1, share: 0.5 },
+        optedOut: nobody,
+      },
+      {
+        name: 'B',
+        weight: 2,
+        leads: 3,
+        sent: 3,
+        failed: 0,
+        replied: nobody,
+        optedOut: { leads: 1, share: 1 / 3 },
+      },
+    ]);
+    expect(one.comparisons).toMatchObject([
+      { variants: ['A', 'B'], metric: 'replied', difference: 0.5, conclusive: false },
+      { variants: ['A', 'B'], metric: 'optedOut', conclusive: false },
+    ]);
+    expect(two).toMatchObject({
+      leads: 6,
+      reached: 3,
+      sent: 0,
+      waiting: 3,
+      upcoming: 0,
+      skipped: [
+        { reason: 'reply', leads: 1 },
+        { reason: 'opt_out', leads: 1 },
+        { reason: 'failed', leads: 1 },
+      ],
+      replied: { leads: 0, share: null },
+      variants: [],
+      comparisons: [],
+    });
+  });
+
+  it('counts a reply and an opt-out to the last step sent before them', async () => {
+    const to = phone();
+    const id = await newCampaign({ steps: [now, { variants }, later], stopOnReply: false, start: true });
+    const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } })).body;
+    const sent = await step(id, leadId, 1, 'delivered');
+    await callBack(app, lineId, replyEvent(to, 'Yes'));
+    await api('POST', '/api/opt-outs', { address: to });
+    const [one, two, three] = await funnelOf(id);
+    expect([one.replied.leads, two.replied.leads, three.replied.leads]).toEqual([0, 1, 0]);
+    expect([one.optedOut.leads, two.optedOut.leads, three.optedOut.leads]).toEqual([0, 1, 0]);
+    expect(
+      two.variants.map(({ name, replied }: { name: string; replied: object }) => [name, replied]),
+    ).toContainEqual([sent.variant, expect.objectContaining({ leads: 1 })]);
+    expect(three.skipped).toEqual([{ reason: 'opt_out', leads: 1 }]);
+  });
+
+  it('has 2 to 4 variants with a text each, or the error names the field', async () => {
+    const pathsOf = async (...steps: object[]) => {
+      const { status, body } = await api('POST', '/api/campaigns', { name: 'x', steps });
+      expect(status).toBe(400);
+      return body.issues.map(({ path }: { path: string }) => path);
+    };
+    const [one = {}, two = {}] = variants;
+    expect(await pathsOf({ variants: [one] })).toEqual(['steps.0.variants']);
+    expect(await pathsOf({ variants: [one, two, one, two, one] })).toEqual(['steps.0.variants']);
+    expect(await pathsOf(now, { variants: [{ body: '{{ oops' }, two] })).toEqual(['steps.1.variants.0.body']);
+    expect(await pathsOf(now, { variants: [one, { body: ' ' }] })).toEqual(['steps.1.variants.1.body']);
+    expect(await pathsOf({ variants: [one, { ...two, weight: 0 }] })).toEqual(['steps.0.variants.1.weight']);
+    expect(await pathsOf({ messageType: 'email', variants: [{ ...one, subject: 'a\nb' }, two] })).toEqual([
+      'steps.0.variants.0.subject',
+    ]);
   });
 });
 

@@ -1,0 +1,148 @@
+import { Plus, Trash2 } from 'lucide-react';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { TextAreaField, TextField } from '#console/components/field.tsx';
+import { percentOf } from '#console/lib/format.ts';
+import { VARIANT_NAMES } from './campaign.ts';
+import { NEW_VARIANT, type StepDraft, type VariantDraft } from './step-draft.ts';
+
+const FIELDS_HINT = (
+  <>
+    Fields of the lead: <code className="whitespace-nowrap">{'{{ firstName }}'}</code>,{' '}
+    <code className="whitespace-nowrap">{'{{ companyName }}'}</code>,{' '}
+    <code className="whitespace-nowrap">{'{{ customFields.name }}'}</code>
+  </>
+);
+
+interface Props {
+  step: StepDraft;
+  index: number;
+  onChange: (step: StepDraft) => void;
+  errorOf: (field: string) => string | undefined;
+}
+
+/** What a step sends: one message, or variants of which each lead gets one. */
+export function StepTexts({ step, index, onChange, errorOf }: Props) {
+  const { variants } = step;
+  const isTested = variants.length > 0;
+  const addVariant = (): void =>
+    onChange(
+      isTested
+        ? { ...step, variants: [...variants, NEW_VARIANT()] }
+        : { ...step, message: '', variants: [{ ...NEW_VARIANT(), body: step.message }, NEW_VARIANT()] },
+    );
+  const removeVariant = (removed: VariantDraft): void => {
+    const left = variants.filter((variant) => variant !== removed);
+    const [last] = left;
+    onChange(
+      last && left.length === 1
+        ? { ...step, message: last.body, subject: last.subject || step.subject, variants: [] }
+        : { ...step, variants: left },
+    );
+  };
+  return (
+    <>
+      {step.messageType === 'email' && (
+        <TextField
+          label="Subject"
+          value={step.subject}
+          onChange={(event) => onChange({ ...step, subject: event.target.value })}
+          error={errorOf('subject')}
+        />
+      )}
+      {isTested ? (
+        <>
+          <p className="text-[0.8125rem] text-muted">
+            Each lead gets one of the texts, in proportion to their weights. {FIELDS_HINT}
+          </p>
+          {variants.map((variant, number) => (
+            <Variant
+              key={variant.key}
+              step={step}
+              index={index}
+              number={number}
+              onChange={(next) => onChange({ ...step, variants: variants.with(number, next) })}
+              onRemove={() => removeVariant(variant)}
+              errorOf={(field) => errorOf(`variants.${number}.${field}`)}
+            />
+          ))}
+        </>
+      ) : (
+        <TextAreaField
+          label="Message"
+          hint={FIELDS_HINT}
+          value={step.message}
+          onChange={(event) => onChange({ ...step, message: event.target.value })}
+          error={errorOf('message')}
+        />
+      )}
+      {variants.length < VARIANT_NAMES.length && (
+        <div>
+          <Button small icon={<Plus className="size-4" aria-hidden="true" />} onClick={addVariant}>
+            {isTested ? 'Add a variant' : 'Test another text'}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Variant({
+  step: { messageType, variants, subject },
+  index,
+  number,
+  onChange,
+  onRemove,
+  errorOf,
+}: {
+  step: StepDraft;
+  index: number;
+  number: number;
+  onChange: (variant: VariantDraft) => void;
+  onRemove: () => void;
+  errorOf: (field: string) => string | undefined;
+}) {
+  const variant = variants[number] as VariantDraft;
+  const name = VARIANT_NAMES[number] ?? '';
+  const total = variants.reduce((sum, { weight }) => sum + Number(weight), 0);
+  return (
+    <div
+      role="group"
+      aria-label={`Variant ${name} of step ${index + 1}`}
+      className="flex flex-col gap-3 border-l-2 border-line pl-3"
+    >
+      {messageType === 'email' && (
+        <TextField
+          label={`Subject ${name} (optional)`}
+          placeholder={subject}
+          value={variant.subject}
+          onChange={(event) => onChange({ ...variant, subject: event.target.value })}
+          error={errorOf('subject')}
+        />
+      )}
+      <TextAreaField
+        label={`Message ${name}`}
+        value={variant.body}
+        onChange={(event) => onChange({ ...variant, body: event.target.value })}
+        error={errorOf('body')}
+      />
+      <div className="flex items-start gap-2">
+        <div className="flex-1">
+          <TextField
+            label={`Weight ${name}`}
+            type="number"
+            min={1}
+            max={100}
+            className="w-24"
+            hint={total > 0 ? `${percentOf(Number(variant.weight) / total)} of the leads` : undefined}
+            value={variant.weight}
+            onChange={(event) => onChange({ ...variant, weight: event.target.value })}
+            error={errorOf('weight')}
+          />
+        </div>
+        <IconButton label={`Remove variant ${name}`} onClick={onRemove}>
+          <Trash2 className="size-4" aria-hidden="true" />
+        </IconButton>
+      </div>
+    </div>
+  );
+}
