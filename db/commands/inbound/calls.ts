@@ -120,6 +120,12 @@ export async function findCalls(
   return [...rows];
 }
 
+/** By their ids, in any order. */
+export async function findCallsById(db: TenantDb, ids: readonly string[]): Promise<readonly CallRow[]> {
+  return db.any(sql.type(CallRow)`
+    ${CALLS} where c.workspace_id = ${db.workspaceId} and c.id = any(${sql.array([...ids], 'text')})`);
+}
+
 /** The calls from or to any of these numbers, by id, after the id `after`. */
 export async function callsOf(
   db: TenantDb,
