@@ -57,7 +57,7 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
   const length = duration === null ? '' : ` / ${clockOf(duration)}`;
   return (
     // The keys are those of the controls in it.
-    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <div
       role="group"
       aria-label={label}

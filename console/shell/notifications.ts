@@ -7,7 +7,7 @@ import { notifies, useNotifies } from '#console/lib/desktop-notifications.ts';
 import { addressName } from '#console/lib/format.ts';
 
 /** What is older comes from a stream that was interrupted: nobody needs a notification of each. */
-const RECENT_MS = 60_000;
+const RECENT_MS = 5 * 60_000;
 const MOST_LETTERS = 200;
 
 /**

@@ -1,6 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { findCallsById, presentCall } from '#db/commands/inbound/calls.ts';
+import { findCallsById, presentCall } from '#db/queries/calls.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/attachment.ts';
 import type { ContactTimelineEntry } from '#domain/contact-timeline.ts';

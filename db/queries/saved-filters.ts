@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { writtenForms } from '#domain/contact.ts';
 import { newId } from '#domain/ids.ts';
 import {
   INBOX_VIEWS,
@@ -73,6 +74,16 @@ export async function deleteSavedFilter(db: TenantDb, id: string, userId: string
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from saved_filters where ${isVisible(db, userId)} and id = ${id}`);
   return rowCount > 0;
+}
+
+/** Those that search for an address of a contact, however it is written. */
+export async function deleteSavedFiltersNaming(db: TenantDb, addresses: readonly string[]): Promise<void> {
+  const { plain, digits } = writtenForms(addresses);
+  await db.query(sql.type(NoRows)`
+    delete from saved_filters where workspace_id = ${db.workspaceId} and (
+      exists (select from unnest(${sql.array(plain, 'text')}) as n (form) where strpos(lower(search), lower(n.form)) > 0)
+      or exists (select from unnest(${sql.array(digits, 'text')}) as n (form)
+        where strpos(translate(search, ' ()+-./', ''), n.form) > 0))`);
 }
 
 /** Of a member who was removed: nobody else sees them. */

@@ -82,7 +82,10 @@ beforeAll(async () => {
   ]);
   jonasIs = jonasId;
 }, 60_000);
-afterEach(() => expect(tabs.flatMap((tab) => tab.takeProblems())).toEqual([]));
+afterEach(() => {
+  const problems = tabs.flatMap((tab) => tab.takeProblems());
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+});
 afterAll(async () => {
   await Promise.all(tabs.map(({ page }) => page.close()));
   await miasBrowser.close();

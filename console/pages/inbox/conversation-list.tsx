@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Inbox, Sparkles } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { memo, useEffect, useMemo, useRef } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -63,7 +63,12 @@ function Rows({
   useEffect(() => {
     if (hasMore && last >= conversations.length - AHEAD) loadMore();
   }, [hasMore, last, conversations.length, loadMore]);
-  const chosen = conversations.findIndex(({ address }) => address === opened);
+  // Not with every frame of scrolling.
+  const chosen = useMemo(
+    () => conversations.findIndex(({ address }) => address === opened),
+    [conversations, opened],
+  );
+  const zone = useTimeZone();
   useEffect(() => {
     if (chosen >= 0) virtual.scrollToIndex(chosen, { align: 'auto' });
   }, [chosen, virtual]);
@@ -82,6 +87,7 @@ function Rows({
               style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
             >
               <Row
+                zone={zone}
                 conversation={conversation}
                 isOpened={conversation.address === opened}
                 isSelected={selected.has(conversation.address)}
@@ -102,7 +108,9 @@ function Rows({
   );
 }
 
-function Row({
+/** Scrolling renders only those that come into sight. */
+const Row = memo(function Row({
+  zone,
   conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status },
   isOpened,
   isSelected,
@@ -110,6 +118,7 @@ function Row({
   onOpen,
   onSelect,
 }: {
+  zone: string;
   conversation: Conversation;
   isOpened: boolean;
   isSelected: boolean;
@@ -117,7 +126,6 @@ function Row({
   onOpen: (address: string) => void;
   onSelect: (address: string) => void;
 }) {
-  const zone = useTimeZone();
   const label = optedOut ? 'Opted out' : STATUSES[status];
   return (
     <div
@@ -184,6 +192,6 @@ function Row({
       </button>
     </div>
   );
-}
+});
 
 const STATUSES: Record<Conversation['status'], string> = { open: '', snoozed: 'Snoozed', closed: 'Closed' };
