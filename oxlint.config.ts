@@ -17,6 +17,7 @@ const FOLDERS = [
   'standalone',
   'test',
   'bench',
+  'proof',
   'examples',
 ] as const;
 type Folder = (typeof FOLDERS)[number];

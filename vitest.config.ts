@@ -38,7 +38,11 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: ['test/setup/global.ts'],
-          setupFiles: ['test/setup/property-seed.ts', 'test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
+          setupFiles: [
+            'test/setup/property-seed.ts',
+            'test/setup/temporal-log.ts',
+            'test/setup/shared-app.ts',
+          ],
           hookTimeout: 60_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,

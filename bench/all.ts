@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { drawBars } from './bars.ts';
-import { type Row, table } from './rows.ts';
+import { drawBars } from './support/bars.ts';
+import { type Row, table } from './support/rows.ts';
 
 /**
  * Runs the benchmarks one after the other, beside the peers and the least that the same work can cost, and writes the

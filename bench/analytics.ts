@@ -17,10 +17,10 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { startCounting } from '#workers/count-changes.ts';
-import { stopAtEnd, temporaryFolder } from './leftovers.ts';
-import { measureWrites } from './analytics-writes.ts';
-import { BEGIN, END, loadMessages, sendMore } from './message-load.ts';
-import { LINEPACE, median, report, type Row } from './rows.ts';
+import { stopAtEnd, temporaryFolder } from './support/leftovers.ts';
+import { measureWrites } from './analytics/writes.ts';
+import { BEGIN, END, loadMessages, sendMore } from './support/message-load.ts';
+import { LINEPACE, median, report, type Row } from './support/rows.ts';
 
 /**
  * Measures analytics of a large workspace against a plain GROUP BY over the same rows in the same run, and what their

@@ -9,15 +9,15 @@ import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
-import { type Product, startProduct } from './product.ts';
-import { quantile } from './webhook-load.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { type Product, startProduct } from './support/product.ts';
+import { quantile } from './support/webhook-load.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * Measures what one tenant can do to the others: how long `/healthz` and another tenant's read of one row take while it
  * attacks with its own key and lines.
  *
- *   npm run bench:attacks -- JSON exports     only the attacks whose names contain one of these
+ *   npm run bench -- attacks JSON exports     only the attacks whose names contain one of these
  */
 const SECRET = 'a secret for callbacks';
 /** Concurrent requests of an attack. */

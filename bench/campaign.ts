@@ -19,16 +19,16 @@ import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
-import { actionsOf } from './actions.ts';
-import { contactNumber } from './callers.ts';
-import { residentMb } from './memory.ts';
-import { LINEPACE, report } from './rows.ts';
-import { startListener, startProduct } from './product.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { actionsOf } from './support/actions.ts';
+import { contactNumber } from './support/callers.ts';
+import { residentMb } from './support/memory.ts';
+import { LINEPACE, report } from './support/rows.ts';
+import { startListener, startProduct } from './support/product.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
  * Runs a large campaign from start to end on durable servers while the worker is repeatedly killed with SIGKILL:
- * `npm run bench:campaign [-- --leads 100000 --steps 5 --lines 100 --kills 5]`. Then counts every lead's messages in the
+ * `npm run bench -- campaign [--leads 100000 --steps 5 --lines 100 --kills 5]`. Then counts every lead's messages in the
  * database and in the carrier's log: none may be missing or doubled.
  * With `--enter-only` the first step is a day away, to measure how leads enter and how long changes of the campaign take.
  */

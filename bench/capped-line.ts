@@ -5,11 +5,11 @@ import { planSends } from '#activities/send-plan.ts';
 import { createPools } from '#db/pools.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { startServers } from './servers.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { startServers } from './support/servers.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * Measures a plan on a line with a backlog: `npm run bench:capped-line [-- --due 50000]`. Each case has its own line with
+ * Measures a plan on a line with a backlog: `npm run bench -- capped-line [--due 50000]`. Each case has its own line with
  * that many due messages and makes one plan that sends little or nothing: milliseconds, rows of messages written and bytes
  * of WAL.
  */

@@ -9,13 +9,13 @@ import { freePort } from '#providers/free-port.ts';
 import { connected } from '#test/setup/database.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startBrowser } from '#test/console/browser.ts';
-import { startServers } from './servers.ts';
-import { quantile } from './webhook-load.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startServers } from './support/servers.ts';
+import { quantile } from './support/webhook-load.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * How smoothly the console scrolls a long list, and how long it takes from a key to what the key shows. It needs a build
- * (`npm run build`). `npm run bench:console [-- --list contacts|inbox --rows 100000 --seconds 40 --rounds 20]`
+ * (`npm run build`). `npm run bench -- console [--list contacts|inbox --rows 100000 --seconds 40 --rounds 20]`
  */
 const { values: options } = parseArgs({
   options: {

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newAgencyId, newId, newUserId } from '#domain/ids.ts';
-import { type Caller, callerOf, contactNumber, reply, startCampaign } from './callers.ts';
-import { countDeadlocks, startListener, startProduct } from './product.ts';
-import { quantile } from './webhook-load.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { type Caller, callerOf, contactNumber, reply, startCampaign } from './support/callers.ts';
+import { countDeadlocks, startListener, startProduct } from './support/product.ts';
+import { quantile } from './support/webhook-load.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * Makes many operations compete for the same rows: `npm run bench:contention [-- --seconds 300]`. An agency's two workspaces
+ * Makes many operations compete for the same rows: `npm run bench -- contention [--seconds 300]`. An agency's two workspaces
  * run campaigns of three steps with a webhook for all events, while their contacts reply and send STOP, users reply and
  * cancel messages, lines are switched off and on and move back and forth between the two, and addresses are checked. One
  * of the two does so as fast as the API allows, with 48 open requests at any time. A quiet tenant does a little of each.

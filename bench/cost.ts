@@ -10,13 +10,13 @@ import { createTemporalClient } from '#providers/temporal.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
-import { heartbeatsSoFar } from './actions.ts';
-import { startProduct } from './product.ts';
-import { inParallel, until } from './waiting.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { heartbeatsSoFar } from './support/actions.ts';
+import { startProduct } from './support/product.ts';
+import { inParallel, until } from './support/waiting.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * What a message costs in Temporal: `npm run bench:cost [-- --drips 1000 --paced 10 --gaps 8,20 --idle 60 --held 1
+ * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --idle 60 --held 1
  * --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines, of a
  * single message, of a line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold
  * them (0: not); and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked`

@@ -6,14 +6,14 @@ import { systemDb } from '#db/transactions.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { apiClient } from '#test/support/client.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { act, ACTIONS, check, type Draft, names, shuffledActions } from './draft-actions.ts';
-import { startProduct } from './product.ts';
-import { inParallel, until } from './waiting.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { act, ACTIONS, check, type Draft, names, shuffledActions } from './drafts/actions.ts';
+import { startProduct } from './support/product.ts';
+import { inParallel, until } from './support/waiting.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
  * Checks that exactly one action on a draft wins: fifty simultaneous ones on each of 1,000 drafts, while the worker is
- * killed with SIGKILL and restarted: `npm run bench:drafts [-- --drafts 1000 --at-once 4]`. 24 are decisions by the API,
+ * killed with SIGKILL and restarted: `npm run bench -- drafts [--drafts 1000 --at-once 4]`. 24 are decisions by the API,
  * over two processes, 24 are updates of the draft's workflow, as operators send them, and two are replies from the inbox,
  * which are never refused, but the first of which may resolve the draft. Each workspace has two drafts, to stay within
  * its rate limits.

@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util';
 import { createPools } from '#db/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { temporaryFolder } from './leftovers.ts';
-import { watchMemory } from './memory.ts';
-import { LINEPACE, report } from './rows.ts';
-import { startServers } from './servers.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { temporaryFolder } from './support/leftovers.ts';
+import { watchMemory } from './support/memory.ts';
+import { LINEPACE, report } from './support/rows.ts';
+import { startServers } from './support/servers.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * Measures the speed and memory of an import with an API process, a worker process and a durable PostgreSQL. One row in a

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { temporaryFolder } from './leftovers.ts';
-import { installPeers, startRedis } from './peers.ts';
-import { startProduct } from './product.ts';
-import { LINEPACE, report, type Row } from './rows.ts';
-import { usageOf } from './usage.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { temporaryFolder } from './support/leftovers.ts';
+import { installPeers, startRedis } from './support/peers.ts';
+import { startProduct } from './support/product.ts';
+import { LINEPACE, report, type Row } from './support/rows.ts';
+import { usageOf } from './support/usage.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * Measures `POST /api/drip` over HTTP beside Koa servers that only store the body (`intake/stores.ts`). Rounds alternate,
  * so that other load affects all equally.
- * `npm run bench:intake [-- --rounds 5 --seconds 5 --connections 50 --workspaces 10 --worker --peers]`; with `--worker` the
+ * `npm run bench -- intake [--rounds 5 --seconds 5 --connections 50 --workspaces 10 --worker --peers]`; with `--worker` the
  * worker drains and sends the drips meanwhile, with `--peers` the queues that people would use instead are measured too, with
  * `--steady 600` a rate of 1,000 a second is held for so many seconds.
  */

@@ -8,17 +8,17 @@ import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
-import { startProduct } from './product.ts';
-import { LINEPACE, report, type Row } from './rows.ts';
-import { COUNTED, countStatements } from './statements.ts';
-import { usageOf } from './usage.ts';
-import { inParallel } from './waiting.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startProduct } from './support/product.ts';
+import { LINEPACE, report, type Row } from './support/rows.ts';
+import { COUNTED, countStatements } from './support/statements.ts';
+import { usageOf } from './support/usage.ts';
+import { inParallel } from './support/waiting.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
- * Measures how many lines one worker handles: `npm run bench:pacers [-- --lines 10000 --each 2 --statements 40 --idle 60]`. Prints
+ * Measures how many lines one worker handles: `npm run bench -- pacers [--lines 10000 --each 2 --statements 40 --idle 60]`. Prints
  * throughput, memory, processor time, statements, commits, WAL and billable actions for all lines sending at once, with `each` messages per line, and then for
- * all of them idle. API and worker are separate processes. `npm run bench:cost` measures the cost of single lines.
+ * all of them idle. API and worker are separate processes. `npm run bench -- cost` measures the cost of single lines.
  */
 const { values } = parseArgs({
   options: {

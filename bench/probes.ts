@@ -13,11 +13,11 @@ import { createPools } from '#db/pools.ts';
 import { PROBES_A_MINUTE } from '#domain/line-health.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
-import { startServers } from './servers.ts';
-import { usageOf } from './usage.ts';
+import { startServers } from './support/servers.ts';
+import { usageOf } from './support/usage.ts';
 
 /**
- * Measures probes of all lines of a carrier: `npm run bench:probes [-- --lines 100000 --workspaces 1000 --ms 100]`. The carrier is a
+ * Measures probes of all lines of a carrier: `npm run bench -- probes [--lines 100000 --workspaces 1000 --ms 100]`. The carrier is a
  * server in a process of its own, which answers after some milliseconds; the lines of one workspace hang.
  */
 const { values: options } = parseArgs({

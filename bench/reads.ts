@@ -3,17 +3,17 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { temporaryFolder } from './leftovers.ts';
-import { callerOf } from './callers.ts';
-import { listId, loadContacts } from './contact-load.ts';
-import { CAMPAIGNS, hexId, LINES, loadMessages } from './message-load.ts';
-import { LINEPACE, median, report, type Row } from './rows.ts';
-import { startServers } from './servers.ts';
-import { quantile } from './webhook-load.ts';
+import { temporaryFolder } from './support/leftovers.ts';
+import { callerOf } from './support/callers.ts';
+import { listId, loadContacts } from './support/contact-load.ts';
+import { CAMPAIGNS, hexId, LINES, loadMessages } from './support/message-load.ts';
+import { LINEPACE, median, report, type Row } from './support/rows.ts';
+import { startServers } from './support/servers.ts';
+import { quantile } from './support/webhook-load.ts';
 
 /**
  * Measures every list, search and read of the API in a large workspace, each request for another line, campaign, list, contact or
- * message: `npm run bench:reads [-- --messages 10000000 --leads 1000000 --rounds 3 --requests 100]`. The endpoints take turns, and a row is
+ * message: `npm run bench -- reads [--messages 10000000 --leads 1000000 --rounds 3 --requests 100]`. The endpoints take turns, and a row is
  * the slowest of a hundred responses in each round.
  */
 const { values: options } = parseArgs({

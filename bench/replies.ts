@@ -3,12 +3,12 @@ import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
-import { callerOf, contactNumber, reply, startCampaign } from './callers.ts';
-import { startListener, startProduct } from './product.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { callerOf, contactNumber, reply, startCampaign } from './support/callers.ts';
+import { startListener, startProduct } from './support/product.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * Makes replies race the next step of a campaign: `npm run bench:replies [-- --races 1000]`. Each lead's steps follow one
+ * Makes replies race the next step of a campaign: `npm run bench -- replies [--races 1000]`. Each lead's steps follow one
  * another without a delay, and its reply arrives at a random moment. Once the carrier's callback has its response, the
  * reply is stored: any step that the carrier accepts later must have been claimed before. Checked with the carrier's log
  * and the claims, which are recorded before the carrier is called.

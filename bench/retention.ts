@@ -14,11 +14,11 @@ import {
 } from '#db/queries/webhook-deliveries.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
-import { startServers } from './servers.ts';
+import { startServers } from './support/servers.ts';
 
 /**
  * Measures deleting by partition, by row and in chunks, and claiming deliveries while an old snapshot prevents finished
- * ones from being vacuumed: `npm run bench:retention [-- --rows 500000 --deliveries 6000]`.
+ * ones from being vacuumed: `npm run bench -- retention [--rows 500000 --deliveries 6000]`.
  */
 const { values: options } = parseArgs({
   options: {

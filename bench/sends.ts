@@ -8,19 +8,19 @@ import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
-import { temporaryFolder } from './leftovers.ts';
-import { installPeers, startRedis } from './peers.ts';
-import { startProduct } from './product.ts';
-import { LINEPACE, report } from './rows.ts';
-import { COUNTED, countStatements, type Work } from './statements.ts';
-import { usageOf } from './usage.ts';
-import { inParallel, until } from './waiting.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { temporaryFolder } from './support/leftovers.ts';
+import { installPeers, startRedis } from './support/peers.ts';
+import { startProduct } from './support/product.ts';
+import { LINEPACE, report } from './support/rows.ts';
+import { COUNTED, countStatements, type Work } from './support/statements.ts';
+import { usageOf } from './support/usage.ts';
+import { inParallel, until } from './support/waiting.ts';
+import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
  * Measures how fast lines without gaps send, and what a message costs, beside plain workers with the same effects
  * (`sends/floor.ts`), one on PostgreSQL and one on BullMQ. Rounds alternate, so that other load affects both equally.
- * `npm run bench:sends [-- --lines 100 --each 30 --rounds 3 --statements 40]`; with `--statements` it lists the statements
+ * `npm run bench -- sends [--lines 100 --each 30 --rounds 3 --statements 40]`; with `--statements` it lists the statements
  * that take the most time in the product's rounds.
  */
 const { values } = parseArgs({

@@ -5,13 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { residentMb } from './memory.ts';
-import { LINEPACE, report, type Row } from './rows.ts';
-import { startServers } from './servers.ts';
+import { residentMb } from './support/memory.ts';
+import { LINEPACE, report, type Row } from './support/rows.ts';
+import { startServers } from './support/servers.ts';
 
 /**
  * Measures how long a new API process takes until it answers, and what idle processes hold in memory, beside a bare Koa
- * server with a pool. `npm run bench:start [-- --rounds 5 --idle 150]`, with the seconds of idleness.
+ * server with a pool. `npm run bench -- start [--rounds 5 --idle 150]`, with the seconds of idleness.
  *
  * V8 keeps the memory that loading the modules took until it has collected no garbage for 100 seconds; a look before that
  * measures the start, not idleness.

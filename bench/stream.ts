@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { startServers } from './servers.ts';
-import { usageOf } from './usage.ts';
-import { createWebhookLoad, quantile } from './webhook-load.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startServers } from './support/servers.ts';
+import { usageOf } from './support/usage.ts';
+import { createWebhookLoad, quantile } from './support/webhook-load.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * What a thousand event streams cost one API process: its memory and processor time while nothing happens, how long an

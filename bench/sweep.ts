@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { createPools } from '#db/pools.ts';
 import { systemDb, withSystem } from '#db/transactions.ts';
 import { claimOverdue } from '#db/wakes.ts';
-import { startServers } from './servers.ts';
+import { startServers } from './support/servers.ts';
 
 /**
- * Measures the sweep for overdue workflows: `npm run bench:sweep [-- --rows 1000000]`. Nearly all workflows are idle or
+ * Measures the sweep for overdue workflows: `npm run bench -- sweep [--rows 1000000]`. Nearly all workflows are idle or
  * not due; 5,000 are overdue and cannot be woken, and a few became overdue after them.
  */
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });

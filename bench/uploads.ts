@@ -6,15 +6,15 @@ import { parseArgs } from 'node:util';
 import { createPools } from '#db/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
-import { temporaryFolder } from './leftovers.ts';
-import { watchMemory } from './memory.ts';
-import { startServers } from './servers.ts';
-import { inParallel } from './waiting.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { temporaryFolder } from './support/leftovers.ts';
+import { watchMemory } from './support/memory.ts';
+import { startServers } from './support/servers.ts';
+import { inParallel } from './support/waiting.ts';
+import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * Measures the API's memory during uploads of 25 MB each, which are then downloaded again:
- * `npm run bench:uploads [-- --files 200 --at-once 20]`. Finally uploads a file of one byte more, and one of 1 GB.
+ * `npm run bench -- uploads [--files 200 --at-once 20]`. Finally uploads a file of one byte more, and one of 1 GB.
  */
 const { values: options } = parseArgs({
   options: { files: { type: 'string', default: '200' }, 'at-once': { type: 'string', default: '20' } },

@@ -6,10 +6,10 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
-import { LINEPACE, median, report } from './rows.ts';
-import { startServers } from './servers.ts';
-import { usageOf } from './usage.ts';
-import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';
+import { LINEPACE, median, report } from './support/rows.ts';
+import { startServers } from './support/servers.ts';
+import { usageOf } from './support/usage.ts';
+import { createWebhookLoad, quantile, type WebhookLoad } from './support/webhook-load.ts';
 
 /**
  * Measures what hanging endpoints cost the others: the same events to the same endpoints, without and with hanging ones

@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import type { Demo } from '#standalone/demo-data.ts';
 import { startBrowser } from '#test/console/browser.ts';
-import { tellStory } from './console-story.ts';
+import { tellStory } from './support/console-story.ts';
 
 /**
  * Takes pictures of every page of the console, light, dark and as on a phone, for docs/console/, with the demo's data in
- * the product that runs here (`npm start`): npm run console:pictures
+ * the product that runs here (`npm start`): npm run example -- console-pictures
  */
 const PAGES: Record<string, string> = {
   home: '/',

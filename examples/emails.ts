@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { MailTemplate } from '#domain/mail.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
-import { takeScreenshot } from './screenshot.ts';
+import { takeScreenshot } from './support/screenshot.ts';
 
 /**
  * Takes screenshots of all emails at the width of a phone, for docs/emails/, with Chromium:
- * CHROMIUM=/usr/bin/chromium npm run emails
+ * CHROMIUM=/usr/bin/chromium npm run example -- emails
  */
 const chromium = process.env['CHROMIUM'] ?? 'chromium';
 const folder = resolve(process.argv[2] ?? 'docs/emails');

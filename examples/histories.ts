@@ -14,12 +14,12 @@ import {
   resumeLine,
 } from '#workflows/messages/updates.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
-import { historyText, type Shown } from './history-text.ts';
-import { takeScreenshot } from './screenshot.ts';
+import { historyText, type Shown } from './support/history-text.ts';
+import { takeScreenshot } from './support/screenshot.ts';
 
 /**
  * Plays the scenarios in a running product (`npm start`) and prints their workflow histories. docs/histories.md explains
- * them. `CHROMIUM=/usr/bin/chromium npm run histories` also takes the screenshots of that page.
+ * them. `CHROMIUM=/usr/bin/chromium npm run example -- histories` also takes the screenshots of that page.
  */
 
 /** Lines are requested until the plan does not include another one. */

@@ -11,8 +11,8 @@ import { EVENT_NAMES } from '#domain/event.ts';
  * Prints all events of a workspace: registers a webhook for every event, verifies each delivery with the public Standard
  * Webhooks library, prints it, and deletes the webhook on Ctrl-C.
  *
- *   npm run webhook:listen                                       the demo workspace of a running `npm start`
- *   npm run webhook:listen -- --url https://… --key svc_sk_…     another one
+ *   npm run example -- webhook-listen                                       the demo workspace of a running `npm start`
+ *   npm run example -- webhook-listen --url https://… --key svc_sk_…     another one
  *
  * `--port` sets the port to listen on; `--public-url` is the URL at which the service reaches it if it runs elsewhere.
  */

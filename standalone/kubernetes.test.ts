@@ -48,7 +48,7 @@ interface Manifest {
   };
 }
 
-/** Of an API process at work (`npm run bench:memory`). */
+/** Of an API process at work (`npm run bench -- memory`). */
 const BASE_MEGABYTES = 400;
 
 const manifests = readdirSync(FOLDER)

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { loadPeer } from '../peers.ts';
+import { loadPeer } from '../support/peers.ts';
 
 /** Stores a body durably. @returns once it is committed. */
 export type Store = (id: string, body: unknown) => Promise<unknown>;
@@ -7,7 +7,7 @@ export type Store = (id: string, body: unknown) => Promise<unknown>;
 export interface StoreOptions {
   databaseUrl: string;
   redisUrl: string | null;
-  /** Where the peers are installed (`bench/peers.ts`). */
+  /** Where the peers are installed (`bench/support/peers.ts`). */
   peers: string | null;
 }
 

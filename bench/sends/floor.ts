@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { Agent, request } from 'undici';
 import { newId } from '#domain/ids.ts';
-import { loadPeer } from '../peers.ts';
+import { loadPeer } from '../support/peers.ts';
 
 /*
  * A plain worker with the effects of a send: it takes a message (`skip locked`, or as a job of BullMQ), commits its attempt,
@@ -18,7 +18,7 @@ const { databaseUrl, carrierUrl, secret, width, queue } = JSON.parse(process.arg
   carrierUrl: string;
   secret: string;
   width: number;
-  /** A Redis, and where the peers are installed (`bench/peers.ts`). */
+  /** A Redis, and where the peers are installed (`bench/support/peers.ts`). */
   queue: { redisUrl: string; peers: string } | null;
 };
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 20 });

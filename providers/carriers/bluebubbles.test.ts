@@ -43,7 +43,7 @@ async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}
   return 'given up';
 }
 
-/** `npm run bench:faults` sends more. */
+/** `npm run bench -- faults` sends more. */
 const MESSAGES = Array.from({ length: Number(process.env['FAULT_MESSAGES'] ?? 100) });
 type Setting = (to: string) => void;
 const fault =

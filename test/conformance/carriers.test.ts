@@ -43,7 +43,7 @@ const longAgo = (): Date => new Date(Date.now() - 10 * 60_000);
 /** A different text for each attempt: some servers identify a message only by its text. */
 const textOf = (attemptId: string): string => `Hello Ada, ${attemptId}`;
 
-/** The carrier of test mode has no server: test/end-to-end/test-mode.test.ts. */
+/** The carrier of test mode has no server: test/end-to-end/test-mode/test-mode.test.ts. */
 const testSends = { keep: async () => true, has: async () => true };
 
 test('every registered carrier is tested in this file', async () => {
@@ -225,7 +225,7 @@ describe.each(CARRIERS)('the connection checks of the carrier $name', ({ create 
   });
 });
 
-/** `npm run bench:faults` sends more. */
+/** `npm run bench -- faults` sends more. */
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 20);
 
 describe.each(CARRIERS)('the carrier $name under load', ({ name, create, recognisesAttempts }) => {

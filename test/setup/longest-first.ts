@@ -2,19 +2,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, mostly waiting: if one started last, it would run alone. */
 const LONGEST = [
-  'end-to-end/start-and-stop',
-  'end-to-end/terminations',
+  'operations/start-and-stop',
+  'operations/terminations',
   'console/new-client',
-  'end-to-end/line-pacers',
-  'end-to-end/contact-erasure',
-  'end-to-end/event-stream',
-  'end-to-end/webhooks-delivery',
-  'end-to-end/timeline',
-  'end-to-end/inbound',
-  'end-to-end/carrier-outage',
-  'end-to-end/activity-pause',
-  'end-to-end/late-sends',
-  'bench/pacing.properties',
+  'lines/line-pacers',
+  'contacts/contact-erasure',
+  'events/event-stream',
+  'events/webhooks-delivery',
+  'messages/timeline',
+  'inbox/inbound',
+  'carriers/carrier-outage',
+  'operations/activity-pause',
+  'pacing/late-sends',
+  'simulate/pacing.properties',
   'carriers/bluebubbles',
 ].map((name) => `/${name}.test.ts`);
 

@@ -1,0 +1,264 @@
+import { sql } from 'slonik';
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { firstMailTo } from '#test/support/mails.ts';
+
+const SECRET = 'a secret for callbacks';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+
+beforeAll(async () => {
+  app = await sharedApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  lineId = await createLineAt(app, workspace.id, 'email', {
+    name: 'smtp',
+    schema: SmtpConfig,
+    settings: { url: app.smtpUrl, inboundSecret: SECRET },
+  });
+});
+
+const post = async (body: object, secret = SECRET): Promise<number> => {
+  const url = `${app.url}/callbacks/carriers/smtp/${lineId}?secret=${encodeURIComponent(secret)}`;
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+const address = (): string => `contact-${newId()}@example.com`;
+const toPostmarkHeaders = (headers: Record<string, string>) =>
+  Object.entries(headers).map(([Name, Value]) => ({ Name, Value }));
+
+/** An email as Postmark reports it. */
+const inbound = (from: string, text: string, headers: Record<string, string> = {}) => ({
+  FromName: 'Somebody',
+  MessageID: newId(),
+  From: `Somebody <${from}>`,
+  FromFull: { Email: from, Name: 'Somebody', MailboxHash: '' },
+  Subject: 'Re: Hello',
+  Date: new Date().toUTCString(),
+  TextBody: `${text}\n\nOn Monday we wrote:\n> Hello`,
+  StrippedTextReply: text,
+  Headers: toPostmarkHeaders(headers),
+  Attachments: [],
+});
+
+interface Sent {
+  id: string;
+  messageId: string;
+  echoed: string;
+}
+
+/** Sends an email. @returns its id and the Message-ID that the recipient sees. */
+async function send(recipientEmail: string): Promise<Sent> {
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    messageType: 'email',
+    recipientEmail,
+  });
+  expect(status).toBe(201);
+  const { headers } = await firstMailTo(app, recipientEmail);
+  await eventually(async () => (await message(body._id)).status === 'sent');
+  return {
+    id: body._id,
+    messageId: headers['message-id'] ?? '',
+    echoed: headers['x-pm-metadata-message-id'] ?? '',
+  };
+}
+
+const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;
+const thread = async (of: string) =>
+  (await api('GET', `/api/conversations/${encodeURIComponent(of)}`)).body.messages ?? [];
+const inboundOf = async (of: string) =>
+  (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'in');
+
+test('a reply by email is stored once, without its quote, and matched to the message it replies to', async () => {
+  const to = address();
+  const first = await send(to);
+  await send(to);
+  const email = inbound(to.toUpperCase(), 'Sounds good', {
+    'Message-ID': '<their-id@example.com>',
+    'In-Reply-To': '<something@else.example>',
+    References: `<x@y.example> ${first.messageId}`,
+  });
+  expect(await post(email)).toBe(200);
+  expect(await post({ ...email, MessageID: newId() })).toBe(200);
+  expect(await inboundOf(to)).toEqual([
+    expect.objectContaining({ message: 'Sounds good', autoReply: false, originalMessageId: first.id }),
+  ]);
+  const { body } = await api('GET', '/api/replies');
+  expect(body.replies.some((reply: { recipientEmail: string }) => reply.recipientEmail === to)).toBe(true);
+});
+
+test('attachments of an email are stored with the reply', async () => {
+  const from = address();
+  const Content = Buffer.from('name,age\nAda,36\n').toString('base64');
+  const Attachments = [{ Name: 'ages.csv', Content, ContentType: 'text/csv', ContentLength: 16 }];
+  expect(await post({ ...inbound(from, 'See the file'), Attachments })).toBe(200);
+  const [url] = await eventually(async () => {
+    const [reply] = await inboundOf(from);
+    return reply?.attachmentUrls.length === 1 && reply.attachmentUrls;
+  });
+  const file = await eventually(async () => {
+    const response = await fetch(new URL(url, app.url), {
+      headers: { authorization: `Bearer ${workspace.key}` },
+    });
+    return response.ok && response;
+  });
+  expect(await file.text()).toBe('name,age\nAda,36\n');
+});
+
+test.each([
+  { 'Auto-Submitted': 'auto-replied' },
+  { 'X-Autoreply': 'yes' },
+  { Precedence: 'auto_reply' },
+  { 'Return-Path': '<>' },
+])('an email with %j is stored as an automatic reply', async (headers) => {
+  const from = address();
+  expect(await post(inbound(from, 'I am away', headers))).toBe(200);
+  expect(await inboundOf(from)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
+});
+
+test('a bounce fails its message, and the address gets no further email', async () => {
+  const to = address();
+  const { id, messageId } = await send(to);
+  const part = (ContentType: string, text: string) => ({
+    Name: 'part',
+    ContentType,
+    Content: Buffer.from(text).toString('base64'),
+  });
+  const report = (action: string, status: string) => ({
+    ...inbound('mailer-daemon@mx.example.com', 'Delivery status', {
+      'Content-Type': 'multipart/report; report-type=delivery-status; boundary="x"',
+      'Auto-Submitted': 'auto-replied',
+    }),
+    Attachments: [
+      part(
+        'message/delivery-status',
+        `Reporting-MTA: dns; mx.example.com\n\nFinal-Recipient: rfc822; ${to}\nAction: ${action}\nStatus: ${status}\nDiagnostic-Code: smtp; 550 ${status} no such user\n`,
+      ),
+      part('text/rfc822-headers', `Subject: Hello\nMessage-ID: ${messageId}\nTo: ${to}\n`),
+    ],
+  });
+  expect(await post(report('delayed', '4.4.1'))).toBe(200);
+  expect((await message(id)).status).toBe('sent');
+  expect(await post(report('failed', '5.1.1'))).toBe(200);
+  expect(await message(id)).toMatchObject({
+    status: 'failed',
+    errorMessage: 'bounced: 550 5.1.1 no such user',
+  });
+  const { body } = await api('POST', '/api/messages', {
+    message: 'Again',
+    messageType: 'email',
+    recipientEmail: to,
+  });
+  await eventually(async () => (await message(body._id)).errorMessage === 'recipient_opted_out');
+  expect(await thread('mailer-daemon@mx.example.com')).toEqual([]);
+});
+
+test("Postmark's hard bounces block the address, soft bounces fail one message, and transient ones neither", async () => {
+  const [hard, soft, slow] = [address(), address(), address()];
+  const bounce = async (to: string, Type: string): Promise<string> => {
+    const { id, echoed } = await send(to);
+    const Metadata = { 'message-id': echoed };
+    const record = { RecordType: 'Bounce', ID: newId(), Type, MessageID: newId(), Email: to };
+    expect(await post({ ...record, Description: `It was a ${Type}`, Metadata })).toBe(200);
+    return id;
+  };
+  const failed = { status: 'failed', errorMessage: 'bounced: It was a HardBounce' };
+  expect(await message(await bounce(hard, 'HardBounce'))).toMatchObject(failed);
+  expect(await message(await bounce(soft, 'SoftBounce'))).toMatchObject({ status: 'failed' });
+  expect(await message(await bounce(slow, 'Transient'))).toMatchObject({ status: 'sent' });
+  const { body } = await api('GET', '/api/opt-outs');
+  const blocked = JSON.stringify(body);
+  expect([hard, soft, slow].map((one) => blocked.includes(one))).toEqual([true, false, false]);
+});
+
+test('an email without the secret of the line is refused', async () => {
+  const from = address();
+  expect(await post(inbound(from, 'Hello'), 'another secret, as long as')).toBe(401);
+  const bare = await fetch(`${app.url}/callbacks/carriers/smtp/${lineId}`, { method: 'POST', body: '{}' });
+  expect(bare.status).toBe(401);
+  expect(await inboundOf(from)).toEqual([]);
+});
+
+describe('a large email', () => {
+  const stored = async (from: string) => {
+    const rows = await withSystem(app.pools, (db) =>
+      db.any(sql.type(z.object({ length: z.int(), files: z.coerce.number() }))`
+        select length(i.body) length, (select count(*) from attachments a where a.inbound_message_id = i.id) files
+        from inbound_messages i where i.address = ${from}`),
+    );
+    return rows[0];
+  };
+
+  it('is stored up to 100,000 characters and 100 files, and shown up to 20,000 characters', async () => {
+    const from = address();
+    const Attachments = Array.from({ length: 150 }, (_, index) => ({
+      Name: `../../../${index}\r\n.txt`,
+      Content: 'eA==',
+      ContentType: 'text/plain\r\nX-Injected: 1',
+    }));
+    const text = 'x'.repeat(300_000);
+    expect(await post({ ...inbound(from, text), Attachments })).toBe(200);
+    expect(await stored(from)).toEqual({ length: 100_000, files: 100 });
+    const [reply] = await inboundOf(from);
+    expect(reply.message).toBe('x'.repeat(20_000));
+    const { body } = await api('GET', '/api/conversations');
+    const listed = body.conversations.find((one: { address: string }) => one.address === from);
+    expect(listed.lastMessage).toHaveLength(20_000);
+    const names = await eventually(async () => {
+      const [shown] = await inboundOf(from);
+      return shown.attachmentNames.length === 100 && shown.attachmentNames;
+    });
+    expect(names.slice(0, 2)).toEqual(['0.txt', '1.txt']);
+  });
+
+  it('causes small events', async () => {
+    const from = address();
+    for (let count = 0; count < 4; count += 1)
+      expect(await post(inbound(from, `${count}${'long '.repeat(600_000)}`))).toBe(200);
+    const sizes = await withSystem(app.pools, (db) =>
+      db.anyFirst(sql.type(z.object({ size: z.int() }))`
+        select length(body::text) size from events
+        where workspace_id = ${workspace.id} and event = 'message.reply' and body::text like ${`%${from}%`}`),
+    );
+    expect(sizes).toHaveLength(4);
+    expect(Math.max(...sizes)).toBeLessThan(200_000);
+  });
+
+  it.each([
+    ['nested', 'Yes<br>', '<div>'.repeat(80_000)],
+    ['nested in lists', 'Yes<br>', '<ul><li>'.repeat(125_000)],
+    ['wide', 'Yes<br>', '<p>x</p>'.repeat(100_000)],
+  ])('of %s HTML is read without blocking other requests', async (_what, said, html) => {
+    const from = address();
+    const { TextBody: _text, StrippedTextReply: _stripped, ...email } = inbound(from, '');
+    const done = new AbortController();
+    const posting = post({ ...email, HtmlBody: said + html }).finally(() => done.abort());
+    let answered = 0;
+    while (!done.signal.aborted) {
+      expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
+      answered += 1;
+    }
+    expect(await posting).toBe(200);
+    expect(answered).toBeGreaterThan(0);
+    expect((await inboundOf(from))[0].message).toMatch(/^Yes\n/);
+  });
+
+  it('with an invalid sender is refused', async () => {
+    const email = inbound('ada@example.com', 'Hello');
+    const { FromFull: _from, ...unnamed } = email;
+    expect(await post({ ...unnamed, From: '<'.repeat(200_000) })).toBe(400);
+  });
+});

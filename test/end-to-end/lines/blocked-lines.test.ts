@@ -1,0 +1,202 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordProbe } from '#db/commands/lines/line-health.ts';
+import { NoRows } from '#db/rows.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { updateWorkflow } from '#providers/temporal.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { type Front, startFront } from '#test/support/front.ts';
+import { DANA } from '#test/support/operators.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { type Status, statusQuery } from '#workflows/messages/queries.ts';
+import { STATE } from '#workflows/messages/search-attributes.ts';
+import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+let app: TestApp;
+let twilio: TwilioStandIn;
+const fronts: Front[] = [];
+
+beforeAll(async () => {
+  app = await sharedApp();
+  twilio = await startTwilio(TWILIO_ACCOUNT);
+});
+afterAll(async () => {
+  await Promise.all(fronts.map((front) => front.close()));
+  await twilio.stop();
+});
+
+const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
+const order = (
+  { id: workspaceId, lineId }: WorkspaceWithLine,
+  update: typeof pauseLine | typeof sendNow,
+): Promise<unknown> =>
+  updateWorkflow<unknown, typeof DANA>(
+    app.temporal,
+    { workflowId: linePacerId(lineId), workspaceId },
+    update,
+    DANA,
+  );
+
+/** Waits until the pacer shows the state as its status and as its search attribute. */
+const shows = (lineId: string, state: string, timeoutMs?: number): Promise<Status> =>
+  eventually(async () => {
+    const status = await pacer(lineId).query(statusQuery);
+    const attribute = (await pacer(lineId).describe()).typedSearchAttributes.get(STATE);
+    return status.state === state && attribute === state && status;
+  }, timeoutMs);
+
+async function post({ api, lineId }: WorkspaceWithLine, fields: object = {}): Promise<string> {
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    fromLineId: lineId,
+    ...fields,
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return String(body._id);
+}
+
+interface Told {
+  type: string;
+  text: string;
+  data: Record<string, unknown>;
+}
+async function toldOf({ api }: WorkspaceWithLine, id: string, type: string): Promise<Told | undefined> {
+  const { body } = await api('GET', `/api/messages/${id}/timeline`);
+  return (body.events as Told[]).find((event) => event.type === type);
+}
+const isSent = async ({ api }: WorkspaceWithLine, id: string): Promise<boolean> =>
+  ['sent', 'delivered'].includes((await api('GET', `/api/messages/${id}`)).body.status);
+/** A hold is told if the message has waited for it. */
+const aSecond = async (): Promise<void> => {
+  const end = Date.now() + 1100;
+  await eventually(() => Promise.resolve(Date.now() > end));
+};
+
+/** A line whose carrier accepts nothing until `front.refusal` is null. */
+async function refusedLine(): Promise<WorkspaceWithLine & { front: Front }> {
+  const front = await startFront(twilio.url);
+  fronts.push(front);
+  const workspace = await createWorkspaceWithLine(app);
+  const lineId = await createLine(app, workspace.id, 'sms', { min_gap_seconds: 1 });
+  const line = { ...workspace, lineId, front };
+  const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: front.url };
+  front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
+  await line.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+  return line;
+}
+
+// They wait for the pauses of the carrier.
+describe.concurrent('a line that cannot send', () => {
+  it('is blocked while its carrier takes no messages, and its messages tell so afterwards', async () => {
+    const line = await refusedLine();
+    const { lineId, front } = line;
+    for (let n = 0; n < 6; n += 1) await post(line, { messageType: 'sms' });
+    const status = await shows(lineId, 'blocked', 60_000);
+    expect(status).toMatchObject({
+      reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
+      until: expect.any(String),
+    });
+    const late = await post(line, { messageType: 'sms' });
+    front.refusal = null;
+    await eventually(() => isSent(line, late), 90_000);
+    const held = await toldOf(line, late, 'held');
+    expect(held?.text).toContain('the carrier took no messages (“20429: Too many requests”)');
+    expect(held?.data).toMatchObject({ reason: 'carrier_pause', error: '20429: Too many requests' });
+    await shows(lineId, 'idle', 60_000);
+  }, 180_000);
+
+  it('is blocked while its only message waits for its retry', async () => {
+    const line = await refusedLine();
+    await post(line, { messageType: 'sms' });
+    expect(await shows(line.lineId, 'blocked', 120_000)).toMatchObject({
+      reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
+    });
+    line.front.refusal = null;
+  }, 150_000);
+
+  it('is blocked while it is down, and idle again once it recovers', async () => {
+    const line = await createWorkspaceWithLine(app);
+    const first = await post(line);
+    await eventually(() => isSent(line, first));
+    const probe = (succeeded: boolean) =>
+      withTenant(app.pools, line.id, (db) => recordProbe(db, line.lineId, succeeded, new Date()));
+    for (let n = 0; n < 3; n += 1) await probe(false);
+    expect((await shows(line.lineId, 'blocked')).reason).toContain('The line is down');
+    // The saved search of docs/operators.md.
+    const query = `WorkflowType = 'linePacer' AND State = 'blocked' AND ExecutionStatus = 'Running'`;
+    await eventually(async () => {
+      for await (const { workflowId } of app.temporal.workflow.list({ query }))
+        if (workflowId === linePacerId(line.lineId)) return true;
+      return false;
+    });
+    const late = await post(line);
+    await aSecond();
+    await probe(true);
+    await eventually(() => isSent(line, late));
+    expect((await toldOf(line, late, 'held'))?.data).toMatchObject({ reason: 'line_down' });
+    await shows(line.lineId, 'idle');
+  });
+
+  it('is blocked while it is switched off, or the subscription is past due', async () => {
+    const line = await createWorkspaceWithLine(app);
+    await line.api('PATCH', `/api/lines/${line.lineId}`, { isActive: false });
+    await eventually(async () => (await shows(line.lineId, 'blocked')).reason.includes('not active'));
+    await line.api('PATCH', `/api/lines/${line.lineId}`, { isActive: true });
+    await shows(line.lineId, 'idle');
+    const setStatus = (status: string) =>
+      withSystem(app.pools, (db) =>
+        db.query(
+          sql.type(NoRows)`update workspaces set subscription_status = ${status} where id = ${line.id}`,
+        ),
+      ).then(() =>
+        withTenant(app.pools, line.id, async (db) =>
+          wake(db, linePacerId(line.lineId), new Date(), 'lineChanged'),
+        ),
+      );
+    await setStatus('past_due');
+    expect((await shows(line.lineId, 'blocked')).reason).toContain('past due');
+    await setStatus('active');
+    await shows(line.lineId, 'idle');
+  });
+});
+
+describe('an order of an operator', () => {
+  it('is told by the messages that waited for it, and makes one round', async () => {
+    const line = await createWorkspaceWithLine(app);
+    const first = await post(line);
+    await eventually(() => isSent(line, first));
+    await shows(line.lineId, 'idle');
+    const rounds = async () =>
+      (await pacer(line.lineId).fetchHistory()).events?.filter(
+        ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'sendDue',
+      ).length;
+    const before = Number(await rounds());
+    await order(line, pauseLine);
+    await shows(line.lineId, 'paused');
+    expect(await rounds()).toBe(before + 1);
+    const id = await post(line);
+    await aSecond();
+    await order(line, resumeLine);
+    await eventually(() => isSent(line, id));
+    const held = await toldOf(line, id, 'held');
+    expect(held?.text).toMatch(/^Held until .*: the line was paused by Dana \(maintenance\)\.$/);
+    expect(held?.data).toMatchObject({ reason: 'line_paused', by: 'Dana', note: 'maintenance' });
+  });
+
+  it('to send a message now is told by it', async () => {
+    const line = await createWorkspaceWithLine(app);
+    const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+    const id = await post(line, { scheduledDate });
+    await order(line, sendNow);
+    await eventually(() => isSent(line, id));
+    const ordered = await toldOf(line, id, 'ordered');
+    expect(ordered?.text).toContain('ordered by Dana (maintenance)');
+    expect(ordered?.data).toEqual({ action: 'message.sent_now', by: 'Dana', reason: 'maintenance' });
+  });
+});

@@ -1,0 +1,206 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/transactions.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { startWorker } from '#workers/worker.ts';
+import { STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { statusQuery } from '#workflows/messages/queries.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+
+let twilio: TwilioStandIn;
+/** Its worker does not serve the task queue of Twilio. */
+let app: OwnApp;
+let agencyId: string;
+let agency: ApiClient;
+/** A client with the session of the agency's owner. */
+let owner: ApiClient;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => {
+  twilio = await startTwilio(TWILIO_ACCOUNT);
+  app = await startTestApp({
+    environment: { WORKER_QUEUES: 'main,webhooks,mail,carrier-simulated,carrier-bluebubbles' },
+  });
+  const { id, key, ownerId } = await createAgency(app);
+  agencyId = id;
+  agency = apiClient(app.url, key);
+  owner = await sessionClient(app, { userId: ownerId });
+  workspace = await createWorkspace(app, { agency_id: agencyId });
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(async () => {
+  await app.stop();
+  await twilio.stop();
+});
+
+const connect = async (lineId: string) => {
+  const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: twilio.url };
+  const { status } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+  expect(status).toBe(200);
+};
+async function send(fromLineId: string): Promise<string> {
+  const recipientPhone = phone();
+  const message = { message: 'Hello', messageType: 'sms', fromLineId, recipientPhone };
+  expect((await api('POST', '/api/messages', message)).status).toBe(201);
+  return recipientPhone;
+}
+const setCarrier = (lineId: string, carrier: string) =>
+  withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`update lines set carrier = ${carrier} where id = ${lineId}`),
+  );
+const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
+const wake = (lineId: string) =>
+  signalWorkflow(app.temporal, linePacerId(lineId), workspace.id, 'messagesDue');
+/** The current details, as operators see them. */
+const details = async (lineId: string) =>
+  JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
+
+// They wait for half a minute or more, for different carriers.
+describe.concurrent('the pacer of a line whose carrier no worker serves', () => {
+  it('waits until the line has a carrier and the carrier has a worker, then sends', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('not connected to a carrier'));
+
+    const to = await send(lineId);
+    await connect(lineId);
+    await eventually(async () => {
+      const { raw } = await pacer(lineId).describe();
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'sendDue');
+    });
+    await eventually(
+      async () => (await details(lineId)).includes('no worker takes tasks of the queue carrier-twilio'),
+      60_000,
+    );
+    expect((await pacer(lineId).describe()).typedSearchAttributes.get(STATE)).toBe('waiting');
+    expect(twilio.sent.filter((message) => message.to === to)).toEqual([]);
+
+    const worker = await startWorker({ ...app.config, worker: { names: ['carrier-twilio'], slots: {} } });
+    await eventually(async () => twilio.sent.some((message) => message.to === to), 60_000);
+    await worker.stop();
+    expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
+  }, 120_000);
+
+  it('follows its line to another carrier if no worker serves the first', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });
+    const to = await send(lineId);
+    await eventually(async () => (await pacer(lineId).describe()).raw.pendingActivities?.length === 1);
+    await setCarrier(lineId, 'simulated');
+    await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
+  }, 90_000);
+
+  it('is tried less and less often while no worker serves its carrier, and at once when it changes', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });
+    const to = await send(lineId);
+    await eventually(async () => {
+      const { state, until } = await pacer(lineId).query(statusQuery);
+      return state === 'waiting' && until !== null && Date.parse(until) > Date.now() + 10_000;
+    }, 90_000);
+    await setCarrier(lineId, 'simulated');
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    // The task that waits for a worker of the former queue is given up after half a minute.
+    await eventually(async () => (await sentTo(app, to)).length === 1, 50_000);
+  }, 150_000);
+});
+
+describe('the pacer of a line', () => {
+  it('starts with its carrier, which it need not look up', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    const { events } = await pacer(lineId).fetchHistory();
+    const markers = (events ?? []).flatMap(
+      ({ markerRecordedEventAttributes: marker }) => marker?.markerName ?? [],
+    );
+    expect(markers).not.toContain('core_local_activity');
+  });
+
+  it('continues as new before its history grows long', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    const { runId } = await pacer(lineId).describe();
+    await eventually(async () => {
+      await wake(lineId);
+      return (await pacer(lineId).describe()).runId !== runId;
+    }, 60_000);
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+  }, 90_000);
+
+  it('is started again by the next message after an operator canceled it', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    await pacer(lineId).cancel();
+    await eventually(async () => (await pacer(lineId).describe()).status.name === 'CANCELLED');
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+  });
+
+  it('ends when its line is deleted', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    expect((await owner('POST', '/api/agency/lines', { action: 'delete', lineId })).status).toBe(200);
+    await wake(lineId);
+    await pacer(lineId).result();
+    expect((await pacer(lineId).describe()).status.name).toBe('COMPLETED');
+  });
+
+  it('has the search attribute of the workspace that its line has moved to', async () => {
+    const target = await createWorkspace(app, { agency_id: agencyId });
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    const transfer = { action: 'transfer', lineId, targetWorkspaceId: target.id };
+    expect((await agency('POST', '/api/agency/lines', transfer)).status).toBe(200);
+    await wake(lineId);
+    await eventually(async () => {
+      const { typedSearchAttributes } = await pacer(lineId).describe();
+      return typedSearchAttributes.get(WORKSPACE_ID) === target.id;
+    });
+  });
+
+  it('receives signals named after what happened, and plans again on any other signal', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await send(lineId);
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    const signals = async () =>
+      ((await pacer(lineId).fetchHistory()).events ?? []).flatMap(
+        ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
+      );
+    await eventually(async () => (await signals()).length === 2);
+    expect(await signals()).toEqual(expect.arrayContaining(['messagesDue', 'lineChanged']));
+
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    // As a process of the previous version does.
+    const { historyLength } = await pacer(lineId).describe();
+    await pacer(lineId).signal('wake');
+    await eventually(async () => {
+      const { events } = await pacer(lineId).fetchHistory();
+      const since = (events ?? []).slice(historyLength);
+      return since.some(({ activityTaskCompletedEventAttributes: done }) => done);
+    });
+  });
+
+  it('ends after a day without work', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    const timers = await eventually(async () => {
+      const { events } = await pacer(lineId).fetchHistory();
+      const started = (events ?? []).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? []);
+      return started.length > 0 && started;
+    });
+    expect(timers.map(({ startToFireTimeout }) => Number(startToFireTimeout?.seconds))).toEqual([86_400]);
+  });
+});
