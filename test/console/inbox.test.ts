@@ -101,6 +101,22 @@ describe('the inbox', () => {
     expect([await open(), await isOptedOut(second)]).toEqual([[], false]);
   });
 
+  it('says why a message failed', async () => {
+    const { page } = tab;
+    const { api } = workspace;
+    const to = phone('0002');
+    const message = { recipientPhone: to, message: 'Anybody there?' };
+    expect((await api('POST', '/api/messages', message)).status).toBe(201);
+    const path = `/inbox/${encodeURIComponent(to)}`;
+    const why = await eventually<string>(
+      async () =>
+        (await api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body.messages[0].errorMessage,
+    );
+    await tab.go(path);
+    await page.getByRole('log').getByText('Failed', { exact: true }).waitFor();
+    await page.getByRole('log').getByText(why, { exact: true }).waitFor();
+  });
+
   describe('of a team', () => {
     let colleague: string;
     beforeAll(async () => {

@@ -9,7 +9,7 @@ import {
   insertRow,
   type WorkspaceWithLine,
 } from '#test/support/factories.ts';
-import { wav } from '#test/support/files.ts';
+import { PNG, wav } from '#test/support/files.ts';
 import { callBack, writeIn } from '#test/support/inbound.ts';
 import { firstMailTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -112,7 +112,9 @@ test('three people share an inbox for a day', { timeout: 60_000 }, async ({ anno
     annotate(`${what}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s after the first message`);
 
   // In the morning, messages wait for everybody.
-  await write(phone(), 'Parking: is there a place?');
+  await write(phone(), 'Parking: is there a place?', [
+    { name: 'Yard.png', contentType: 'image/png', base64: PNG.toString('base64') },
+  ]);
   await write(phone(), 'Thanks, we found something else');
   await write(ada, 'Is the flat on Harbour Street free from May?');
   for (const page of [lena, mia, jonas]) await row(page, 'Is the flat on Harbour Street').waitFor();
@@ -169,6 +171,8 @@ test('three people share an inbox for a day', { timeout: 60_000 }, async ({ anno
 
   // Ada answers with a voice note. Mia looks at another conversation, so she is notified.
   await row(mia, 'Parking').click();
+  const picture = log(mia).getByRole('img', { name: 'Yard.png', exact: true });
+  await eventually(() => picture.evaluate('(image) => image.naturalWidth === 1') as Promise<boolean>);
   const bytes = wav(12);
   await write(ada, 'Here is when I can come', [
     { name: 'Audio message.wav', contentType: 'audio/wav', base64: bytes.toString('base64') },

@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Inbox, Sparkles } from 'lucide-react';
-import { memo, useEffect, useMemo, useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
@@ -63,12 +63,7 @@ function Rows({
   useEffect(() => {
     if (hasMore && last >= conversations.length - AHEAD) loadMore();
   }, [hasMore, last, conversations.length, loadMore]);
-  // Not with every frame of scrolling.
-  const chosen = useMemo(
-    () => conversations.findIndex(({ address }) => address === opened),
-    [conversations, opened],
-  );
-  const zone = useTimeZone();
+  const chosen = conversations.findIndex(({ address }) => address === opened);
   useEffect(() => {
     if (chosen >= 0) virtual.scrollToIndex(chosen, { align: 'auto' });
   }, [chosen, virtual]);
@@ -87,7 +82,6 @@ function Rows({
               style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
             >
               <Row
-                zone={zone}
                 conversation={conversation}
                 isOpened={conversation.address === opened}
                 isSelected={selected.has(conversation.address)}
@@ -108,9 +102,7 @@ function Rows({
   );
 }
 
-/** Scrolling renders only those that come into sight. */
-const Row = memo(function Row({
-  zone,
+function Row({
   conversation: { address, name, lastMessage, lastDirection, lastAt, optedOut, unread, status },
   isOpened,
   isSelected,
@@ -118,7 +110,6 @@ const Row = memo(function Row({
   onOpen,
   onSelect,
 }: {
-  zone: string;
   conversation: Conversation;
   isOpened: boolean;
   isSelected: boolean;
@@ -126,6 +117,7 @@ const Row = memo(function Row({
   onOpen: (address: string) => void;
   onSelect: (address: string) => void;
 }) {
+  const zone = useTimeZone();
   const label = optedOut ? 'Opted out' : STATUSES[status];
   return (
     <div
@@ -192,6 +184,6 @@ const Row = memo(function Row({
       </button>
     </div>
   );
-});
+}
 
 const STATUSES: Record<Conversation['status'], string> = { open: '', snoozed: 'Snoozed', closed: 'Closed' };
