@@ -108,9 +108,10 @@ describe('the inbox', () => {
     const message = { recipientPhone: to, message: 'Anybody there?' };
     expect((await api('POST', '/api/messages', message)).status).toBe(201);
     const path = `/inbox/${encodeURIComponent(to)}`;
-    const why = await eventually<string>(
+    const why: string = await eventually(
       async () =>
-        (await api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body.messages[0].errorMessage,
+        (await api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body.messages[0].errorMessage ??
+        false,
     );
     await tab.go(path);
     await page.getByRole('log').getByText('Failed', { exact: true }).waitFor();

@@ -171,8 +171,10 @@ test('three people share an inbox for a day', { timeout: 60_000 }, async ({ anno
 
   // Ada answers with a voice note. Mia looks at another conversation, so she is notified.
   await row(mia, 'Parking').click();
-  const picture = log(mia).getByRole('img', { name: 'Yard.png', exact: true });
-  await eventually(() => picture.evaluate('(image) => image.naturalWidth === 1') as Promise<boolean>);
+  await log(mia).getByRole('img', { name: 'Yard.png', exact: true }).waitFor();
+  await eventually(() =>
+    mia.evaluate<boolean>('document.querySelector("[role=log] img").naturalWidth === 1'),
+  );
   const bytes = wav(12);
   await write(ada, 'Here is when I can come', [
     { name: 'Audio message.wav', contentType: 'audio/wav', base64: bytes.toString('base64') },
