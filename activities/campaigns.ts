@@ -94,11 +94,6 @@ export function createCampaignActivities({ pools }: Dependencies) {
     lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
       campaignRound(await step(campaign, false)),
 
-    /** For older runs, which use one activity instead of the three above. */
-    async runCampaign(campaign: OfCampaign): Promise<Round> {
-      return steps(campaign, ({ toEnter, toClear }) => toEnter ?? toClear ?? false);
-    },
-
     startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
     resumeCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'resume'),

@@ -74,19 +74,15 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     /**
      * Probes active lines of a carrier, the longest unprobed of each workspace first, and the workspaces by turns. The next round
      * starts with those that are left.
-     * @param input.carrier undefined: lines of all carriers.
      * @returns the number of lines that were probed, or need no probe because the carrier has just accepted a message.
      */
-    async probeLines({ carrier }: { carrier?: string } = {}): Promise<number> {
+    async probeLines({ carrier }: { carrier: string }): Promise<number> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         const isOver = (): boolean => canceled.aborted || Date.now() > end;
         const db = systemDb(pools);
         const counts = await probedCarriers(db);
-        const lines = counts.reduce(
-          (sum, of) => sum + ((carrier ?? of.carrier) === of.carrier ? of.lines : 0),
-          0,
-        );
+        const lines = counts.reduce((sum, of) => sum + (of.carrier === carrier ? of.lines : 0), 0);
         const ids = takeFairly(await linesToProbe(db, carrier, probePeriods(lines)), LINES_PER_ROUND);
 
         let probed = 0;

@@ -84,6 +84,7 @@ const CONTENTION_RETRY_MS = 50;
  * Decides under the line's lock what the line sends now, and commits that decision with its attempts, so caps, gaps and
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
+ * @param clock read once the line is locked: what became due while the plan waited for the lock is due.
  * @param options.hasVoiceNotes the voice notes that are due soon have been made.
  * @param options.seal for an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
@@ -92,11 +93,12 @@ export async function planSends(
   db: TenantDb,
   lineId: string,
   carrierTimeoutMs: number,
-  now: Date,
+  clock: () => Date,
   { hasVoiceNotes = false, seal }: { hasVoiceNotes?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
 ): Promise<SendPlan | null> {
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
+  const now = clock();
   const row = await judgeIfDue(db, locked, seal, now);
   const failsOver = hasStopped(row) && (await failOverLater(db, row, now));
   const state = await lineState(db, row, now);
@@ -150,7 +152,9 @@ export async function planSends(
   // A send changes the holds, and so does the outcome of an open attempt.
   const isStable = claimed.claims.length === 0 && !failsOver && (!hasOpenAttempts || holds.all?.at === null);
   const hold = isStable ? messageHold(holds) : undefined;
-  const { waitsFor, ...plan } = claimed;
+  const { waitsFor, leavesMore, ...plan } = claimed;
+  const isAlone = aside.forced.length === 0 && aside.owed.length === 0;
+  const gapEnd = leavesMore && isAlone ? endOfGap(line, now) : null;
   const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;
   const blockedBy =
     holds.all?.at === null
@@ -168,10 +172,7 @@ export async function planSends(
     hold,
     forced,
     owed: aside.owed,
-    resumesAt:
-      aside.forced.length > 0 || aside.owed.length > 0
-        ? null
-        : plan.resumesAt && earliest(plan.resumesAt, aside.nextForcedAt),
+    resumesAt: gapEnd && earliest(gapEnd, aside.nextForcedAt),
     nextAt: aside.forced.length > 0 ? now : earliest(lookAt, aside.nextForcedAt),
   };
 }
@@ -241,7 +242,9 @@ async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp:
   if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
-interface Claimed extends Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'> {
+interface Claimed extends Pick<SendPlan, 'claims' | 'nextAt' | 'reason'> {
+  /** More is due when the line may send again. */
+  leavesMore: boolean;
   /** Why nothing is sent until `nextAt`; null: something is, or may be. */
   waitsFor: HoldReason | null;
 }
@@ -271,7 +274,7 @@ async function claimDue(
     if (found.length === 0)
       return {
         claims: [],
-        resumesAt: null,
+        leavesMore: false,
         nextAt: next.at,
         reason: operatorsReason(next.reason),
         waitsFor: next.reason,
@@ -291,9 +294,9 @@ async function claimDue(
         (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
       );
       // What an operator has ordered does not wait for the end of a gap.
-      const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
+      const leavesMore = !isLast && wanted.length === 0;
       // The round continues after these. If it crashes, the sweep wakes the line.
-      return { claims, resumesAt, nextAt: now, reason: 'more may be due', waitsFor: null };
+      return { claims, leavesMore, nextAt: now, reason: 'more may be due', waitsFor: null };
     }
     await markNew(db, misplacedOf(due, choice));
   }
@@ -310,7 +313,7 @@ const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] 
 /** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({
   claims: [],
-  resumesAt: null,
+  leavesMore: false,
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
   reason: 'others are changing what is due',
   waitsFor: null,

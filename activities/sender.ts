@@ -78,7 +78,7 @@ export function createSender(dependencies: Dependencies) {
       const { timeoutMs } = carriers.get(line.carrier);
       const seal = mailSeal(secrets, line.workspaceId);
       const look = async (db: TenantDb) => {
-        const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), { ...options, seal });
+        const plan = await planSends(db, line.lineId, timeoutMs, currentTime, { ...options, seal });
         if (!plan) return null;
         // A round that waits for the end of the gap anyway needs no plan that says so.
         const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;

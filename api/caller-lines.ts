@@ -6,7 +6,7 @@ type Lines = readonly WorkspaceLineRef[];
 
 /**
  * A line of each channel that can be chosen, by caller. Known for as long as the caller is (`CallerCache`): for a second, unless
- * a change of a line drops the caller before (migration 0554). Whether a line can still be used is checked again when it is
+ * a change of a line drops the caller before (`notify_credentials`). Whether a line can still be used is checked again when it is
  * chosen.
  */
 export interface CallerLines {

@@ -63,7 +63,9 @@ async function measure(name: string, lineId: string, now: Date): Promise<void> {
       select clock_timestamp() "at", pg_current_wal_insert_lsn()::text wal`);
   const before = await state();
   const started = performance.now();
-  const plan = await withTenant(pools, workspaceId, (tenant) => planSends(tenant, lineId, TIMEOUT_MS, now));
+  const plan = await withTenant(pools, workspaceId, (tenant) =>
+    planSends(tenant, lineId, TIMEOUT_MS, () => now),
+  );
   const ms = performance.now() - started;
   const { wal } = await state();
   const { written, bytes } = await db.one(sql.type(z.object({ written: z.int(), bytes: z.int() }))`

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
+import { MEMORY_VARIABLES } from '#workers/node-flags.ts';
 import { residentMb } from './support/memory.ts';
 import { LINEPACE, report, type Row } from './support/rows.ts';
 import { startServers } from './support/servers.ts';
@@ -25,9 +26,9 @@ const BARE = 'Koa + one insert';
 const GOALS: Record<string, number> = { API: 150, worker: 250 };
 
 const { config, ownerUrl, folder, stop } = await startServers();
-// As the image and `npm start` have it.
+// As the image and `npm start` have them.
 process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
-process.env['MALLOC_ARENA_MAX'] = '2';
+Object.assign(process.env, MEMORY_VARIABLES);
 execFileSync(process.execPath, [
   '--input-type=module',
   '--eval',

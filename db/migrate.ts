@@ -15,11 +15,11 @@ interface Migration {
   checksum: string;
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).toSorted();
+async function readMigrations(folder = FOLDER): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).toSorted();
   return Promise.all(
     names.map(async (name) => {
-      const text = await readFile(new URL(name, FOLDER), 'utf8');
+      const text = await readFile(new URL(name, folder), 'utf8');
       return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
   );
@@ -30,6 +30,8 @@ export interface MigrateOptions {
   log?: (line: string) => void;
   /** How long to retry locking a table that others use. Default: 5 minutes. */
   lockTimeoutMs?: number;
+  /** The URL of a folder of migrations, which ends with a slash. Default: those of this build. */
+  folder?: URL;
 }
 
 /**
@@ -39,19 +41,19 @@ export interface MigrateOptions {
  * @param ownerUrl logs in as the owner of the schema, which may create roles unless they exist.
  * @param logins the URLs of the processes' logins. Each gets the password of its URL, unless it can already log in.
  * @returns the names of the migrations that were applied.
- * @throws if an applied file was changed, or a migration fails.
+ * @throws if the database is older than version 1.0, an applied file was changed, or a migration fails.
  */
 export async function migrate(
   ownerUrl: string,
   logins: DatabaseUrls,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { log = (line) => void process.stdout.write(`${line}\n`), lockTimeoutMs = 300_000 } = options;
+  const { log = (line) => void process.stdout.write(`${line}\n`), lockTimeoutMs = 300_000, folder } = options;
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   try {
     await takeLock(client, log);
-    // Opens the owner's policies (0240): row-level security holds for the owner too.
+    // Opens the owner's policies (`tenant_table`): row-level security holds for the owner too.
     await client.query(`set app.migrating = 'on'`);
     await client.query(
       'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
@@ -61,7 +63,9 @@ export async function migrate(
     );
     const applied = new Map(rows.map((row) => [row.name, row.checksum]));
     const done: string[] = [];
-    for (const migration of await readMigrations()) {
+    const migrations = await readMigrations(folder);
+    if (applied.size > 0 && !applied.has(migrations[0]?.name ?? '')) throw new Error(BEFORE_1_0);
+    for (const migration of migrations) {
       const known = applied.get(migration.name);
       if (known !== undefined && known !== migration.checksum) {
         throw new Error(
@@ -81,6 +85,11 @@ export async function migrate(
   }
 }
 
+/** Its migrations were replaced by those of 1.0, which create a schema and change none. */
+const BEFORE_1_0 =
+  'This database was created by a version before 1.0, which cannot be upgraded. Create a new database and name it in the ' +
+  'database URLs. Where `npm start` created it, move its data folder (DATA_DIR, by default .data) away; it makes a new one.';
+
 const LOOK_AGAIN_MS = 500;
 const SAY_AGAIN_MS = 30_000;
 
@@ -98,11 +107,9 @@ async function takeLock(client: pg.Client, log: (line: string) => void): Promise
   }
 }
 
-async function apply(
-  client: pg.Client,
-  migration: Migration,
-  options: Required<MigrateOptions>,
-): Promise<void> {
+type Waiting = Required<Pick<MigrateOptions, 'log' | 'lockTimeoutMs'>>;
+
+async function apply(client: pg.Client, migration: Migration, options: Waiting): Promise<void> {
   try {
     if (migration.text.startsWith('-- no transaction')) await buildConcurrently(client, migration);
     else await applyInTransaction(client, migration, options);
@@ -135,7 +142,7 @@ const LOCK_CODES = new Set<unknown>(['55P03', '40P01']);
 async function applyInTransaction(
   client: pg.Client,
   migration: Migration,
-  { log, lockTimeoutMs }: Required<MigrateOptions>,
+  { log, lockTimeoutMs }: Waiting,
 ): Promise<void> {
   const end = Date.now() + lockTimeoutMs;
   for (;;) {

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { unsafeStatements } from './migration-rules.ts';
 
 const FOLDER = new URL('migrations/', import.meta.url);
-/** The newest migration from before this rule. */
-const BEFORE_THE_RULE = '0380_intake_without_foreign_keys.sql';
+/** The newest migration of the schema of version 1.0, which no process uses while it is created. */
+const BASELINE = '0019_test_mode.sql';
 
-const newer = readdirSync(FOLDER).filter((name) => name > BEFORE_THE_RULE);
+const newer = readdirSync(FOLDER).filter((name) => name > BASELINE);
 
 describe('a migration', () => {
   it('leaves the processes of the release before what they read and write', () => {

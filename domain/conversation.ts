@@ -7,7 +7,7 @@ import { SINGLE_LINE } from './text.ts';
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
 
-/** The stored status with the end of a snooze taken into account, which nothing writes. */
+/** The stored status with the end of a snooze taken into account, which the sweep writes a little later. */
 export const statusAt = (
   { status, snoozedUntil }: { status: ConversationStatus; snoozedUntil: Date | null },
   now: Date,

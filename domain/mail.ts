@@ -45,7 +45,7 @@ export const MailData = {
     sections: z.array(z.object({ heading: z.string(), paragraphs: z.array(z.string()) })).default([]),
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
     /** Why somebody gets it. */
-    receivedAs: z.enum(['admin', 'reply_recipient']).default('admin'),
+    receivedAs: z.enum(['admin', 'reply_recipient']),
     turnOffLink: z.url(),
   }),
   lineReputation: z.object({

@@ -16,8 +16,7 @@ export const MessageDraft = z.object({
   id: z.string(),
   channel: Channel,
   pinnedLineId: z.string().nullable(),
-  /** Drips buffered by an earlier version have none. */
-  poolId: z.string().nullable().default(null),
+  poolId: z.string().nullable(),
   eligibleLineIds: z.array(z.string()).nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
   address: z.string(),

@@ -63,7 +63,6 @@ const KEPT: Record<string, string> = {
   mails: '30 days',
   idempotency_keys: '24 hours',
   drip_claims: 'an hour',
-  drip_fingerprints: 'an hour',
 };
 
 const product = await startProduct();

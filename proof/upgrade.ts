@@ -20,9 +20,9 @@ import { seeded } from './simulate/workload.ts';
 
 /**
  * `npm run prove -- upgrade [--from <commit>] [--messages 300]`: runs an API and a worker process of an earlier release, by
- * default the newest tag, or the commit before the newest migration. They write messages of all kinds; the migrations of
- * this checkout are applied meanwhile, and they go on writing to the new schema. Then processes of this checkout take over.
- * Judges what arrived at the carrier and at a customer's server.
+ * default that of the newest tag. They write messages of all kinds; the migrations of this checkout are applied meanwhile, and
+ * they go on writing to the new schema. Then processes of this checkout take over. Judges what arrived at the carrier and at a
+ * customer's server. Without a release there is nothing to upgrade from, which it says.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string' }, messages: { type: 'string', default: '300' } },
@@ -38,7 +38,12 @@ const git = (...args: string[]): string =>
 const say = (text: string): void =>
   void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
-const from = git('rev-parse', values.from ?? previousRelease());
+const release = values.from ?? previousRelease();
+if (release === null) {
+  say('There is no release to upgrade from: no commit before this one has a tag v<version>.');
+  process.exit(0);
+}
+const from = git('rev-parse', `${release}^{commit}`);
 const folder = mkdtempSync(path.join(tmpdir(), 'linepace-upgrade-'));
 const earlier = checkOut(from);
 say(`from ${git('log', '-1', '--format=%h %s', from)}`);
@@ -99,8 +104,7 @@ async function upgrade(): Promise<boolean> {
   });
   await pause(WITHIN_MS / 2);
   const applied = await migrate(database.ownerUrl, database, { log: say });
-  if (applied.length === 0) throw new Error('there was nothing to migrate');
-  say(`applied ${applied.join(', ')}`);
+  say(applied.length === 0 ? 'there was nothing to migrate' : `applied ${applied.join(', ')}`);
   const { texts: expected, replies } = await sent;
   const order = { channelType: 'sms', firstName: 'Sam', lastName: 'Lee' };
   const ordered = await insist(publicUrl, tenant.key, 'POST', '/api/line-requests', order, 'line');
@@ -157,10 +161,10 @@ async function createDatabase() {
   return { ownerUrl: named(ownerUrl), tenantUrl: named(tenantUrl), systemUrl: named(systemUrl) };
 }
 
-function previousRelease(): string {
-  const tag = git('tag', '--sort=-creatordate', '--merged', 'HEAD~1').split('\n')[0] ?? '';
-  if (tag !== '') return tag;
-  return `${git('log', '-1', '--format=%H', '--diff-filter=A', '--', 'db/migrations')}~1`;
+/** @returns the tag of the newest release before this commit; null: there is none. */
+function previousRelease(): string | null {
+  const tags = git('tag', '--list', 'v*', '--sort=-version:refname', '--merged', 'HEAD~1').split('\n');
+  return tags.find((tag) => /^v\d+\.\d+\.\d+$/.test(tag)) ?? null;
 }
 
 /** The files of a commit, with the dependencies of this checkout. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { WORKER_FLAGS } from '#workers/node-flags.ts';
+import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
@@ -50,6 +50,10 @@ test('workers have the same flags however they are started', () => {
   expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
   expect(read('deploy/kubernetes/worker.yaml')).toContain(`command: [${command.join(', ')}]`);
   expect(JSON.parse(read('package.json'))).toMatchObject({ scripts: { worker: command.join(' ') } });
+  for (const [name, value] of Object.entries(MEMORY_VARIABLES)) {
+    expect(read('Dockerfile')).toContain(`ENV ${name}=${value}`);
+    expect(read('deploy/systemd/linepace-worker.service')).toContain(`${name}=${value}`);
+  }
 });
 
 test('docker-compose.yml takes privileges away, and lets only those that need Temporal and PostgreSQL reach them', () => {

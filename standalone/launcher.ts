@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { isBuilt } from '#console/sources.ts';
 import { freePort } from '#providers/free-port.ts';
-import { WORKER_FLAGS } from '#workers/node-flags.ts';
+import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 import { databaseLogins } from './database-logins.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
@@ -209,8 +209,7 @@ export function createLauncher(
         PUBLIC_URL: apiUrl,
         SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
         WEBHOOK_ALLOW_PRIVATE: '1',
-        // Each thread of a worker would keep memory that it has freed.
-        MALLOC_ARENA_MAX: '2',
+        ...MEMORY_VARIABLES,
         ...secrets,
         ...withoutEmpty(environment),
         PORT: String(settings.PORT),

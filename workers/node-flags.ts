@@ -8,3 +8,9 @@ export const WORKER_FLAGS = [
   // Cached workflows are a large heap that hardly changes: V8 would let garbage grow to the same size before it collects it.
   '--heap-growing-percent=25',
 ] as const;
+
+/** Variables that the C library reads. The image sets the same. */
+export const MEMORY_VARIABLES = {
+  // Each thread of a worker would keep memory that it has freed.
+  MALLOC_ARENA_MAX: '2',
+} as const;

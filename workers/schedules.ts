@@ -1,7 +1,6 @@
 import {
   type Client,
   ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
   ScheduleOverlapPolicy,
   type ScheduleOptions,
 } from '@temporalio/client';
@@ -33,9 +32,6 @@ export const housekeepingEvery = (runMs: number) =>
     },
   }) as const satisfies ScheduleOptions;
 
-/** The schedules of the previous version, to be deleted. */
-const FORMER = ['sweep', 'line-health', 'retention'];
-
 /** Creates the server's schedules, or updates those of an earlier version. */
 export async function upsertSchedules(client: Client): Promise<void> {
   const housekeeping = housekeepingEvery(EVERY_MS);
@@ -47,14 +43,6 @@ export async function upsertSchedules(client: Client): Promise<void> {
     const { action } = await handle.describe();
     const version = Number(action.memo?.['version'] ?? 0);
     if (version < VERSION) await handle.update((previous) => ({ ...previous, ...housekeeping }));
-  }
-  for (const scheduleId of FORMER) {
-    await client.schedule
-      .getHandle(scheduleId)
-      .delete()
-      .catch((error: unknown) => {
-        if (!(error instanceof ScheduleNotFoundError)) throw error;
-      });
   }
 }
 

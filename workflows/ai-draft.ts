@@ -1,6 +1,5 @@
 import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler, uuid4 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import { draftQuery } from './messages/queries.ts';
@@ -62,7 +61,6 @@ export async function aiDraft(input: WakeInput): Promise<string> {
     },
   );
   const startNewRun = () => continueAsNew<typeof aiDraft>(input);
-  if (!hasNamedSignals()) return legacyLoop(loop, () => draftReply(reply), startNewRun);
 
   do draft = await loop.run(() => draftReply(reply));
   while (draft.status === 'waiting' && (await loop.wait(draft, draft.status)));

@@ -1,6 +1,5 @@
 import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop, isHistoryLong } from './work-loop.ts';
 import { progressQuery } from './messages/queries.ts';
 import type { CampaignRound } from './messages/round.ts';
@@ -19,7 +18,6 @@ const step = (summary: string) =>
 const { enterLeads } = step('Enter the next leads of the list');
 const { lookAtCampaign } = step('Count the leads under way, and complete the campaign when there are none');
 const { clearCampaign } = step('Cancel and delete what the campaign leaves behind');
-const { runCampaign } = step('Enter the next leads of the list, or count those under way');
 const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, summary });
 const signaled = proxyActivities<Activities>({ ...SIGNALED, summary: 'Carry out the signal of an operator' });
 
@@ -76,7 +74,6 @@ export async function campaign(input: WakeInput): Promise<string> {
     },
   );
   const startNewRun = () => continueAsNew<typeof campaign>(input);
-  if (!hasNamedSignals()) return legacyLoop(loop, () => runCampaign(it), startNewRun);
 
   let continues: boolean;
   now = await loop.run(() => enterLeads(it));

@@ -1,6 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop } from './work-loop.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -17,7 +16,6 @@ export async function dripDrainer(input: WakeInput): Promise<string> {
   const loop = createLoop('dripsBuffered', 'overdue');
   const work = () => drainDrips({ workspaceId: input.workspaceId });
   const startNewRun = () => continueAsNew<typeof dripDrainer>(input);
-  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
   do round = await loop.run(work);

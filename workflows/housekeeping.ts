@@ -1,7 +1,6 @@
 import {
   ActivityFailure,
   log,
-  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -46,8 +45,6 @@ const probing = (carrier: string) =>
     retry: { maximumAttempts: 2 },
   });
 
-/** Of runs that an earlier version of the schedule started. */
-const DEFAULT_RUN_MS = 10 * 60_000;
 const TURN_MS = 2 * 60_000;
 /** While there are active lines, because three failed probes make a line `down`, and that must not take long. */
 const PROBING_TURN_MS = 60_000;
@@ -59,7 +56,7 @@ const PROBING_TURN_MS = 60_000;
  * others.
  * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */
-export async function housekeeping({ runMs = DEFAULT_RUN_MS }: { runMs?: number } = {}): Promise<{
+export async function housekeeping({ runMs }: { runMs: number }): Promise<{
   woken: number;
   rehomed: number;
   probed: number;
@@ -71,8 +68,8 @@ export async function housekeeping({ runMs = DEFAULT_RUN_MS }: { runMs?: number 
   for (let turn = 1; ; turn += 1) {
     done.woken += await unlessItFails(wakeOverdue(), 0);
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
-    if (patched('metrics are counted by the day')) await unlessItFails(countDays(), 0);
-    if (patched('idle lines are judged')) await unlessItFails(judgeIdleLines(), 0);
+    await unlessItFails(countDays(), 0);
+    await unlessItFails(judgeIdleLines(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
     const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;

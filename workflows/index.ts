@@ -7,7 +7,6 @@ export { dripDrainer } from './drip-drainer.ts';
 export { housekeeping } from './housekeeping.ts';
 export { leadImport } from './lead-import.ts';
 export { lineHandover } from './line-handover.ts';
-export { lineHealth } from './line-health.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
 export { listDeletion } from './list-deletion.ts';

@@ -1,6 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
@@ -20,7 +19,6 @@ export async function leadImport(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
   const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });
   const startNewRun = () => continueAsNew<typeof leadImport>(input);
-  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
   do round = await loop.run(work);

@@ -1,6 +1,5 @@
 import {
   ActivityFailure,
-  patched,
   proxyLocalActivities,
   TimeoutFailure,
   upsertSearchAttributes,
@@ -58,8 +57,7 @@ export async function roundAt(
     if (!isUnserved(error)) throw error;
     const carrier = await findCarrier({ workspaceId: home.workspaceId, lineId });
     const rounds = carrier === home.carrier ? unservedRounds + 1 : 1;
-    const pauseMs = patched('unserved lines back off') ? pauseAfter(rounds) : 0;
-    const nextAt = new Date(Date.now() + pauseMs).toISOString();
+    const nextAt = new Date(Date.now() + pauseAfter(rounds)).toISOString();
     const reason = `no worker takes tasks of the queue ${lineQueue(home.carrier)}`;
     return { nextAt, reason, unservedRounds: rounds, home: { ...home, carrier } };
   }

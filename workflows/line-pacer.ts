@@ -1,6 +1,5 @@
-import { continueAsNew, patched, proxyActivities, setHandler } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { homeOf, type LineState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
@@ -61,9 +60,7 @@ export async function linePacer(input: WakeInput): Promise<string> {
   };
   const startNewRun = () => continueAsNew<typeof linePacer>({ ...line.home, subjectId: lineId });
 
-  const isNew = hasNamedSignals();
   line = { home: await homeOf(input) };
-  if (!isNew) return legacyLoop(loop, send, startNewRun);
 
   let round = await loop.run(send);
   while (await loop.wait(round, stateOf(round, line.home))) round = await loop.run(send, detailsOf(round));
@@ -78,7 +75,7 @@ function stateOf(
   { carrier }: LineHome,
 ): string {
   if (carrier === null) return 'unconnected';
-  if (unservedRounds && patched('unserved lines wait')) return 'waiting';
+  if (unservedRounds) return 'waiting';
   if (isPaused) return 'paused';
   if (isBlocked) return 'blocked';
   if (isResting) return 'resting';

@@ -27,14 +27,11 @@ export const { addLineToAgencyInvoice } = paid(
 /** The time that a carrier has to provide a healthy line, for all steps together. */
 export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
 
-/** How often a waiting request is checked without a signal. Payments and cancellations are signaled immediately. */
-export const LOOK_EVERY = '6 hours';
-
 /** The steps at the carrier. @param until their common deadline, in milliseconds since the epoch. */
-export const provisioningAt = (carrier: string | undefined, until: number, summary?: string) =>
+export const provisioningAt = (carrier: string | undefined, until: number, summary: string) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier ?? null),
-    ...(summary !== undefined && { summary }),
+    summary,
     scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '1 minute',
     scheduleToCloseTimeout: Math.max(1, until - Date.now()),

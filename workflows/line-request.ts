@@ -6,12 +6,9 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals } from './legacy-loop.ts';
-import { legacyLineRequest } from './legacy-line-request.ts';
 import { isUnserved } from './line-home.ts';
 import {
   activateLine,
@@ -98,7 +95,6 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   );
   const startNewRun = () =>
     continueAsNew<typeof lineRequest>({ ...input, ...(until !== undefined && { provisionUntil: until }) });
-  if (!hasNamedSignals()) return legacyLineRequest(line, loop, startNewRun);
 
   let continues: boolean;
   do {
@@ -163,7 +159,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   }
 }
 
-/** How often a request that awaits payment is checked without a signal. */
+/** How often a request that awaits payment is checked without a signal. Payments and cancellations are signaled at once. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
 function waitOf({ status, isChanged }: LineRequestView): Round {
@@ -172,7 +168,7 @@ function waitOf({ status, isChanged }: LineRequestView): Round {
     return {
       nextAt: null,
       reason: 'its workspace has not connected it to a carrier yet',
-      keepsOpen: patched('open requests keep their run'),
+      keepsOpen: true,
     };
   if (status === 'awaiting_payment') {
     const nextAt = new Date(Date.now() + CHECK_EVERY_MS).toISOString();

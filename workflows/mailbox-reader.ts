@@ -1,6 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { homeOf, type LineState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
@@ -21,7 +20,6 @@ const readingAt = (carrier: string | null) =>
 export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
-  const isNew = hasNamedSignals();
   let line: LineState = { home: await homeOf(input) };
   const read = async (): Promise<LineRound> => {
     const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
@@ -31,7 +29,6 @@ export async function mailboxReader(input: WakeInput): Promise<string> {
     return round;
   };
   const startNewRun = () => continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
-  if (!isNew) return legacyLoop(loop, read, startNewRun);
 
   let round: LineRound;
   do round = await loop.run(read);

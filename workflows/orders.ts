@@ -1,4 +1,4 @@
-import { ActivityFailure, ApplicationFailure, patched, setHandler } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import { PRIORITY } from './messages/task-queues.ts';
 import type { DecidingSignal, WorkLoop } from './work-loop.ts';
@@ -40,7 +40,7 @@ export function onOrder<Verdict, O extends Order>(
   const handle = async (order: O): Promise<Verdict> => {
     try {
       const verdict = await command(order);
-      if (!(signalsItself && patched('orders signal themselves'))) loop.runAgain();
+      if (!signalsItself) loop.runAgain();
       return verdict;
     } catch (error) {
       throw refusalOf(error) ?? error;
@@ -78,7 +78,7 @@ export function decidesBy(name: SignalName, command: (order: Order) => Promise<u
   return {
     name,
     handle(loop, argument) {
-      if (isCommitted(argument) || !patched('signals decide')) return loop.runAgain();
+      if (isCommitted(argument)) return loop.runAgain();
       return loop.inTurn(async () => {
         const refusal = await carryOut(argument);
         loop.setNote(refusal && `The signal ${name} was refused: ${refusal}.`);

@@ -1,6 +1,5 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
@@ -24,7 +23,6 @@ export async function personalizer(input: WakeInput): Promise<string> {
   const loop = createLoop('personalizationsDue', 'overdue');
   const work = () => writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId });
   const startNewRun = () => continueAsNew<typeof personalizer>(input);
-  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
   do round = await loop.run(work);

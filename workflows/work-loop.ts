@@ -136,7 +136,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
       description: SIGNALS[name],
     });
   }
-  // Signals of other versions. Before signals had names, the only one was `wake`.
+  // Signals of other versions.
   setDefaultSignalHandler(runAgain);
   return loop;
 }

@@ -3,7 +3,7 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 
 /**
  * Caches the callers of workspace keys by the key's hash, so that a burst of requests with one key costs one lookup a second.
- * A change to a key or its workspace notifies every process (migration 0370), which then drops its callers. Nothing is cached
+ * A change to a key or its workspace notifies every process (`notify_credentials`), which then drops its callers. Nothing is cached
  * while notifications cannot arrive.
  */
 export interface CallerCache {

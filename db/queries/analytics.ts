@@ -94,7 +94,7 @@ const Inbound = Counts.pick({ replied: true, uniqueReplied: true, positiveReplie
 
 /**
  * Groups by contact first, because PostgreSQL can hash that, whereas `count(distinct)` sorts. Reads only columns of the
- * covering indexes (migrations 0130 to 0132); see docs/analytics.md for the effect.
+ * covering indexes (`messages_counted`, `inbound_messages_counted`, `conversations_tagged`); see docs/analytics.md for the effect.
  */
 async function count(
   db: CommonQueryMethods,

@@ -36,13 +36,13 @@ const QueueRow = z.object({ workspaceId: z.string(), lineIds: z.array(z.string()
 /** The lines of a carrier that were not probed for so long, by workspace, the longest unprobed first. */
 export async function linesToProbe(
   db: SystemDb,
-  carrier: string | undefined,
+  carrier: string,
   periods: ProbePeriods,
 ): Promise<Map<string, string[]>> {
   const ago = (seconds: number) => sql.fragment`now() - make_interval(secs => ${seconds})`;
   const rows = await db.any(sql.type(QueueRow)`
     select l.workspace_id, array_agg(l.id::text order by l.health_checked_at nulls first) line_ids from lines l
-    where ${IS_PROBED} ${carrier === undefined ? sql.fragment`` : sql.fragment`and l.carrier = ${carrier}`}
+    where ${IS_PROBED} and l.carrier = ${carrier}
       and (l.health_checked_at is null or l.health_checked_at < ${ago(periods.healthy)}
         or ${IS_UNWELL} and l.health_checked_at < ${ago(periods.unwell)})
     group by 1`);

@@ -19,7 +19,7 @@ export const MessageRow = z.object({
   holdReason: z.string().nullable(),
   /** Not in its line's queue yet: its previous step is not sent, or its text is not written. */
   held: z.boolean(),
-  /** See db/migrations/0280_queue_lanes.sql. */
+  /** See `message_joins_queue` in db/migrations/0010_messages.sql. */
   isNew: z.boolean(),
   lineId: z.string().nullable(),
   linePinned: z.boolean(),

@@ -44,8 +44,6 @@ const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_claims', column: 'created_at', age: '60 minutes' },
-  // Written by processes of the release before.
-  { table: 'drip_fingerprints', column: 'created_at', age: '60 minutes' },
   { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
   { table: 'line_signals', column: 'day', age: '120 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: 'unreadable-inbound' },

@@ -34,7 +34,7 @@ const CHECKS = `
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
   from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace and conrelid <> 0 and coninhcount = 0`;
 
-const INTAKE = ['drip_buffer', 'drip_claims', 'drip_fingerprints', 'idempotency_keys'];
+const INTAKE = ['drip_buffer', 'drip_claims', 'idempotency_keys'];
 const [mine, theirs] = [newWorkspaceId(), newWorkspaceId()];
 let database: TestDatabase;
 let tables: Table[];

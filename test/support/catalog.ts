@@ -56,7 +56,7 @@ const DEFINER_COUNTS = 'storage_usage';
 const DEFINER_ERASES = 'consents';
 
 /** Tables in which a batch of bulk intake, which serves several workspaces, is bounded to these. */
-const INTAKE_TABLES = ['drip_buffer', 'drip_claims', 'drip_fingerprints', 'idempotency_keys'];
+const INTAKE_TABLES = ['drip_buffer', 'drip_claims', 'idempotency_keys'];
 
 const LOGINS = ['linepace_tenant', 'linepace_system', 'linepace_definer'] as const;
 type Login = (typeof LOGINS)[number];

@@ -20,7 +20,7 @@ const textOf = ({ payloads = [] }: Payloads = {}): string =>
 interface History {
   events: {
     eventType: string;
-    markerRecordedEventAttributes?: { markerName: string; details?: Record<string, Payloads> };
+    workflowExecutionSignaledEventAttributes?: { input?: Payloads };
     activityTaskCompletedEventAttributes?: { result?: Payloads };
   }[];
 }
@@ -39,9 +39,9 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   goesOn: (event) => resultOf(event).includes('"goesOn":true'),
   blocked: (event) => resultOf(event).includes('"isBlocked":true'),
   keptOpen: (event) => resultOf(event).includes('"keepsOpen":true'),
-  signaled: ({ markerRecordedEventAttributes: marker }) =>
-    Object.values(marker?.details ?? {}).some((payloads) => textOf(payloads).includes('"signals decide"')),
-  patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
+  // By an operator: a signal of the product has no argument, or says that its change is committed.
+  signaled: ({ workflowExecutionSignaledEventAttributes: signal }) =>
+    !['', '{"committed":true}'].includes(textOf(signal?.input)),
 };
 
 /**

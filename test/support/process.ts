@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { Config } from '#domain/config.ts';
-import { WORKER_FLAGS } from '#workers/node-flags.ts';
+import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 
 export interface AppProcess {
   pid: number;
@@ -25,8 +25,7 @@ export async function startProcess(
   const child = fork(new URL(`../../${entry}`, import.meta.url), {
     env: {
       ...process.env,
-      // As in the image and in `npm start`.
-      MALLOC_ARENA_MAX: '2',
+      ...MEMORY_VARIABLES,
       ...environment(config),
       PORT: String(port),
       ...variables,

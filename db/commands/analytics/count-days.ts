@@ -101,8 +101,7 @@ async function prepare(db: TenantDb): Promise<void> {
   // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
   // `messages` for each contact.
   await db.query(sql.type(NoRows)`
-    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true),
-      set_config('app.counts_hours', 'on', true)`);
+    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true)`);
 }
 
 const CountRow = z.object({ count: z.int() });

@@ -94,15 +94,8 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
       reason = reason_code(t.reason)
     where t.workspace_id = ${db.workspaceId} and t.message_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
-    with of_old_processes as (
-      delete from drip_fingerprints f using messages m
-      where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and f.workspace_id = m.workspace_id
-        and f.acknowledgement ->> 'correlationId' = m.correlation_id
-      returning narrow_fingerprint(f.fingerprint) fingerprint
-    )
-    delete from drip_claims where workspace_id = ${db.workspaceId} and (
-      message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))
-      or fingerprint in (select fingerprint from of_old_processes))`);
+    delete from drip_claims where workspace_id = ${db.workspaceId}
+      and message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))`);
   await db.query(sql.type(NoRows)`
     update messages m set address = ${pseudonymOf(erasure, sql.fragment`m.address`, sql.fragment`m.id`)},
       recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null,

@@ -58,10 +58,10 @@ function nextBuild({ folder }: Installation): string {
   const pacer = join(root, 'workflows/line-pacer.ts');
   const before = readFileSync(pacer, 'utf8');
   const after = before
-    .replace('continueAsNew, patched,', 'continueAsNew, patched, upsertMemo,')
+    .replace('{ continueAsNew,', '{ continueAsNew, patched, upsertMemo,')
     .replace(
-      '    home = round.home;\n',
-      `    home = round.home;\n    if (patched('${STEP}')) upsertMemo({ '${STEP}': true });\n`,
+      '    line = round;\n',
+      `    line = round;\n    if (patched('${STEP}')) upsertMemo({ '${STEP}': true });\n`,
     );
   if (!after.includes(STEP) || !after.includes('upsertMemo,')) throw new Error('the pacer was not changed');
   writeFileSync(pacer, after);

@@ -1,9 +1,13 @@
-import { hash } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, startTestApp } from '#test/support/app.ts';
+import { problemsOf } from '#test/support/catalog.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -15,6 +19,18 @@ async function open(template?: string): Promise<void> {
   database = await createTestDatabase(template);
   client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();
+}
+
+/** The migrations of this build, and those of the test. */
+let folder: URL;
+/** Opens a database with the newest schema, and adds migrations that come after. */
+async function openWith(migrations: Record<string, string>): Promise<void> {
+  const path = mkdtempSync(join(tmpdir(), 'linepace-migrations-'));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  cpSync(new URL('../../../db/migrations/', import.meta.url), path, { recursive: true });
+  folder = pathToFileURL(`${path}/`);
+  for (const [name, text] of Object.entries(migrations)) writeFileSync(new URL(name, folder), text);
+  await open();
 }
 beforeEach(() => {
   lines.length = 0;
@@ -43,30 +59,104 @@ describe('simultaneous migrations', () => {
   );
 });
 
-describe('an interrupted migration', () => {
-  it('is applied again and replaces its invalid index', async () => {
-    await open();
-    await client.query(
-      `update pg_index set indisvalid = false where indexrelid = 'conversations_tagged'::regclass`,
+describe('a database of a version before 1.0', () => {
+  it('is refused without any change', async () => {
+    await open('template1');
+    await client.query(`
+      create table migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now());
+      insert into migrations values ('0001_foundations.sql', ''), ('0020_inbound.sql', '')`);
+    await expect(migrated()).rejects.toThrow('created by a version before 1.0');
+    const { rows } = await client.query(
+      `select count(*)::int tables from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     );
-    await client.query(`delete from migrations where name = '0132_conversations_tagged.sql'`);
-    expect(await migrated()).toEqual(['0132_conversations_tagged.sql']);
+    expect(rows).toEqual([{ tables: 1 }]);
+  });
+});
+
+describe('an applied migration', () => {
+  it('may not be changed', async () => {
+    await openWith({ '9000_ranks.sql': 'create table ranks (id text primary key)' });
+    expect(await migrated({ folder })).toEqual(['9000_ranks.sql']);
+    writeFileSync(new URL('9000_ranks.sql', folder), 'create table ranks (id int primary key)');
+    await expect(migrated({ folder })).rejects.toThrow(
+      '9000_ranks.sql was changed after it had been applied',
+    );
+  });
+});
+
+/** How a release adds what its processes need to rows that are there: columns first, then their values, then the index. */
+describe('a migration of rows', () => {
+  it('changes those of all workspaces, while row-level security holds for everyone else', async () => {
+    await openWith({
+      '9000_list_colors.sql': "alter table lead_lists add column color text not null default '';",
+      '9001_list_colors_filled.sql':
+        "update lead_lists set color = case when is_quick_sends then 'green' else 'gray' end;",
+      '9002_lists_by_color.sql':
+        '-- no transaction\ncreate index concurrently lead_lists_color on lead_lists (workspace_id, color);',
+    });
+    await client.query(`
+      begin;
+      set local app.migrating = 'on';
+      insert into workspaces (id, name) values ('org_1', 'One'), ('org_2', 'Two');
+      insert into lead_lists (workspace_id, id, name, is_quick_sends) values
+        ('org_1', '${'1'.repeat(24)}', 'Quick sends', true), ('org_1', '${'2'.repeat(24)}', 'Others', false),
+        ('org_2', '${'3'.repeat(24)}', 'Others', false);
+      commit`);
+    expect(await migrated({ folder })).toHaveLength(3);
+    expect(await migrated({ folder })).toEqual([]);
+
+    await connected(database.systemUrl, async (system) => {
+      const { rows } = await system.query('select workspace_id, color from lead_lists order by id');
+      expect(rows).toEqual([
+        { workspace_id: 'org_1', color: 'green' },
+        { workspace_id: 'org_1', color: 'gray' },
+        { workspace_id: 'org_2', color: 'gray' },
+      ]);
+    });
+    expect(await problemsOf(client)).toEqual([]);
+    expect(await invalidIndexes()).toEqual([]);
+  });
+
+  it('leaves nothing behind when it fails', async () => {
+    await openWith({
+      '9000_list_colors.sql':
+        "alter table lead_lists add column color text not null default ''; select 1 / 0;",
+    });
+    await expect(migrated({ folder })).rejects.toThrow(
+      'migration 9000_list_colors.sql failed: division by zero',
+    );
+    await expect(client.query('select color from lead_lists')).rejects.toThrow('does not exist');
+  });
+});
+
+describe('an interrupted migration', () => {
+  const NAME = '9000_lists_by_name.sql';
+  const INDEX =
+    '-- no transaction\ncreate index concurrently lead_lists_name on lead_lists (workspace_id, name);';
+
+  it('is applied again and replaces its invalid index', async () => {
+    await openWith({ [NAME]: INDEX });
+    await migrated({ folder });
+    await client.query(
+      `update pg_index set indisvalid = false where indexrelid = 'lead_lists_name'::regclass`,
+    );
+    await client.query('delete from migrations where name = $1', [NAME]);
+    expect(await migrated({ folder })).toEqual([NAME]);
     expect(await invalidIndexes()).toEqual([]);
   });
 
   it('is applied again if only its record is missing', async () => {
-    await open();
-    await client.query(`delete from migrations where name = '0131_inbound_counted.sql'`);
-    expect(await migrated()).toEqual(['0131_inbound_counted.sql']);
+    await openWith({ [NAME]: INDEX });
+    await migrated({ folder });
+    await client.query('delete from migrations where name = $1', [NAME]);
+    expect(await migrated({ folder })).toEqual([NAME]);
   });
 });
 
 describe('a migration whose table is in use', () => {
-  const NAME = '0141_attachment_failure.sql';
+  const NAME = '9000_attachment_hash.sql';
   beforeEach(async () => {
-    await open();
-    await client.query('alter table attachments drop column failure');
-    await client.query('delete from migrations where name = $1', [NAME]);
+    await openWith({ [NAME]: 'alter table attachments add column hash text;' });
     await client.query('begin; select from attachments');
   });
 
@@ -76,7 +166,7 @@ describe('a migration whose table is in use', () => {
       log(line);
       void client.query('commit');
     };
-    expect(await migrated({ log: end })).toEqual([NAME]);
+    expect(await migrated({ folder, log: end })).toEqual([NAME]);
     expect(lines).toEqual([expect.stringMatching(`Migration ${NAME} waits for a table`)]);
   });
 
@@ -88,7 +178,7 @@ describe('a migration whose table is in use', () => {
         owner.query(`select from pg_locks where relation = 'migrations'::regclass and not granted`),
       );
     const [done] = await Promise.all([
-      migrated(),
+      migrated({ folder }),
       eventually(async () => ((await isWaiting()).rowCount ?? 0) > 0).then(() =>
         client.query('select from attachments; commit'),
       ),
@@ -105,91 +195,11 @@ describe('a migration whose table is in use', () => {
   });
 
   it('fails after its timeout without any change', async () => {
-    await expect(migrated({ lockTimeoutMs: 0 })).rejects.toThrow(
+    await expect(migrated({ folder, lockTimeoutMs: 0 })).rejects.toThrow(
       `migration ${NAME} failed: canceling statement due to lock timeout`,
     );
     await client.query('commit');
-    expect(await migrated()).toEqual([NAME]);
-  });
-});
-
-describe('drips that processes of the release before have accepted', () => {
-  const wide = (text: string) => hash('sha256', text, 'base64url');
-  const narrow = (text: string) => Buffer.from(hash('sha256', text, 'buffer').subarray(0, 16));
-  const acknowledgement = {
-    status: 'queued',
-    correlationId: 'c',
-    scheduledDate: '2026-03-02T16:00:30.125Z',
-    jitterMs: 125,
-  };
-  /** As those processes claim a fingerprint. @returns whether it was free. */
-  const claimWide = async (text: string) =>
-    (
-      await client.query(
-        `insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement) values ('w', $1, $2)
-         on conflict (workspace_id, fingerprint) do update set acknowledgement = excluded.acknowledgement, created_at = now()
-           where drip_fingerprints.created_at < now() - interval '60 minutes'
-         returning fingerprint`,
-        [wide(text), acknowledgement],
-      )
-    ).rowCount === 1;
-  const buffer = async (text: string) => {
-    const drip = { n: 0, workspace_id: 'w', id: 'a'.repeat(24), fingerprint: narrow(text).toString('hex') };
-    const batch = JSON.stringify([
-      { ...drip, scheduled_at: new Date(), jitter_ms: 7, draft: { body: text } },
-    ]);
-    const { rows } = await client.query(
-      `select duplicates from buffer_drips($1, 'drip-drainer:', now(), 'dripsBuffered', null)`,
-      [batch],
-    );
-    return rows[0].duplicates as unknown;
-  };
-  const claimed = [{ n: 0, scheduledMs: Date.parse(acknowledgement.scheduledDate), jitterMs: 125 }];
-
-  beforeEach(async () => {
-    await open();
-    // As the owner, whom foreign keys do not concern here.
-    await client.query(
-      `set app.migrating = 'on'; alter table workflow_wakes drop constraint workflow_wakes_workspace_id_fkey`,
-    );
-  });
-
-  it('stay in the buffer and are duplicates for another hour', async () => {
-    await client.query(`
-      alter table drip_buffer drop constraint drip_buffer_pkey, add constraint drip_buffer_pkey primary key (workspace_id, id);
-      create index drip_buffer_order on drip_buffer (workspace_id, arrival);
-      insert into drip_buffer (workspace_id, id, draft) values ('w', '${'b'.repeat(24)}', '{"body": "Earlier"}');
-      alter table drip_fingerprints disable trigger claim_wide_drip;
-      delete from migrations where name in ('0551_drip_claims_of_before.sql', '0552_one_index_of_drips.sql')`);
-    expect(await claimWide('Earlier')).toBe(true);
-    await client.query('alter table drip_fingerprints enable trigger claim_wide_drip');
-    expect(await migrated()).toHaveLength(2);
-
-    expect([await buffer('Earlier'), await buffer('Later')]).toEqual([claimed, null]);
-    const { rows } = await client.query('select draft from drip_buffer order by arrival');
-    expect(rows.map(({ draft }) => draft)).toEqual([{ body: 'Earlier' }, { body: 'Later' }]);
-  });
-
-  it('are duplicates of those that this release accepts meanwhile, and the other way round', async () => {
-    expect([await claimWide('Theirs'), await claimWide('Theirs'), await buffer('Theirs')]).toEqual([
-      true,
-      false,
-      claimed,
-    ]);
-    expect([await buffer('Ours'), await claimWide('Ours')]).toEqual([null, false]);
-  });
-
-  it('are accepted again after an hour', async () => {
-    await claimWide('Old');
-    await buffer('Older');
-    await client.query(`
-      update drip_fingerprints set created_at = now() - interval '61 minutes';
-      update drip_claims set created_at = now() - interval '61 minutes'`);
-    expect([await claimWide('Old'), await buffer('Older'), await buffer('Old')]).toEqual([
-      true,
-      null,
-      claimed,
-    ]);
+    expect(await migrated({ folder })).toEqual([NAME]);
   });
 });
 

@@ -143,7 +143,7 @@ test('a line with 50,000 due messages reads only those it may send, and a reache
             (sum(n_tup_upd) filter (where relname = 'lines'))::int lines_written
           from pg_stat_xact_user_tables`);
         const before = await work();
-        const found = await planSends(db, lineId, 20_000, now);
+        const found = await planSends(db, lineId, 20_000, () => now);
         const after = await work();
         return {
           sent: found?.claims.length,

@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { migrate } from '#db/migrate.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { connected, createTestDatabase } from '#test/setup/database.ts';
+import { connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -287,86 +284,4 @@ describe('a carrier event', () => {
   const isBlocked = async (client: pg.Client): Promise<boolean> =>
     (await client.query('select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'))
       .rowCount === 1;
-});
-
-describe('migrating to partitioned tables', () => {
-  it('keeps every existing row and stores new ones in partitions', async () => {
-    const database = await createTestDatabase('template1');
-    const folder = new URL('../../../db/migrations/', import.meta.url);
-    await connected(database.ownerUrl, async (owner) => {
-      await owner.query(
-        'create table migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
-      );
-      await owner.query(`set app.migrating = 'on'`);
-      for (const name of (await readdir(folder)).filter((file) => file < '0252').toSorted()) {
-        const text = await readFile(new URL(name, folder), 'utf8');
-        await owner.query(text);
-        const checksum = createHash('sha256').update(text).digest('hex');
-        await owner.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum]);
-      }
-      const webhookId = newId();
-      await owner.query(`insert into workspaces (id, name) values ('org_1', 'One')`);
-      await owner.query(
-        `insert into webhooks (workspace_id, id, name, url, events, secret_sealed) values ('org_1', $1, '', '', '{}', '')`,
-        [webhookId],
-      );
-      const rows = `generate_series(1, 5000) n, lateral (select now() - n * interval '10 minutes' as made_at) t,
-        lateral (select lpad(to_hex(extract(epoch from made_at)::bigint), 8, '0') || lpad(to_hex(n), 16, '0') as id) i`;
-      await owner.query(
-        `insert into events (workspace_id, id, event, body, created_at) select 'org_1', id, 'message.sent', n::text, made_at from ${rows}`,
-      );
-      await owner.query(
-        `insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, success, created_at)
-         select 'org_1', id, $1, id, 'message.sent', case n when 1 then 'pending' when 2 then 'sending' else 'done' end, n % 2 = 0, made_at from ${rows}`,
-        [webhookId],
-      );
-      await owner.query(
-        `insert into carrier_events (workspace_id, line_id, event_id, carrier_message_id, waiting, received_at)
-         select 'org_1', $1, id, id, case when n % 7 = 0 then '{}'::jsonb end, made_at from ${rows}`,
-        [webhookId],
-      );
-      const stored = async () => {
-        const all = [
-          'select * from events order by id',
-          `select workspace_id, id, webhook_id, event_id, event, status, is_replay_of, success, response_status, error, latency_ms,
-            attempt_count, claimed_at, created_at from webhook_deliveries order by id`,
-          'select workspace_id, line_id, event_id, carrier_message_id, waiting, received_at from carrier_events order by event_id',
-        ];
-        const results = [];
-        for (const query of all) results.push((await owner.query(query)).rows);
-        return results;
-      };
-      const before = await stored();
-      await migrate(database.ownerUrl, database, { log: () => {} });
-      expect(await stored()).toEqual(before);
-      expect(await problemsOf(owner)).toEqual([]);
-
-      // The log of requests has had partitions from the beginning.
-      for (const { table, row } of DAILY.filter((daily) => daily.table !== 'request_log')) {
-        for (const at of [inDays(0), inDays(7)]) {
-          const values = { workspace_id: 'org_1', ...row(newId(at), at) };
-          const places = Object.keys(values).map((_, index) => `$${index + 1}`);
-          await owner.query(
-            `insert into ${table} (${Object.keys(values).join()}) values (${places.join()})`,
-            Object.values(values),
-          );
-        }
-        const { rows: counts } = await owner.query(
-          `select tableoid::regclass::text "table", count(*)::int count from ${table} group by 1 order by 2`,
-        );
-        expect(counts).toEqual([
-          { table: expect.stringMatching(String.raw`^${table}_\d{8}$`), count: 1 },
-          { table: `${table}_before`, count: 5001 },
-        ]);
-      }
-      // Events from before the migration are still recognized.
-      const repeated = await owner.query(
-        `insert into carrier_events (workspace_id, line_id, event_id, received_on)
-         select workspace_id, line_id, event_id, $1 from carrier_events order by event_id limit 10 on conflict do nothing`,
-        [inDays(7).toISOString().slice(0, 10)],
-      );
-      expect(repeated.rowCount).toBe(0);
-    });
-    await database.drop();
-  });
 });

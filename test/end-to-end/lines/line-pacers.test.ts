@@ -183,9 +183,9 @@ describe('the pacer of a line', () => {
     expect(await signals()).toEqual(expect.arrayContaining(['messagesDue', 'lineChanged']));
 
     await eventually(async () => (await details(lineId)).includes('Idle'));
-    // As a process of the previous version does.
+    // As a process of another version may.
     const { historyLength } = await pacer(lineId).describe();
-    await pacer(lineId).signal('wake');
+    await pacer(lineId).signal('unknown');
     await eventually(async () => {
       const { events } = await pacer(lineId).fetchHistory();
       const since = (events ?? []).slice(historyLength);

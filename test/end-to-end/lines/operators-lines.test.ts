@@ -141,7 +141,9 @@ describe('sending a message now', () => {
     const wanted = await queue(slow, { recipientPhone: known.to });
     const conversation = await lock(app, 'conversations', known.to, 'address');
     await tell(slow, sendNow, { ...DANA, messageId: wanted.id });
-    const look = await withTenant(app.pools, workspace.id, (db) => planSends(db, slow, 1000, new Date()));
+    const look = await withTenant(app.pools, workspace.id, (db) =>
+      planSends(db, slow, 1000, () => new Date()),
+    );
     expect(look?.claims).toEqual([]);
     await conversation.release();
     await eventually(async () => (await sentTo(app, known.to)).length === 2);

@@ -31,7 +31,7 @@ describe('a message that uses up the limit of the day', () => {
     const tomorrow = dayBounds('UTC', new Date()).end;
     const midnight = dayBounds('UTC', tomorrow).end.getTime();
     const planAt = (ms: number) =>
-      withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, new Date(ms)));
+      withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, () => new Date(ms)));
 
     expect((await planAt(midnight - MINUTE_MS))?.claims).toHaveLength(1);
     const afterMidnight = await planAt(midnight + MINUTE_MS);

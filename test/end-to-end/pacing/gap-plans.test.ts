@@ -7,6 +7,7 @@ import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 
 let app: TestApp;
 
@@ -19,6 +20,8 @@ async function busyLine(messages: readonly string[]) {
   const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 20 });
   const api = apiClient(app.url, workspace.key);
   const ids: string[] = [];
+  /** When the last of them is due. */
+  let dueAt = 0;
   for (const message of messages) {
     const { status, body } = await api('POST', '/api/messages', {
       message,
@@ -27,18 +30,21 @@ async function busyLine(messages: readonly string[]) {
     });
     expect(status).toBe(201);
     ids.push(body._id);
+    dueAt = Date.parse(body.scheduledDate);
   }
+  const plan = (clock: () => Date) =>
+    withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, clock));
   const planAt = async (ms: number) => {
-    const plan = await withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, new Date(ms)));
+    const planned = await plan(() => new Date(ms));
     return {
-      sends: plan?.claims.map(({ message }) => message.body),
-      nextAt: plan?.nextAt?.getTime(),
-      resumesAt: plan?.resumesAt?.getTime(),
+      sends: planned?.claims.map(({ message }) => message.body),
+      nextAt: planned?.nextAt?.getTime(),
+      resumesAt: planned?.resumesAt?.getTime(),
     };
   };
   const orderNow = (wanted: readonly string[]) =>
     withTenant(app.pools, workspace.id, (db) => setSendNow(db, lineId, wanted));
-  return { lineId, ids, planAt, orderNow };
+  return { lineId, ids, dueAt, plan, planAt, orderNow };
 }
 
 test('a plan that sends tells when the gap ends, unless nothing else is due', async () => {
@@ -63,9 +69,19 @@ test('messages that an operator sends now do not wait for the end of the gap', a
   expect(await planAt(start + 2)).toMatchObject({ sends: [] });
 });
 
-test('an order that is given while a plan waits for the line is carried out', async () => {
-  const { ids, planAt, orderNow } = await busyLine(['One', 'Two']);
+test('a plan that waits for the line sends what has become due meanwhile', async () => {
+  const { lineId, plan } = await busyLine(['One']);
+  const line = await lock(app, 'lines', lineId);
+  let now = new Date(Date.now() - 60_000);
+  const planned = plan(() => now);
+  await waitingForLocks(app, 1);
+  now = new Date(Date.now() + 1000);
+  await line.release();
+  expect((await planned)?.claims.map(({ message }) => message.body)).toEqual(['One']);
+});
+
+test('an order by a process whose clock is a little ahead is carried out', async () => {
+  const { ids, dueAt, planAt, orderNow } = await busyLine(['One', 'Two']);
   await orderNow(ids.slice(1));
-  // The plan has read the clock before the message that it is to send was due.
-  expect(await planAt(Date.now() - 2000)).toMatchObject({ sends: ['Two'] });
+  expect(await planAt(dueAt - 200)).toMatchObject({ sends: ['Two'] });
 });

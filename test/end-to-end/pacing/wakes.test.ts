@@ -455,7 +455,6 @@ describe('a message for a line', () => {
 
   it('is not held once anything else has asked for a look, even if the pacer has not heard of it', async () => {
     await holding({ all: NEVER });
-    // As a process of the release before does, which knows of no holds.
     await request(pacer, inMinutes(10), 'lineChanged');
     signals.length = 0;
     await message();

@@ -1,0 +1,84 @@
+-- When each long-lived workflow will next look at its tables. Whoever adds work that is due earlier lowers `wake_at` in the same
+-- transaction and signals the workflow after the commit. Nobody holds a row while its workflow works (db/wakes.ts).
+create table workflow_wakes (
+  workspace_id text not null references workspaces (id) on delete cascade,
+  workflow_id text primary key,
+  wake_at timestamptz not null,
+  requested_by xid8 not null, -- the last transaction that asked for a look
+  lowered_by xid8 not null, -- the last one that brought it forward; 0: none did
+  sweep_at timestamptz not null, -- when the sweep signals the workflow
+  signal text, -- the name of the last signal that it was to get (workflows/messages/signals.ts); null: it looks by itself
+  -- Until when the messages of a line are held, as its pacer last decided: all of them, and those to contacts to whom the line
+  -- has never written. A message that is due before brings the pacer's next look forward to that time only. The hold counts
+  -- while `held_for` is the last request: whatever asks for a look otherwise ends it.
+  held_until timestamptz,
+  held_new_until timestamptz,
+  held_for xid8 not null default '0'
+) with (fillfactor = 50);
+create index workflow_wakes_sweep on workflow_wakes (sweep_at) where sweep_at < 'infinity';
+-- For the foreign key: deleting a workspace deletes its rows.
+create index workflow_wakes_workspace on workflow_wakes (workspace_id);
+call tenant_table('workflow_wakes');
+
+-- When and why a line could not send, for the timelines of the messages that waited for it. Its pacer adds a hold when it
+-- finds one and ends it when it is over; an operator who pauses the line adds it with the pause.
+create table line_holds (
+  workspace_id text not null references workspaces (id) on delete cascade,
+  line_id object_id not null,
+  began_at timestamptz not null,
+  ended_at timestamptz,
+  reason text not null,
+  by_name text, -- the operator
+  note text, -- the operator's reason
+  attempt_id object_id, -- the attempt that the carrier did not take
+  primary key (workspace_id, line_id, began_at)
+);
+create index line_holds_age on line_holds using brin (ended_at);
+call tenant_table('line_holds');
+
+-- The workspace-wide round-robin over lines, shared by every intake.
+create table line_rotation (
+  workspace_id text primary key references workspaces (id) on delete cascade,
+  position bigint not null default 0
+) with (fillfactor = 50);
+call tenant_table('line_rotation');
+
+-- Lines that share the messages of a campaign, or of whoever names the pool.
+create table pools (
+  workspace_id text not null references workspaces (id) on delete cascade,
+  id object_id not null,
+  name text not null,
+  strategy text not null default 'round_robin' check (strategy in ('round_robin', 'least_used', 'local')),
+  sticky boolean not null default true,
+  failover text not null default 'new_conversations' check (failover in ('never', 'new_conversations', 'always')),
+  failover_after_minutes integer not null default 15 check (failover_after_minutes between 0 and 10080),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (workspace_id, id)
+);
+call tenant_table('pools');
+
+-- A line leaves its pools with its workspace (`leavePools`); a row of a line that is gone means nothing.
+create table pool_lines (
+  workspace_id text not null,
+  pool_id object_id not null,
+  line_id object_id not null,
+  weight smallint not null check (weight between 1 and 100),
+  place smallint not null, -- in the order of the request
+  primary key (workspace_id, pool_id, line_id),
+  foreign key (workspace_id, pool_id) references pools (workspace_id, id) on delete cascade
+);
+create index pool_lines_line on pool_lines (workspace_id, line_id);
+call tenant_table('pool_lines');
+
+-- The position of a pool's round-robin over each set of its lines that were up together, so that a line that is down for a
+-- while is neither skipped nor caught up with.
+create table pool_rotations (
+  workspace_id text not null,
+  pool_id object_id not null,
+  lines uuid not null, -- a hash of their ids and weights
+  position bigint not null default 0,
+  primary key (workspace_id, pool_id, lines),
+  foreign key (workspace_id, pool_id) references pools (workspace_id, id) on delete cascade
+) with (fillfactor = 50);
+call tenant_table('pool_rotations');

@@ -1,2 +1,0 @@
--- Why a file was given up.
-alter table attachments add column failure text;

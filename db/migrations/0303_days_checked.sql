@@ -1,2 +1,0 @@
-alter table webhook_deliveries validate constraint webhook_deliveries_bounded;
-alter table carrier_events validate constraint carrier_events_bounded;
