@@ -6,15 +6,17 @@ import { claimOverdue, knownWakes } from '#db/wakes.ts';
 import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { endDueSnoozes } from './snoozes.ts';
 
 /** The maximum number of workflows that one sweep wakes. */
 const BATCH = 5000;
 /** Longer than a healthy workflow takes to look at due work. */
 const GRACE_SECONDS = 30;
 
-export function createSweepActivities({ pools, waker, logger, onSweep }: Dependencies) {
+export function createSweepActivities(dependencies: Dependencies) {
+  const { pools, waker, logger, onSweep } = dependencies;
   return {
-    /** Wakes overdue workflows. @returns how many. */
+    /** Wakes overdue workflows, and then ends snoozes that are over. @returns how many workflows. */
     wakeOverdue: (): Promise<number> =>
       withHeartbeat(async () => {
         const db = systemDb(pools);
@@ -23,6 +25,7 @@ export function createSweepActivities({ pools, waker, logger, onSweep }: Depende
         for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
         await recordRun(db, 'sweep');
+        await endDueSnoozes(dependencies);
         onSweep(overdue.length);
         if (overdue.length > 0)
           logger.info(

@@ -63,6 +63,7 @@ import { simulatedRoutes } from './routes/simulated.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { signInRoutes } from './routes/sign-in.ts';
+import { savedFilterRoutes } from './routes/saved-filters.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   ]),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/snippets', snippetRoutes),
+  ...under('/api/saved-filters', savedFilterRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', [...optOutHistoryRoutes, ...optOutRoutes]),

@@ -6,6 +6,7 @@ import { createPools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
+import { connected } from '#test/setup/database.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startBrowser } from '#test/console/browser.ts';
 import { startServers } from './support/servers.ts';
@@ -14,23 +15,54 @@ import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
  * How smoothly the console scrolls a long list, and how long it takes from a key to what the key shows. It needs a build
- * (`npm run build`). `npm run bench -- console [--leads 100000 --seconds 40 --rounds 20]`
+ * (`npm run build`). `npm run bench -- console [--list contacts|inbox --rows 100000 --seconds 40 --rounds 20]`
  */
 const { values: options } = parseArgs({
   options: {
-    leads: { type: 'string', default: '100000' },
+    list: { type: 'string', default: 'contacts' },
+    rows: { type: 'string', default: '100000' },
     seconds: { type: 'string', default: '40' },
     rounds: { type: 'string', default: '20' },
   },
 });
-const LEADS = Number(options.leads);
+const ROWS = Number(options.rows);
 const ROUNDS = Number(options.rounds);
 const PIXELS_A_FRAME = 400;
 
+interface List {
+  path: string;
+  /** What scrolls, as a selector. */
+  scroller: string;
+  /** How the address of its requests begins. */
+  requests: string;
+  /** Is shown once the list is. */
+  shows: RegExp;
+  fill: () => Promise<void>;
+}
+
+const LISTS: Record<string, List> = {
+  contacts: {
+    path: 'contacts',
+    scroller: '[role=table]',
+    requests: '/api/leads?',
+    shows: /Contact 100/,
+    fill: insertLeads,
+  },
+  inbox: {
+    path: 'inbox',
+    scroller: 'section[aria-label=Conversations] div:has(> ul[aria-label=Conversations])',
+    requests: '/api/conversations?',
+    shows: /Message 1 /,
+    fill: insertConversations,
+  },
+};
+const list = LISTS[options.list];
+if (!list) throw new Error(`--list must be one of ${Object.keys(LISTS).join(', ')}`);
+
 const servers = await startServers();
 const pools = await createPools(servers.config.database, { size: 2, statementTimeoutMs: 600_000 });
-const { id: workspaceId, key } = await createBenchWorkspace(pools, 5);
-await insertLeads(newId());
+const { id: workspaceId, key, lineIds } = await createBenchWorkspace(pools, 5);
+await list.fill();
 const port = await freePort();
 const api = await startProcess('api/server.ts', servers.config, port);
 const browser = await startBrowser();
@@ -40,13 +72,10 @@ try {
   await page.goto(`${url}/console/assets/icon.svg`);
   const session = JSON.stringify({ token: key, workspaceId: null });
   await page.evaluate(`sessionStorage.setItem('linepace.session', ${JSON.stringify(session)})`);
-  await page.goto(`${url}/console/contacts`);
-  await page
-    .getByRole('row', { name: /Contact 100/ })
-    .first()
-    .waitFor();
-  await measureInteractions(page);
-  await measureScrolling(page);
+  await page.goto(`${url}/console/${list.path}`);
+  await page.getByText(list.shows).first().waitFor();
+  if (options.list === 'contacts') await measureInteractions(page);
+  await measureScrolling(page, list);
 } finally {
   await browser.close();
   await api.kill();
@@ -54,14 +83,39 @@ try {
   await servers.stop();
 }
 
-async function insertLeads(listId: string): Promise<void> {
+/** One message each, and every tenth has been answered. */
+async function insertConversations(): Promise<void> {
   const db = systemDb(pools);
+  const address = sql.fragment`'+1415' || (5000000 + n)`;
+  await db.query(sql.type(z.unknown())`
+    insert into conversations (workspace_id, address, line_id, last_inbound_at, last_outbound_at)
+    select ${workspaceId}, ${address}, ${lineIds[0] ?? ''}, now() - n * interval '1 minute',
+      case when n % 10 = 0 then now() - n * interval '1 minute' + interval '30 seconds' end
+    from generate_series(1, ${ROWS}) n`);
+  await db.query(sql.type(z.unknown())`
+    insert into inbound_messages (workspace_id, id, line_id, carrier_message_id, address, body, received_at, announced_at)
+    select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${lineIds[0] ?? ''}, n::text, ${address}, 'Message ' || n || ' of a contact, who has a question',
+      now() - n * interval '1 minute', now()
+    from generate_series(1, ${ROWS}) n`);
+  await db.query(sql.type(z.unknown())`
+    insert into messages (workspace_id, id, channel, status, line_id, address, body, scheduled_at, sent_at, source)
+    select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', ${lineIds[0] ?? ''}, ${address}, 'Answer ' || n,
+      now() - n * interval '1 minute', now() - n * interval '1 minute' + interval '30 seconds', 'inbox'
+    from generate_series(10, ${ROWS}, 10) n`);
+  await connected(servers.ownerUrl, (owner) =>
+    owner.query('vacuum analyze conversations, inbound_messages, messages'),
+  );
+}
+
+async function insertLeads(): Promise<void> {
+  const db = systemDb(pools);
+  const listId = newId();
   await db.query(sql.type(z.unknown())`
     insert into lead_lists (workspace_id, id, name) values (${workspaceId}, ${listId}, 'Everybody')`);
   await db.query(sql.type(z.unknown())`
     insert into leads (workspace_id, id, list_id, first_name, last_name, phones, company_name)
     select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${listId}, 'Contact', n::text, array['+1415' || (5000000 + n)], 'Company ' || n % 500
-    from generate_series(1, ${LEADS}) n`);
+    from generate_series(1, ${ROWS}) n`);
 }
 
 /** Milliseconds from each key to the next picture that the browser shows, as the browser's Event Timing has it. */
@@ -134,16 +188,16 @@ interface Scrolled {
   failures: number;
 }
 
-async function measureScrolling(page: Page): Promise<void> {
+async function measureScrolling(page: Page, { scroller, requests: address }: List): Promise<void> {
   let requests = 0;
   let refused = 0;
   page.on('response', (response) => {
-    if (!response.url().includes('/api/leads?')) return;
+    if (!response.url().includes(address)) return;
     requests += 1;
     if (response.status() === 429) refused += 1;
   });
   const { frames, elements, rows, failures } = (await page.evaluate(`(async () => {
-    const list = document.querySelector('[role=table]');
+    const list = document.querySelector(${JSON.stringify(scroller)});
     const frames = [];
     let elements = 0;
     let before = performance.now();
@@ -161,7 +215,7 @@ async function measureScrolling(page: Page): Promise<void> {
   })()`)) as Scrolled;
   const ms = (share: number): string => `${quantile(frames, share).toFixed(0)} ms`;
   console.log(
-    `scrolled ${rows} of ${LEADS} rows in ${options.seconds} s, ${requests} requests, ${refused} of them refused, ${failures} errors shown`,
+    `scrolled ${rows} of ${ROWS} rows in ${options.seconds} s, ${requests} requests, ${refused} of them refused, ${failures} errors shown`,
   );
   console.log(
     `frames: median ${ms(0.5)}, 95 % ${ms(0.95)}, 99 % ${ms(0.99)}, at most ${ms(1)}; at most ${elements} elements`,

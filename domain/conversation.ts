@@ -7,7 +7,7 @@ import { SINGLE_LINE } from './text.ts';
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
 
-/** The stored status with the end of a snooze taken into account, which nothing writes. */
+/** The stored status with the end of a snooze taken into account, which the sweep writes a little later. */
 export const statusAt = (
   { status, snoozedUntil }: { status: ConversationStatus; snoozedUntil: Date | null },
   now: Date,
@@ -53,6 +53,17 @@ export const Conversation = z
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
 
+/** A file of a message in a conversation. */
+export const ThreadFile = z
+  .object({
+    url: z.string(),
+    name: z.string(),
+    contentType: z.string().nullable().meta({ description: 'By its content or its name; null if unknown.' }),
+    size: z.int().nullable().meta({ description: 'Bytes; null if the file is stored elsewhere.' }),
+  })
+  .meta({ id: 'ThreadFile' });
+export type ThreadFile = z.infer<typeof ThreadFile>;
+
 /** One message of a conversation, inbound or outbound. */
 export const ThreadItem = z
   .object({
@@ -61,13 +72,22 @@ export const ThreadItem = z
     message: z.string().meta({ description: 'Inbound messages: the first 20,000 characters.' }),
     at: z.iso.datetime().meta({ description: 'When it was sent or received, or is scheduled.' }),
     lineId: Id.nullable(),
+    campaignId: Id.nullable(),
     status: MessageStatus.nullable().meta({ description: 'Outbound messages only.' }),
+    deliveredAt: z.iso.datetime().nullable(),
+    readAt: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the contact read it, if the carrier tells.' }),
+    errorMessage: z.string().nullable().meta({ description: 'Why it failed.' }),
+    voiceNote: z.boolean().meta({ description: 'Outbound messages: sent as a voice note.' }),
     autoReply: z.boolean().meta({ description: 'An automatic reply, which does not count as a reply.' }),
     originalMessageId: Id.nullable().meta({
       description: 'Inbound messages: the outbound message that it replies to.',
     }),
     attachmentUrls: z.array(z.string()),
     attachmentNames: z.array(z.string()),
+    attachments: z.array(ThreadFile).meta({ description: 'The same files, with their types and sizes.' }),
     reactions: z.array(ShownReaction),
   })
   .meta({ id: 'ThreadItem' });

@@ -15,6 +15,7 @@ export const WORKSPACE_LIMITS = {
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
   pools: { max: 200, text: 'pools of lines' },
   snippets: { max: 500, text: 'snippets' },
+  savedFilters: { max: 500, text: 'saved filters, over all its members' },
   customFields: { max: 500, text: 'distinct names of custom fields' },
   waitingMessages: { max: 1_000_000, text: 'messages that wait to be sent' },
   eventStreams: { max: 200, text: 'open event streams' },

@@ -12,7 +12,7 @@ import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } fro
 // Local activities: all of them cost one action if there is nothing to do.
 const local = (summary: string) =>
   proxyLocalActivities<Activities>({ summary, startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
-const { wakeOverdue } = local('Signal the workflows that are overdue');
+const { wakeOverdue } = local('Signal the workflows that are overdue, and end snoozes');
 const { rehomeStranded } = local('Find a line for messages that have none');
 const { carriersToProbe } = local('Find the carriers whose lines are to be probed');
 const { countDays } = proxyLocalActivities<Activities>({
@@ -50,7 +50,7 @@ const TURN_MS = 2 * 60_000;
 const PROBING_TURN_MS = 60_000;
 
 /**
- * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
+ * Started by a schedule. Wakes overdue workflows, ends snoozes, probes lines, so that a line that is down stops sending and a recovered
  * one resumes, judges idle lines, counts metrics by the day, and deletes expired data. One run has several turns,
  * because each start of a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
  * others.

@@ -18,7 +18,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
   'conversation.assigned': 'A conversation was assigned to a member, or to nobody',
   'conversation.status_changed':
-    'A conversation was opened, snoozed or closed. A snooze that ends at its time sends no event: `snoozedUntil` said when',
+    'A conversation was opened, snoozed or closed, or its snooze ended, which is told within two minutes',
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findCalls, presentCall } from '#db/commands/inbound/calls.ts';
+import { findCalls, presentCall } from '#db/queries/calls.ts';
 import { Call } from '#domain/call.ts';
 import { normalizePhone } from '#domain/phone.ts';
 import { ApiError, invalid } from '../http/errors.ts';

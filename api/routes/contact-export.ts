@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { draftsTo, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
-import { callsOf, presentCall } from '#db/commands/inbound/calls.ts';
+import { callsOf, presentCall } from '#db/queries/calls.ts';
 import { findOptOuts, presentOptOut } from '#db/commands/sending/opt-outs.ts';
 import {
   exportAvailability,

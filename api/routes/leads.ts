@@ -11,7 +11,9 @@ import {
   updateLead,
 } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
+import { listContactTimeline, presentContactTimeline } from '#db/queries/contact-timeline.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
+import { ContactTimelineEntry } from '#domain/contact-timeline.ts';
 import { Id } from '#domain/ids.ts';
 import {
   DefaultCountryCode,
@@ -24,6 +26,7 @@ import {
   patchLead,
 } from '#domain/lead.ts';
 import { ApiError, invalidFields, type Issue, MAX_ISSUES } from '../http/errors.ts';
+import { pageBy, PositionQuery } from '../http/cursor.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { listNotFound } from './lists.ts';
@@ -161,6 +164,34 @@ export const leadRoutes = [
       const lead = await findLead(db, params.id);
       if (!lead) throw leadNotFound();
       return { status: 200, body: { success: true, lead: presentLead(lead) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getLeadTimeline',
+    method: 'GET',
+    path: '/api/leads/{id}/timeline',
+    tag: 'Contacts',
+    summary: 'List what happened with a lead, newest first',
+    description:
+      "Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses.",
+    params: LeadParams,
+    query: PositionQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        entries: z.array(ContactTimelineEntry),
+        nextCursor: NextCursor,
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, query: { limit, cursor }, links, now }) {
+      const lead = await findLead(db, params.id);
+      if (!lead) throw leadNotFound();
+      const rows = await listContactTimeline(db, lead, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, (row) => row);
+      const entries = await presentContactTimeline(db, lead.id, items, links, now);
+      return { status: 200, body: { success: true, entries, nextCursor } };
     },
   }),
 

@@ -7,6 +7,7 @@ import {
   setMemberRole,
 } from '#db/queries/members.ts';
 import { revokeKeysOf } from '#db/queries/api-keys.ts';
+import { deleteSavedFiltersOf } from '#db/queries/saved-filters.ts';
 import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
 import { listTeam } from '#db/queries/team.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -91,6 +92,7 @@ export const teamMemberRoutes = [
     async handler({ db, caller, params: { userId }, query, now }) {
       await refuseLastAdmin(db, userId, await memberOf(db, userId));
       await removeMember(db, userId);
+      await deleteSavedFiltersOf(db, userId);
       await unassignMember(db, userId, caller.actor, now);
       const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };

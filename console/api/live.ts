@@ -1,3 +1,4 @@
+import type { EventPayload } from '#domain/events/payloads.ts';
 import { createParser } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
@@ -16,7 +17,10 @@ const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
   ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
   ['contact.opt_out_suspected', ['GET /api/opt-outs/suspected', 'GET /api/compliance']],
-  ['conversation.', ['GET /api/conversations', 'GET /api/conversations/{address}']],
+  [
+    'conversation.',
+    ['GET /api/conversations', 'GET /api/conversations/{address}', 'GET /api/conversations/{address}/notes'],
+  ],
   // A STOP confirms what is suspected.
   ['message.reply', ['GET /api/opt-outs/suspected', 'GET /api/opt-outs/history', 'GET /api/compliance']],
   // A newer reply supersedes the draft for an older one.
@@ -26,6 +30,7 @@ const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][
     [
       'GET /api/conversations',
       'GET /api/conversations/{address}',
+      'GET /api/leads/{id}/timeline',
       'GET /api/messages',
       'GET /api/messages/{id}',
       'GET /api/messages/{id}/timeline',
@@ -35,6 +40,16 @@ const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][
     ],
   ],
 ];
+
+export type ReplyEvent = EventPayload<'message.reply'>;
+
+const replyListeners = new Set<(event: ReplyEvent) => void>();
+
+/** Calls back when a contact has written. @returns a function that ends the calls. */
+export function onReply(listener: (event: ReplyEvent) => void): () => void {
+  replyListeners.add(listener);
+  return () => void replyListeners.delete(listener);
+}
 
 export type PresenceEvent = ResponseOf<'POST /api/conversations/{address}/presence'>['others'][number] & {
   address: string;
@@ -100,6 +115,10 @@ async function follow(signal: AbortSignal): Promise<void> {
           for (const tell of presenceListeners) tell(presence);
         } else if (event === 'stream.reset') changes.all();
         else changes.add(event ?? '');
+        if (event === 'message.reply' && replyListeners.size > 0) {
+          const reply = JSON.parse(data) as ReplyEvent;
+          for (const tell of replyListeners) tell(reply);
+        }
       });
     } catch (error) {
       const isRefused = error instanceof ApiFailure && error.status >= 400 && error.status < 500;

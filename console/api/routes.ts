@@ -48,6 +48,7 @@ import type { quietHoursRoutes } from '#api/routes/quiet-hours.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { requestRoutes } from '#api/routes/requests.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
+import type { savedFilterRoutes } from '#api/routes/saved-filters.ts';
 import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { setupRoutes } from '#api/routes/setup.ts';
 import type { snippetRoutes } from '#api/routes/snippets.ts';
@@ -114,6 +115,7 @@ type Declared = (
   | typeof setupRoutes
   | typeof limitRoutes
   | typeof requestRoutes
+  | typeof savedFilterRoutes
   | typeof sessionRoutes
   | typeof snippetRoutes
   | typeof teamMemberRoutes

@@ -33,6 +33,7 @@ const STATUS_TONES: Record<string, Tone> = {
   completed: 'good',
   approved: 'good',
   paid: 'good',
+  read: 'good',
   running: 'info',
   sent: 'info',
   sending: 'info',

@@ -27,7 +27,15 @@ export function Menu({
     <Base.Root>
       <Base.Trigger render={trigger} />
       <Base.Portal>
-        <Base.Positioner side={side} align="start" sideOffset={6} className="z-50">
+        {/* At the end of the body, outside of the page's landmarks: a landmark of its own. */}
+        <Base.Positioner
+          role="region"
+          aria-label="Menu"
+          side={side}
+          align="start"
+          sideOffset={6}
+          className="z-50"
+        >
           <Base.Popup
             {...(focusAfter && { finalFocus: focusAfter })}
             className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"

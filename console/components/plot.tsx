@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { numberOf } from '#console/lib/format.ts';
+import { timeRange } from '#console/lib/plot-range.ts';
 import { useTheme } from '#console/lib/theme.ts';
 
 export interface Series {
@@ -45,28 +46,33 @@ function Canvas({ times, series, summary, bars = false }: Props) {
       grid: { stroke: colour('line'), width: 1 },
       ticks: { show: false },
     };
+    const seconds = times.map((time) => Date.parse(time) / 1000);
     const options: UPlot.Options = {
       width: container.clientWidth,
       height: HEIGHT,
       cursor: { y: false, points: { size: 6 } },
       legend: { live: true },
-      tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone),
+      tzDate: (second) => UPlot.tzDate(new Date(second * 1000), zone),
       axes: [axis, { ...axis, size: 48, values: (_, values) => values.map((value) => numberOf(value)) }],
-      scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.05)] } },
+      scales: {
+        x: { range: () => timeRange(seconds, bars) },
+        y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.05)] },
+      },
       series: [
         {},
         ...series.map(({ label, colour: name }) => ({
           label,
           stroke: colour(name),
           width: 2,
-          points: { show: false },
+          // A line through one value is none.
+          points: { show: !bars && times.length === 1, size: 7 },
           ...(bars
             ? { fill: colour(name), paths: UPlot.paths.bars?.({ size: [0.6, 32], radius: 0.15 }) as never }
             : {}),
         })),
       ],
     };
-    const data = [times.map((time) => Date.parse(time) / 1000), ...series.map(({ values }) => [...values])];
+    const data = [seconds, ...series.map(({ values }) => [...values])];
     const plot = new UPlot(options, data as UPlot.AlignedData, container);
     const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: HEIGHT }));
     observer.observe(container);

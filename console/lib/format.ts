@@ -92,6 +92,25 @@ const POINTS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** The difference of two shares, in percentage points. */
 export const pointsOf = (difference: number): string => POINTS.format(difference * 100);
+const UNITS = ['kilobyte', 'megabyte', 'gigabyte'] as const;
+
+/** 24 kB, 1.3 MB; at least 1 kB */
+export function bytesOf(bytes: number): string {
+  const known = Math.max(bytes, 1000);
+  const power = Math.min(UNITS.length, Math.floor(Math.log10(known) / 3));
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: UNITS[power - 1] ?? 'kilobyte',
+    unitDisplay: 'short',
+    maximumFractionDigits: power > 1 ? 1 : 0,
+  }).format(known / 1000 ** power);
+}
+
+/** Seconds as 1:07 */
+export function clockOf(seconds: number): string {
+  const whole = Math.floor(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
 
 /** +1 415 555 0123; other addresses unchanged */
 export function addressName(address: string): string {

@@ -1,4 +1,5 @@
 import {
+  Bell,
   BookOpen,
   ChevronsUpDown,
   FlaskConical,
@@ -11,6 +12,8 @@ import {
 } from 'lucide-react';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { setNotifies, useNotifies } from '#console/lib/desktop-notifications.ts';
 import { signOut } from '#console/lib/sign-out.ts';
 import { setTheme, useTheme } from '#console/lib/theme.ts';
 import { useTestModeSwitch } from './test-mode.tsx';
@@ -21,11 +24,21 @@ const THEMES = [
   { theme: 'dark', label: 'Dark', icon: Moon },
 ] as const;
 
+async function switchNotifications(on: boolean): Promise<void> {
+  const problem = await setNotifies(on);
+  if (problem !== null) return toast('No notifications', { description: problem });
+  toast(
+    on ? 'This browser notifies you' : 'This browser no longer notifies you',
+    on ? { description: 'When contacts write in conversations that are yours or nobody’s.' } : {},
+  );
+}
+
 /** Who is signed in, the theme, and signing out. */
 export function AccountMenu() {
   const { caller } = useIdentity();
   const current = useTheme();
   const modeSwitch = useTestModeSwitch();
+  const isNotifying = useNotifies();
   const Icon = caller.type === 'key' ? KeyRound : User;
   return (
     <div className="border-t border-line p-2">
@@ -65,6 +78,12 @@ export function AccountMenu() {
                     },
                   ]
                 : []),
+              {
+                label: 'Desktop notifications',
+                icon: <Bell className="size-4 text-muted" aria-hidden="true" />,
+                checked: isNotifying,
+                onSelect: () => void switchNotifications(!isNotifying),
+              },
               {
                 label: 'API reference',
                 icon: <BookOpen className="size-4 text-muted" aria-hidden="true" />,

@@ -10,6 +10,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Toaster } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { useDesktopNotifications } from './notifications.ts';
 import { NAVIGATION, useNavigation } from './navigation.ts';
 import { TestModeBanner } from './test-mode.tsx';
 import { WorkspaceMenu } from './workspace-menu.tsx';
@@ -46,6 +47,7 @@ function SignedIn() {
   if (!identity.data) return <SkeletonRows />;
   return (
     <div className="flex h-full">
+      <DesktopNotifications />
       <a
         href="#content"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-lg focus:bg-raised focus:px-3 focus:py-2"
@@ -76,6 +78,12 @@ function SignedIn() {
       </Suspense>
     </div>
   );
+}
+
+/** Without a look: only inside, the identity is known. */
+function DesktopNotifications() {
+  useDesktopNotifications();
+  return null;
 }
 
 /** `g` and a letter for each page, Ctrl-K or `/` for the palette, `?` for all of them. */

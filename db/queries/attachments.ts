@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   type FileLinks,
   linkExpiry,
+  type LinkReader,
   REPLY_LINK_DAYS,
   type StoredFile,
   uploadKeptUntil,
@@ -54,6 +55,8 @@ const InboundFileRow = z.object({
   id: z.string(),
   inboundMessageId: z.string(),
   name: z.string(),
+  contentType: z.string().nullable(),
+  size: z.int().nullable(),
   createdAt: z.date(),
 });
 
@@ -61,6 +64,14 @@ export interface InboundFiles {
   files: StoredFile[];
   /** The fields of a reply; empty if there are no files. */
   shown: ReplyAttachments;
+  /** Their types and sizes. */
+  facts: FileFacts[];
+}
+
+export interface FileFacts {
+  contentType: string | null;
+  /** Bytes. */
+  size: number | null;
 }
 
 /** The stored files of inbound messages, in the order in which the carrier reported them. */
@@ -72,7 +83,7 @@ export async function inboundFiles(
 ): Promise<Map<string, InboundFiles>> {
   if (inboundMessageIds.length === 0) return new Map();
   const rows = await db.any(sql.type(InboundFileRow)`
-    select id, inbound_message_id, name, created_at from attachments
+    select id, inbound_message_id, name, content_type, size, created_at from attachments
     where workspace_id = ${db.workspaceId} and status = 'stored'
       and inbound_message_id = any(${sql.array([...inboundMessageIds], 'text')})
     order by told_at, position, name, id`);
@@ -85,9 +96,36 @@ export async function inboundFiles(
     found.set(messageId, {
       files,
       shown: { attachmentDownloadUrls: urls, attachmentNames: files.map(({ name }) => name) },
+      facts: own.map(({ contentType, size }) => ({ contentType, size })),
     });
   }
   return found;
+}
+
+const UploadRow = z.object({ id: z.string(), contentType: z.string().nullable(), size: z.int().nullable() });
+
+/** The types and sizes of uploads that are stored, by their links. Other links are left out. */
+export async function uploadFacts(
+  db: TenantDb,
+  urls: readonly string[],
+  links: LinkReader,
+): Promise<ReadonlyMap<string, FileFacts>> {
+  const byUrl = new Map<string, string>();
+  for (const url of urls) {
+    const file = links.openUnverified(url);
+    if (file?.workspaceId === db.workspaceId) byUrl.set(url, file.attachmentId);
+  }
+  if (byUrl.size === 0) return new Map();
+  const rows = await db.any(sql.type(UploadRow)`
+    select id, content_type, size from attachments
+    where workspace_id = ${db.workspaceId} and status = 'stored' and id = any(${sql.array([...byUrl.values()], 'text')})`);
+  const byId = new Map(rows.map(({ id, ...facts }) => [id, facts]));
+  return new Map(
+    [...byUrl].flatMap(([url, id]) => {
+      const facts = byId.get(id);
+      return facts ? [[url, facts] as const] : [];
+    }),
+  );
 }
 
 const StoredAttachmentRow = z.object({

@@ -81,6 +81,12 @@ export async function listConsents(
   return [...rows];
 }
 
+/** By their ids, in any order. */
+export async function findConsents(db: TenantDb, ids: readonly string[]): Promise<readonly ConsentRow[]> {
+  return db.any(sql.type(ConsentRow)`
+    select * from consents where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+}
+
 /** The entries of these addresses, oldest first, after the id `after`. */
 export async function consentsOf(
   db: TenantDb,

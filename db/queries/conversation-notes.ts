@@ -60,9 +60,16 @@ export async function notesOf(
     order by id limit ${limit}`);
 }
 
+/** By their ids, in any order. */
+export async function findNotes(db: TenantDb, ids: readonly string[]): Promise<readonly NoteRow[]> {
+  return db.any(sql.type(NoteRow)`
+    select * from conversation_notes
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+}
+
 export async function findNote(db: TenantDb, id: string): Promise<NoteRow | null> {
-  return db.maybeOne(sql.type(NoteRow)`
-    select * from conversation_notes where workspace_id = ${db.workspaceId} and id = ${id}`);
+  const [note] = await findNotes(db, [id]);
+  return note ?? null;
 }
 
 /** Requires the lock of the conversation. @throws LimitReached if it has as many notes as it may. */

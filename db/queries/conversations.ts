@@ -2,12 +2,13 @@ import { NoRows } from '#db/rows.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics-conversation.ts';
-import type { FileLinks } from '#domain/attachment.ts';
+import type { FileLinks, LinkReader } from '#domain/attachment.ts';
+import { mediaTypeOf } from '#domain/attachment-type.ts';
 import { type Conversation, ConversationStatus, statusAt, type ThreadItem } from '#domain/conversation.ts';
 import { shownStatus, StoredStatus } from '#domain/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
-import { inboundFiles } from './attachments.ts';
+import { inboundFiles, uploadFacts } from './attachments.ts';
 import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
@@ -170,13 +171,19 @@ export async function presentConversations(
 
 const ThreadRow = z.object({
   id: z.string(),
+  address: z.string(),
   direction: z.enum(['in', 'out']),
   body: z.string(),
   sentText: z.string().nullable(),
   at: z.date(),
   lineId: z.string().nullable(),
   leadId: z.string().nullable(),
+  campaignId: z.string().nullable(),
   status: StoredStatus.nullable(),
+  deliveredAt: z.date().nullable(),
+  readAt: z.date().nullable(),
+  errorMessage: z.string().nullable(),
+  voiceNote: z.boolean(),
   autoReply: z.boolean(),
   originalMessageId: z.string().nullable(),
   attachmentUrls: z.array(z.string()),
@@ -185,55 +192,92 @@ const ThreadRow = z.object({
 });
 export type ThreadRow = z.infer<typeof ThreadRow>;
 
+// A cursor has milliseconds: with a finer sort key, rows would be skipped or repeated.
+export const SENT_AT = sql.fragment`date_trunc('milliseconds', coalesce(sent_at, scheduled_at))`;
+export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`;
+
+const OUT = sql.fragment`
+  select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
+    false auto_reply, null original_message_id, attachment_urls, attachment_names, reactions
+  from messages`;
+const IN = sql.fragment`
+  select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
+    null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
+    auto_reply, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, '[]'::jsonb reactions
+  from inbound_messages`;
+
 /** Messages in both directions, newest first, starting after the position `after`; scheduled ones by their scheduled time. */
 export async function listThread(
   db: TenantDb,
   address: string,
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ThreadRow[]> {
-  // A cursor has milliseconds: with a finer sort key, rows would be skipped or repeated.
-  const sentAt = sql.fragment`date_trunc('milliseconds', coalesce(sent_at, scheduled_at))`;
-  const receivedAt = sql.fragment`date_trunc('milliseconds', received_at)`;
-  const before = (at: typeof sentAt) =>
+  const before = (at: typeof SENT_AT) =>
     after ? sql.fragment`and (${at}, id) < (${sql.timestamp(after.at)}, ${after.key})` : sql.fragment``;
   const rows = await db.any(sql.type(ThreadRow)`
-    (select id, 'out' direction, body, sent_text, ${sentAt} "at", line_id, lead_id, status, false auto_reply, null original_message_id,
-      attachment_urls, attachment_names, reactions
-    from messages where workspace_id = ${db.workspaceId} and address = ${address} and status <> 'canceled' ${before(sentAt)}
+    (${OUT} where workspace_id = ${db.workspaceId} and address = ${address} and status <> 'canceled' ${before(SENT_AT)}
     order by "at" desc, id desc limit ${limit})
     union all
-    (select id, 'in', left(body, ${SHOWN_LENGTH}), null, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
-    from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address} ${before(receivedAt)}
-    order by 5 desc, id desc limit ${limit})
+    (${IN} where workspace_id = ${db.workspaceId} and address = ${address} ${before(RECEIVED_AT)}
+    order by "at" desc, id desc limit ${limit})
     order by "at" desc, id desc limit ${limit}`);
   return [...rows];
+}
+
+/** Messages in both directions by their ids, in any order. */
+export async function findThreadItems(db: TenantDb, ids: readonly string[]): Promise<readonly ThreadRow[]> {
+  if (ids.length === 0) return [];
+  const wanted = sql.fragment`workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`;
+  return db.any(sql.type(ThreadRow)`${OUT} where ${wanted} union all ${IN} where ${wanted}`);
 }
 
 export async function presentThread(
   db: TenantDb,
   rows: readonly ThreadRow[],
-  links: FileLinks,
+  links: FileLinks & LinkReader,
   now: Date,
 ): Promise<ThreadItem[]> {
-  const files = await inboundFiles(
+  const received = await inboundFiles(
     db,
     rows.filter(({ direction }) => direction === 'in').map(({ id }) => id),
     links,
     now,
   );
+  const uploads = await uploadFacts(
+    db,
+    rows.flatMap(({ attachmentUrls }) => attachmentUrls),
+    links,
+  );
   return rows.map((row) => {
-    const received = files.get(row.id)?.shown;
+    const files = received.get(row.id);
+    const urls = files?.shown.attachmentDownloadUrls ?? row.attachmentUrls;
+    const names = files?.shown.attachmentNames ?? row.attachmentNames;
     return {
       messageId: row.id,
       direction: row.direction,
       message: row.direction === 'out' ? shownText(row) : shownReply(row.body),
       at: row.at.toISOString(),
       lineId: row.lineId,
+      campaignId: row.campaignId,
       status: row.status && shownStatus(row.status),
+      deliveredAt: row.deliveredAt?.toISOString() ?? null,
+      readAt: row.readAt?.toISOString() ?? null,
+      errorMessage: row.errorMessage,
+      voiceNote: row.voiceNote,
       autoReply: row.autoReply,
       originalMessageId: row.originalMessageId,
-      attachmentUrls: received?.attachmentDownloadUrls ?? row.attachmentUrls,
-      attachmentNames: received?.attachmentNames ?? row.attachmentNames,
+      attachmentUrls: urls,
+      attachmentNames: names,
+      attachments: urls.map((url, index) => {
+        const name = names[index] || links.openUnverified(url)?.name || 'attachment';
+        const facts = files?.facts[index] ?? uploads.get(url);
+        return {
+          url,
+          name,
+          contentType: facts?.contentType ?? mediaTypeOf(name),
+          size: facts?.size ?? null,
+        };
+      }),
       reactions: shownReactions(row.reactions),
     };
   });

@@ -25,6 +25,7 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
   snippets: (id) => sql.fragment`snippets where workspace_id = ${id}`,
+  savedFilters: (id) => sql.fragment`saved_filters where workspace_id = ${id}`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>
     // Drips become messages within seconds, unless workers are busy or down.

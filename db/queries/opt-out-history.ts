@@ -41,6 +41,18 @@ export interface ChangeFilter {
   to?: Date | undefined;
 }
 
+const CHANGES = sql.fragment`
+  select c.id, c.address, c.status, c.origin, c.at, c.reply_id, i.body
+  from consents c
+  left join inbound_messages i on i.workspace_id = c.workspace_id and i.id = c.reply_id`;
+
+/** By their ids, in any order. */
+export async function findOptOutChanges(db: TenantDb, ids: readonly string[]): Promise<readonly ChangeRow[]> {
+  return db.any(sql.type(ChangeRow)`
+    ${CHANGES} where c.workspace_id = ${db.workspaceId} and c.origin is not null
+      and c.id = any(${sql.array([...ids], 'text')})`);
+}
+
 /** Newest first, starting after the position `after`. */
 export async function listOptOutChanges(
   db: TenantDb,
@@ -48,10 +60,7 @@ export async function listOptOutChanges(
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ChangeRow[]> {
   const rows = await db.any(sql.type(ChangeRow)`
-    select c.id, c.address, c.status, c.origin, c.at, c.reply_id, i.body
-    from consents c
-    left join inbound_messages i on i.workspace_id = c.workspace_id and i.id = c.reply_id
-    where ${sql.and([
+    ${CHANGES} where ${sql.and([
       sql.fragment`c.workspace_id = ${db.workspaceId} and c.origin is not null`,
       change && sql.fragment`c.status = ${change === 'opted_out' ? 'revoked' : 'granted'}`,
       from && sql.fragment`c.at >= ${sql.timestamp(from)}`,

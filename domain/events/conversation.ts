@@ -8,7 +8,7 @@ const fields = {
   address: z.string().meta({ description: 'It identifies the conversation.' }),
   leadId: Id.optional(),
   by: AuditActor.pick({ type: true, id: true }).meta({
-    description: 'Who did it; `system`: the contact wrote, or a member was removed.',
+    description: 'Who did it; `system`: the contact wrote, a snooze ended, or a member was removed.',
   }),
 };
 
@@ -21,7 +21,7 @@ export const ConversationAssigned = eventHead('conversation.assigned').extend({
   to: UserId,
 });
 
-/** A conversation was opened, snoozed or closed by a member, a program, or a contact who wrote. */
+/** A conversation was opened, snoozed or closed by a member, a program, a contact who wrote, or the end of a snooze. */
 export const ConversationStatusChanged = eventHead('conversation.status_changed').extend({
   ...fields,
   from: ConversationStatus,

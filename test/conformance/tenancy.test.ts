@@ -105,6 +105,7 @@ const BODIES: Record<string, object> = {
   createNote: { text: 'Calls back on Monday' },
   reportPresence: { state: 'viewing' },
   updateConversation: { status: 'closed' },
+  createSavedFilter: { name: 'VIPs', view: 'open', shared: true },
   createSnippet: { name: 'Hours', text: 'We open at nine' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */

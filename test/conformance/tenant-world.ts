@@ -74,6 +74,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
   const snippet = (await create('POST', '/api/snippets', { name: 'Hours', text: 'We open at nine' })).snippet
     ._id;
+  const vips = { name: 'VIPs', view: 'open', search: 'tag:vip', shared: true };
+  const savedFilter = (await create('POST', '/api/saved-filters', vips)).savedFilter._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
   await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
   const invitation = (await api('GET', '/api/team/invitations')).body.invitations[0]._id;
@@ -126,6 +128,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/campaigns/': draftCampaign,
       '/api/pools/': pool,
       '/api/snippets/': snippet,
+      '/api/saved-filters/': savedFilter,
       '/api/webhooks/': webhook,
       '/api/webhooks/{id}/deliveries/': delivery,
       '/api/team/invitations/': invitation,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { inject } from 'vitest';
 import { isBuilt } from '#console/sources.ts';
 import { runNode } from '#standalone/node-process.ts';
@@ -60,13 +60,16 @@ export interface Tab {
   takeProblems(): string[];
 }
 
-export async function openTab(browser: Browser, options: { phone?: boolean } = {}): Promise<Tab> {
-  const page = await browser.newPage({
-    viewport: options.phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
-    locale: 'en-US',
-    // Nothing waits for the end of a transition, and no colour is in the middle of one.
-    reducedMotion: 'reduce',
-  });
+export const TAB = {
+  viewport: { width: 1280, height: 800 },
+  locale: 'en-US',
+  // Nothing waits for the end of a transition, and no colour is in the middle of one.
+  reducedMotion: 'reduce',
+} as const;
+
+/** @param context with the options `TAB`, for one more tab of a browser. Default: a browser of its own. */
+export async function openTab(browser: Browser, context?: BrowserContext): Promise<Tab> {
+  const page = await (context?.newPage() ?? browser.newPage(TAB));
   page.setDefaultTimeout(15_000);
   let problems: string[] = [];
   page.on('console', (message) => {

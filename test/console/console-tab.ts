@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -11,6 +12,15 @@ export interface ConsoleTab extends Tab {
   signInAsOwner(workspace: { id: string; ownerId: string }, path?: string): Promise<void>;
   /** Goes to a page as a link does, which loads nothing again. */
   go(path: string): Promise<void>;
+}
+
+/** Opens a page of the console, signed in with a workspace key or a session token. */
+export async function signInTo(page: Page, app: TestApp, credential: string, path = '/'): Promise<void> {
+  // A small page of the same origin, whose storage the console reads when it starts.
+  await page.goto(`${app.url}/console/assets/icon.svg`);
+  const session = JSON.stringify({ token: credential, workspaceId: null });
+  await page.evaluate(`sessionStorage.setItem('linepace.session', ${JSON.stringify(session)})`);
+  await page.goto(`${app.url}/console${path}`);
 }
 
 /**
@@ -28,13 +38,7 @@ export function openConsole(): ConsoleTab {
     const { page } = opened;
     Object.assign(tab, opened, {
       app,
-      async signIn(credential: string, path = '/') {
-        // A small page of the same origin, whose storage the console reads when it starts.
-        await page.goto(`${app.url}/console/assets/icon.svg`);
-        const session = JSON.stringify({ token: credential, workspaceId: null });
-        await page.evaluate(`sessionStorage.setItem('linepace.session', ${JSON.stringify(session)})`);
-        await page.goto(`${app.url}/console${path}`);
-      },
+      signIn: (credential: string, path?: string) => signInTo(page, app, credential, path),
       async signInAsOwner({ id, ownerId }, path) {
         const owner = { userId: ownerId, organizationId: id, role: 'org:admin' };
         await tab.signIn(await signIn(app, owner), path);

@@ -51,8 +51,8 @@ describe('the contacts', () => {
       evidence: 'Signed at the fair',
     });
     await drawer.getByRole('tab', { name: 'History' }).click();
-    await drawer.getByText('Consent granted').waitFor();
-    await drawer.getByText('No messages yet').waitFor();
+    await drawer.getByText('Consent given').waitFor();
+    await drawer.getByText('Signed at the fair').waitFor();
     expect(await inaccessible(page)).toEqual([]);
     await drawer.getByRole('tab', { name: 'Edit' }).click();
     await drawer.getByLabel('Company').fill('Engines Ltd');

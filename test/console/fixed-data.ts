@@ -109,11 +109,17 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
   message,
   at: minutesAgo(minutes),
   lineId: idOf(1),
+  campaignId: null,
   status: null,
+  deliveredAt: null,
+  readAt: null,
+  errorMessage: null,
+  voiceNote: false,
   autoReply: false,
   originalMessageId: null,
   attachmentUrls: [],
   attachmentNames: [],
+  attachments: [],
   reactions: [],
   ...fields,
 });
@@ -121,7 +127,12 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
 /** Newest first. */
 const THREAD = [
   item(3, 'Are dogs allowed? Ours is small and very quiet.', 4, {}),
-  item(2, 'Yes, on Saturday at 10 or at noon.', 30, { direction: 'out', status: 'delivered' }),
+  item(2, 'Yes, on Saturday at 10 or at noon.', 30, {
+    direction: 'out',
+    status: 'delivered',
+    readAt: minutesAgo(12),
+    reactions: [{ reaction: 'love', from: '+14155550145', at: minutesAgo(11) }],
+  }),
   item(1, 'The flat on Harbour Street is free from May: two rooms, a balcony, 1,450 a month.', 1600, {
     direction: 'out',
     status: 'delivered',
@@ -431,6 +442,20 @@ export const RESPONSES: {
         role: 'org:admin',
         isOwner: true,
         joinedAt: minutesAgo(90_000),
+      },
+    ],
+  },
+  'GET /api/saved-filters': {
+    ...none,
+    savedFilters: [
+      {
+        _id: idOf(92),
+        name: 'Viewings',
+        view: 'open',
+        search: 'tag:interested',
+        shared: true,
+        createdAt: minutesAgo(900),
+        updatedAt: minutesAgo(900),
       },
     ],
   },

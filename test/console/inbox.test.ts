@@ -101,6 +101,23 @@ describe('the inbox', () => {
     expect([await open(), await isOptedOut(second)]).toEqual([[], false]);
   });
 
+  it('says why a message failed', async () => {
+    const { page } = tab;
+    const { api } = workspace;
+    const to = phone('0002');
+    const message = { recipientPhone: to, message: 'Anybody there?' };
+    expect((await api('POST', '/api/messages', message)).status).toBe(201);
+    const path = `/inbox/${encodeURIComponent(to)}`;
+    const why: string = await eventually(
+      async () =>
+        (await api('GET', `/api/conversations/${encodeURIComponent(to)}`)).body.messages[0].errorMessage ??
+        false,
+    );
+    await tab.go(path);
+    await page.getByRole('log').getByText('Failed', { exact: true }).waitFor();
+    await page.getByRole('log').getByText(why, { exact: true }).waitFor();
+  });
+
   describe('of a team', () => {
     let colleague: string;
     beforeAll(async () => {
@@ -152,6 +169,8 @@ describe('the inbox', () => {
         ),
       );
       await page.keyboard.press('i');
+      await page.getByRole('menuitem', { name: 'Mia Okafor' }).waitFor();
+      expect(await inaccessible(page)).toEqual([]);
       await choose('Mia Okafor');
       await page.getByRole('button', { name: 'Mia Okafor' }).waitFor();
       expect((await of(contact)).assigneeId).toBe(colleague);
@@ -231,14 +250,24 @@ describe('the inbox', () => {
       await page.getByText('Bulk two').first().waitFor();
       await page.getByRole('button', { name: 'Saved filters' }).click();
       await page.getByRole('menuitem', { name: 'Save this filter' }).click();
-      await page.getByLabel('Name').fill('Done in bulk');
-      await page.keyboard.press('Enter');
+      await page.getByLabel('Name', { exact: true }).fill('Done in bulk');
+      await page.getByLabel('Share it with the team').check();
+      expect(await inaccessible(page)).toEqual([]);
+      await page.getByLabel('Name', { exact: true }).press('Enter');
       await page.getByRole('dialog', { name: 'Save this filter' }).waitFor({ state: 'detached' });
       await page.getByLabel('View').selectOption('open');
       await page.getByRole('button', { name: 'Saved filters' }).click();
       await page.getByRole('menuitem', { name: 'Done in bulk' }).click();
       await page.getByText('Bulk two').first().waitFor();
       expect(await page.getByLabel('Search conversations').inputValue()).toBe('bulk');
+      const { savedFilters } = (await workspace.api('GET', '/api/saved-filters')).body;
+      expect(savedFilters).toMatchObject([
+        { name: 'Done in bulk', view: 'closed', search: 'bulk', shared: true },
+      ]);
+      await page.getByRole('button', { name: 'Saved filters' }).click();
+      await page.getByRole('menuitem', { name: 'Keep “Done in bulk” to yourself' }).click();
+      await page.getByText('“Done in bulk” is only yours').waitFor();
+      expect((await workspace.api('GET', '/api/saved-filters')).body.savedFilters).toEqual([]);
       await page.getByLabel('Search conversations').fill('');
     });
   });

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually } from '#test/support/app.ts';
@@ -7,6 +6,7 @@ import { createWorkspace } from '#test/support/factories.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
+import { docsPicture } from './docs-picture.ts';
 
 const tab = openConsole();
 
@@ -16,22 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => twilio.stop());
 
-const DOCS = path.join(import.meta.dirname, '../../docs/console');
-
 /** Takes pictures for docs/console.md: RENEW_PICTURES=1 npm test -- test/console/setup.test.ts */
-async function picture(name: string): Promise<void> {
-  if (process.env['RENEW_PICTURES'] !== '1') return;
-  const { page } = tab;
-  const take = (suffix: string) =>
-    page.screenshot({ path: path.join(DOCS, `${name}${suffix}.png`), caret: 'hide', animations: 'disabled' });
-  await take('');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await take('-dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 390, height: 844 });
-  await take('-phone');
-  await page.setViewportSize({ width: 1280, height: 800 });
-}
+const picture = (name: string) => docsPicture(tab.page, name);
 
 const step = (name: string) => tab.page.getByRole('button', { name: new RegExp(`^(\\d )?${name}`) });
 const press = (name: string) => tab.page.getByRole('button', { name, exact: true }).click();

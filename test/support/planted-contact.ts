@@ -153,6 +153,8 @@ export async function plantContact(
   await post(`/api/conversations/${encodeURIComponent(person.phone)}/tags`, {
     tags: ['interested', 'zebulon the great'],
   });
+  const filter = { name: 'This one', view: 'all', search: person.phone, shared: true };
+  await post('/api/saved-filters', filter);
   await post(`/api/conversations/${encodeURIComponent(person.phone)}/notes`, {
     text: `plugh note of Zebulon, @[${workspace.ownerId}]`,
   });

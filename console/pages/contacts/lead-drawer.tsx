@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -11,7 +11,9 @@ import { useSearchParam } from '#console/lib/search.ts';
 import { EditLead } from './edit-lead.tsx';
 import { type Lead, leadName, type LeadList } from './lead.ts';
 import { LeadActions } from './lead-actions.tsx';
-import { LeadHistory } from './lead-history.tsx';
+
+/** With the player of voice notes: whoever looks at the list does not load it. */
+const LeadHistory = lazy(() => import('./lead-history.tsx'));
 
 /** Everything about one lead. */
 export function LeadDrawer({
@@ -49,7 +51,15 @@ export function LeadDrawer({
             onChange={(next) => setTab(next === 'details' ? '' : next)}
             tabs={[
               { value: 'details', label: 'Details', content: <Details lead={lead} lists={lists} /> },
-              { value: 'history', label: 'History', content: <LeadHistory lead={lead} /> },
+              {
+                value: 'history',
+                label: 'History',
+                content: (
+                  <Suspense fallback={<SkeletonRows rows={5} />}>
+                    <LeadHistory lead={lead} />
+                  </Suspense>
+                ),
+              },
               { value: 'edit', label: 'Edit', content: <EditLead key={lead._id} lead={lead} /> },
             ]}
           />

@@ -1,104 +1,251 @@
+import {
+  Ban,
+  CornerDownLeft,
+  FileCheck,
+  FileX,
+  LogIn,
+  LogOut,
+  type LucideIcon,
+  Phone,
+  RotateCcw,
+  Send,
+  StickyNote,
+} from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useRead } from '#console/api/queries.ts';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useReadPages } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
-import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { addressName, fullTimeOf, shortTimeOf, wordsOf } from '#console/lib/format.ts';
-import { NoteItem } from '../inbox/note.tsx';
+import { Button } from '#console/components/button.tsx';
+import { classes } from '#console/components/class-names.ts';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { addressName, clockOf, dayNameOf, fullTimeOf, timeOf, wordsOf } from '#console/lib/format.ts';
+import { Attachment } from '../inbox/attachment.tsx';
+import { reactionOf } from '../inbox/conversations.ts';
+import { shownText } from '../inbox/note.tsx';
+import { CallRecording } from './call-recording.tsx';
 import type { Lead } from './lead.ts';
 
-/** What was sent to a contact, which campaigns, what they consented to, and what the team noted. */
-export function LeadHistory({ lead }: { lead: Lead }) {
-  const addresses = [...lead.phones, ...lead.emails];
+type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
+
+/** Everything that happened with a contact, newest first. */
+export default function LeadHistory({ lead }: { lead: Lead }) {
+  const zone = useTimeZone();
+  const timeline = useReadPages(
+    'GET /api/leads/{id}/timeline',
+    { params: { id: lead._id } },
+    { refetchInterval: useLiveInterval() },
+  );
+  const entries = timeline.data?.pages.flatMap((page) => page.entries);
+  if (!entries && timeline.error)
+    return <ErrorState error={timeline.error} retry={() => void timeline.refetch()} />;
+  if (!entries) return <SkeletonRows rows={5} />;
+  if (entries.length === 0)
+    return (
+      <EmptyState title="Nothing yet">
+        Messages, campaigns, consents, opt-outs, notes and calls appear here.
+      </EmptyState>
+    );
   return (
-    <div className="flex flex-col gap-6">
-      <Messages leadId={lead._id} />
-      {addresses.map((address) => (
-        <section key={address} aria-label={addressName(address)} className="flex flex-col gap-3">
-          <h3 className="font-medium">{addressName(address)}</h3>
-          <Consents address={address} />
-          <Notes address={address} />
+    <div className="flex flex-col gap-5">
+      {byDay(entries, zone).map(({ day, entries: ofDay }) => (
+        <section key={day} aria-label={day}>
+          <h3 className="mb-2 text-xs font-medium text-muted">{day}</h3>
+          <ol className="flex flex-col gap-4 border-l border-line pl-5">
+            {ofDay.map((entry) => (
+              <EntryItem key={keyOf(entry)} entry={entry} />
+            ))}
+          </ol>
         </section>
       ))}
+      {timeline.hasNextPage && (
+        <Button
+          small
+          className="self-center"
+          busy={timeline.isFetchingNextPage}
+          onClick={() => void timeline.fetchNextPage()}
+        >
+          Show earlier
+        </Button>
+      )}
     </div>
   );
 }
 
-function Messages({ leadId }: { leadId: string }) {
-  const { data, error, refetch } = useRead('GET /api/messages', { query: { leadId, limit: 50 } });
-  const campaigns = useRead('GET /api/campaigns', { query: { limit: 200 } }).data?.campaigns ?? [];
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (!data) return <SkeletonRows rows={3} />;
-  return (
-    <section aria-label="Messages">
-      <h3 className="mb-2 font-medium">Messages</h3>
-      <Entries
-        none="No messages yet"
-        entries={data.messages.map(({ _id, sentAt, createdAt, message, status, campaignId }) => ({
-          id: _id,
-          at: sentAt ?? createdAt,
-          text: message,
-          more: (
-            <>
-              <Status status={status} />
-              {campaigns.find((campaign) => campaign._id === campaignId)?.name}
-            </>
-          ),
-        }))}
-      />
-    </section>
-  );
+/** Entries of one day together, in their order. */
+function byDay(entries: readonly Entry[], zone: string): { day: string; entries: Entry[] }[] {
+  const days = Map.groupBy(entries, ({ at }) => dayNameOf(at, zone));
+  return [...days].map(([day, ofDay]) => ({ day, entries: ofDay }));
 }
 
-function Consents({ address }: { address: string }) {
-  const { data } = useRead('GET /api/consents', { query: { address, limit: 50 } });
-  return (
-    <Entries
-      none="No consent is recorded"
-      entries={(data?.consents ?? []).map(({ _id, at, status, channel, source, evidence }) => ({
-        id: _id,
-        at,
-        text: `Consent ${status}${channel === 'any' ? '' : ` for ${channel}`}`,
-        more: [wordsOf(source), evidence].filter(Boolean).join(': '),
-      }))}
-    />
-  );
+function keyOf(entry: Entry): string {
+  switch (entry.type) {
+    case 'message':
+      return entry.message.messageId;
+    case 'campaign_joined':
+    case 'campaign_left':
+      return `${entry.type} ${entry.campaign._id}`;
+    case 'consent':
+      return entry.consent._id;
+    case 'opt_out':
+      return entry.optOut._id;
+    case 'note':
+      return entry.note._id;
+    case 'call':
+      return entry.call.callId;
+  }
 }
 
-/** Notes belong to a conversation, which a contact without messages does not have. */
-function Notes({ address }: { address: string }) {
-  const conversations = useRead('GET /api/conversations', { query: { q: address, limit: 50 } });
-  const exists = conversations.data?.conversations.some((conversation) => conversation.address === address);
-  const { data } = useRead(
-    'GET /api/conversations/{address}/notes',
-    { params: { address }, query: { limit: 50 } },
-    { enabled: exists === true },
-  );
-  return data?.notes.map((note) => <NoteItem key={note._id} note={note} />);
-}
-
-function Entries({
-  entries,
-  none,
-}: {
-  entries: readonly { id: string; at: string; text: string; more: ReactNode }[];
-  none: string;
-}) {
+function EntryItem({ entry }: { entry: Entry }) {
   const zone = useTimeZone();
-  if (entries.length === 0) return <p className="text-muted">{none}</p>;
+  const { icon: Icon, title, about, text, tone, children } = shownOf(entry);
   return (
-    <ul className="flex flex-col">
-      {entries.map(({ id, at, text, more }) => (
-        <li key={id} className="border-b border-line py-2 last:border-0">
-          <p className="line-clamp-3 wrap-anywhere">{text}</p>
-          <p className="flex flex-wrap items-center gap-2 text-xs text-muted">
-            <time dateTime={at} title={fullTimeOf(at, zone)}>
-              {shortTimeOf(at, zone)}
-            </time>
-            {more}
-          </p>
-        </li>
-      ))}
-    </ul>
+    <li className="relative">
+      <span
+        className={classes(
+          'absolute top-0 -left-8 flex size-6 items-center justify-center rounded-full border border-line bg-surface',
+          tone ?? 'text-muted',
+        )}
+      >
+        <Icon className="size-3.5" aria-hidden="true" />
+      </span>
+      <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <span className="font-medium">{title}</span>
+        {about}
+        <time
+          dateTime={entry.at}
+          title={fullTimeOf(entry.at, zone)}
+          className="ml-auto shrink-0 text-xs text-muted"
+        >
+          {timeOf(entry.at, zone)}
+        </time>
+      </p>
+      {text && <p className="mt-0.5 wrap-anywhere whitespace-pre-wrap text-muted">{text}</p>}
+      {children && <div className="mt-1.5 flex flex-col items-start gap-1.5">{children}</div>}
+    </li>
   );
+}
+
+interface Shown {
+  icon: LucideIcon;
+  title: string;
+  about?: ReactNode;
+  text?: string;
+  tone?: string;
+  children?: ReactNode;
+}
+
+function shownOf(entry: Entry): Shown {
+  switch (entry.type) {
+    case 'message':
+      return messageOf(entry);
+    case 'campaign_joined':
+      return { icon: LogIn, title: `Joined ${entry.campaign.name}` };
+    case 'campaign_left':
+      return {
+        icon: LogOut,
+        title: `Left ${entry.campaign.name}`,
+        text:
+          entry.reason === null ? 'All messages were sent' : (LEFT[entry.reason] ?? wordsOf(entry.reason)),
+      };
+    case 'consent':
+      return consentOf(entry.consent);
+    case 'opt_out':
+      return optOutOf(entry.optOut);
+    case 'note':
+      return {
+        icon: StickyNote,
+        title: `Note by ${entry.note.author.name ?? 'a colleague'}`,
+        text: shownText(entry.note),
+        tone: 'text-warn',
+      };
+    case 'call':
+      return callOf(entry.call);
+  }
+}
+
+/** Why somebody has left a campaign before its end. */
+const LEFT: Record<string, string> = {
+  reply: 'The contact replied',
+  opt_out: 'The contact opted out',
+  failed: 'A message could not be delivered',
+  no_address: 'There is no address for the channel',
+  no_consent: 'The contact has not consented',
+  removed: 'Removed from the campaign',
+};
+
+function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): Shown {
+  const { direction, status, readAt, attachments, voiceNote, reactions, message: text } = message;
+  return {
+    icon: direction === 'in' ? CornerDownLeft : Send,
+    title: direction === 'in' ? `From ${addressName(address)}` : `To ${addressName(address)}`,
+    about: (
+      <>
+        {status !== null && <Status status={status === 'delivered' && readAt !== null ? 'read' : status} />}
+        {reactions.map(({ reaction, from }) => (
+          <span key={`${from}${reaction}`} title={`The contact ${reactionOf(reaction).text}`}>
+            <span aria-hidden="true">{reactionOf(reaction).sign}</span>
+            <span className="sr-only">The contact {reactionOf(reaction).text}</span>
+          </span>
+        ))}
+      </>
+    ),
+    text,
+    ...(direction === 'in' && { tone: 'text-accent-ink' }),
+    children:
+      attachments.length > 0 &&
+      attachments.map((file) => <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />),
+  };
+}
+
+function consentOf({
+  status,
+  channel,
+  source,
+  evidence,
+  address,
+}: Extract<Entry, { type: 'consent' }>['consent']): Shown {
+  const isGranted = status === 'granted';
+  const where = channel === 'any' ? addressName(address) : `${addressName(address)}, ${channel}`;
+  return {
+    icon: isGranted ? FileCheck : FileX,
+    title: isGranted ? 'Consent given' : 'Consent withdrawn',
+    text: [where, wordsOf(source), evidence].filter(Boolean).join(' · '),
+    tone: isGranted ? 'text-good' : 'text-bad',
+  };
+}
+
+function optOutOf({
+  change,
+  address,
+  source,
+  message,
+}: Extract<Entry, { type: 'opt_out' }>['optOut']): Shown {
+  const isOut = change === 'opted_out';
+  const how = message === null ? wordsOf(source) : `“${message}”`;
+  return {
+    icon: isOut ? Ban : RotateCcw,
+    title: isOut ? 'Opted out' : 'Opted in again',
+    text: `${addressName(address)} · ${how}`,
+    tone: isOut ? 'text-bad' : 'text-good',
+  };
+}
+
+function callOf(call: Extract<Entry, { type: 'call' }>['call']): Shown {
+  const { from, to, status, durationSec, hangupCause, recordingUrl, recordingFailure } = call;
+  return {
+    icon: Phone,
+    title: 'Call',
+    about: <Status status={status} />,
+    text: [
+      `${addressName(from)} → ${addressName(to)}`,
+      durationSec !== undefined && clockOf(durationSec),
+      hangupCause,
+      recordingFailure,
+    ]
+      .filter(Boolean)
+      .join(' · '),
+    ...(recordingUrl !== null && { children: <CallRecording url={recordingUrl} /> }),
+  };
 }

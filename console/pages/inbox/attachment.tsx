@@ -1,6 +1,10 @@
 import { FileText } from 'lucide-react';
 import { useState } from 'react';
+import { AudioPlayer } from '#console/components/audio-player.tsx';
+import { bytesOf } from '#console/lib/format.ts';
+import type { ThreadItem } from './conversations.ts';
 
+type File = ThreadItem['attachments'][number];
 type Kind = 'image' | 'audio' | 'video' | 'file';
 
 const KINDS: [RegExp, Kind][] = [
@@ -9,13 +13,19 @@ const KINDS: [RegExp, Kind][] = [
   [/\.(mp4|mov|webm|m4v)$/i, 'video'],
 ];
 
-const kindOf = (name: string): Kind => KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'file';
+/** By its type; a carrier that tells none names the file. */
+function kindOf({ contentType, name }: File): Kind {
+  const general = contentType?.split('/')[0];
+  if (general === 'image' || general === 'audio' || general === 'video') return general;
+  return KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'file';
+}
 
 /** Shows pictures, voice notes and films in place; other files, and those that the browser cannot play, as links. */
-export function Attachment({ url, name }: { url: string; name: string }) {
+export function Attachment({ file, isVoiceNote }: { file: File; isVoiceNote: boolean }) {
   const [broken, setBroken] = useState(false);
-  const kind = broken ? 'file' : kindOf(name);
+  const kind = broken ? 'file' : kindOf(file);
   const fail = (): void => setBroken(true);
+  const { url, name } = file;
   if (kind === 'image') {
     return (
       <a href={url} target="_blank" rel="noopener noreferrer" className="block">
@@ -31,14 +41,7 @@ export function Attachment({ url, name }: { url: string; name: string }) {
   }
   if (kind === 'audio') {
     return (
-      <audio
-        controls
-        preload="metadata"
-        src={url}
-        onError={fail}
-        aria-label={name}
-        className="h-10 max-w-full"
-      />
+      <AudioPlayer url={url} label={isVoiceNote ? `Voice note ${name}` : `Audio ${name}`} onError={fail} />
     );
   }
   if (kind === 'video') {
@@ -53,15 +56,25 @@ export function Attachment({ url, name }: { url: string; name: string }) {
       />
     );
   }
+  return <FileLink file={file} />;
+}
+
+/** Its name, its type and its size. */
+function FileLink({ file: { url, name, contentType, size } }: { file: File }) {
+  const extension = /\.(\w{1,5})$/.exec(name)?.[1]?.toUpperCase();
+  const about = [extension ?? contentType, size !== null && bytesOf(size)].filter(Boolean).join(' · ');
   return (
     <a
       href={url}
       target="_blank"
       rel="noopener noreferrer"
-      className="flex max-w-full items-center gap-2 rounded-xl border border-line bg-surface px-3 py-2 hover:bg-hover"
+      className="flex max-w-full items-center gap-2.5 rounded-xl border border-line bg-surface px-3 py-2 hover:bg-hover"
     >
-      <FileText className="size-4 shrink-0 text-muted" aria-hidden="true" />
-      <span className="truncate">{name}</span>
+      <FileText className="size-5 shrink-0 text-muted" aria-hidden="true" />
+      <span className="min-w-0">
+        <span className="block truncate">{name}</span>
+        {about !== '' && <span className="block truncate text-xs text-muted">{about}</span>}
+      </span>
     </a>
   );
 }

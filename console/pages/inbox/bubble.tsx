@@ -5,28 +5,25 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
 import { Spinner } from '#console/components/spinner.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { fullTimeOf, timeOf } from '#console/lib/format.ts';
+import { addressName, dayNameOf, fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { Attachment } from './attachment.tsx';
-import { REFRESH, type ThreadItem } from './conversations.ts';
+import { reactionOf, REFRESH, type ThreadItem } from './conversations.ts';
 
-const REACTIONS: Record<string, string> = {
-  love: '❤️',
-  like: '👍',
-  dislike: '👎',
-  laugh: '😂',
-  emphasize: '‼️',
-  question: '❓',
-};
+/** Who the conversation is with. */
+export interface Contact {
+  address: string;
+  name: string;
+}
 
-/** A message and its delivery status. */
-export function Bubble({ item }: { item: ThreadItem }) {
-  const { direction, message, attachmentUrls, attachmentNames, reactions } = item;
+/** A message, who reacted to it, and its delivery status. */
+export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }) {
+  const { direction, message, attachments, reactions, voiceNote } = item;
   const isOurs = direction === 'out';
   const isUnsent = item.status === 'pending' || item.status === 'scheduled';
   return (
     <div className={classes('flex max-w-[80%] flex-col gap-1', isOurs ? 'items-end self-end' : 'self-start')}>
-      {attachmentUrls.map((url, index) => (
-        <Attachment key={url} url={url} name={attachmentNames[index] ?? 'Attachment'} />
+      {attachments.map((file) => (
+        <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />
       ))}
       {message !== '' && (
         <p
@@ -41,21 +38,37 @@ export function Bubble({ item }: { item: ThreadItem }) {
         </p>
       )}
       {reactions.length > 0 && (
-        <p className="flex gap-1">
-          {reactions.map(({ reaction, from }) => (
-            <span
-              key={`${from}${reaction}`}
-              role="img"
-              aria-label={`Reaction: ${reaction}`}
-              className="rounded-full border border-line bg-surface px-1.5 text-xs"
-            >
-              {REACTIONS[reaction] ?? reaction}
-            </span>
+        <ul aria-label="Reactions" className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
+          {reactions.map((reaction) => (
+            <Reaction key={`${reaction.from}${reaction.reaction}`} reaction={reaction} contact={contact} />
           ))}
-        </p>
+        </ul>
       )}
       <Fate item={item} />
     </div>
+  );
+}
+
+/** What somebody said with a sign, and who. */
+function Reaction({
+  reaction: { reaction, from, at },
+  contact,
+}: {
+  reaction: ThreadItem['reactions'][number];
+  contact: Contact;
+}) {
+  const zone = useTimeZone();
+  const name = addressName(from === contact.address ? contact.name : from);
+  const { sign, text } = reactionOf(reaction);
+  return (
+    <li
+      title={`${name} ${text}, ${fullTimeOf(at, zone)}`}
+      className="flex items-center gap-1 rounded-full border border-line bg-raised px-2 py-px text-xs text-muted shadow-card"
+    >
+      <span aria-hidden="true">{sign}</span>
+      <span className="max-w-36 truncate">{name}</span>
+      <span className="sr-only">{text}</span>
+    </li>
   );
 }
 
@@ -69,12 +82,30 @@ const FATES: Record<string, { icon: LucideIcon; text: string; tone?: string }> =
   canceled: { icon: CircleAlert, text: 'Canceled' },
 };
 
+/** What became of an outbound message: read is more than delivered. */
+function fateOf({ status, deliveredAt, readAt, at }: ThreadItem, zone: string) {
+  if (status === null) return undefined;
+  const known = FATES[status];
+  if (status === 'delivered' && readAt !== null) {
+    const day = dayNameOf(readAt, zone);
+    const time = timeOf(readAt, zone);
+    return {
+      icon: CheckCheck,
+      text: day === dayNameOf(at, zone) ? `Read ${time}` : `Read ${day}, ${time}`,
+      tone: 'text-accent-ink',
+      title: fullTimeOf(readAt, zone),
+    };
+  }
+  const title = status === 'delivered' && deliveredAt !== null ? fullTimeOf(deliveredAt, zone) : undefined;
+  return known && { ...known, title };
+}
+
 /** The time, the delivery status of outbound messages, and why a message waits or failed. */
 function Fate({ item }: { item: ThreadItem }) {
   const zone = useTimeZone();
   const [why, setWhy] = useState(false);
-  const { status, at, autoReply, messageId } = item;
-  const fate = status === null ? undefined : FATES[status];
+  const { status, at, autoReply, messageId, errorMessage } = item;
+  const fate = fateOf(item, zone);
   const explains =
     status === 'pending' || status === 'scheduled' || status === 'failed' || status === 'fallback';
   return (
@@ -85,7 +116,7 @@ function Fate({ item }: { item: ThreadItem }) {
         </time>
         {autoReply && <span>Automatic reply</span>}
         {fate && (
-          <span className={classes('flex items-center gap-1', fate.tone)}>
+          <span className={classes('flex items-center gap-1', fate.tone)} title={fate.title}>
             <fate.icon className="size-3.5" aria-hidden="true" />
             {fate.text}
           </span>
@@ -101,6 +132,9 @@ function Fate({ item }: { item: ThreadItem }) {
           </button>
         )}
       </p>
+      {status === 'failed' && errorMessage !== null && !why && (
+        <p className="max-w-sm text-bad">{errorMessage}</p>
+      )}
       {why && (
         <Explanation messageId={messageId} cancelable={status === 'pending' || status === 'scheduled'} />
       )}

@@ -77,6 +77,7 @@ function Rows({
           return (
             <li
               key={key}
+              data-index={index}
               className="absolute inset-x-0 top-0"
               style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
             >

@@ -4,6 +4,17 @@ export type Conversation = ResponseOf<'GET /api/conversations'>['conversations']
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 export type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 
+const REACTIONS: Record<ThreadItem['reactions'][number]['reaction'], { sign: string; text: string }> = {
+  love: { sign: '❤️', text: 'loved this' },
+  like: { sign: '👍', text: 'liked this' },
+  dislike: { sign: '👎', text: 'disliked this' },
+  laugh: { sign: '😂', text: 'laughed at this' },
+  emphasize: { sign: '‼️', text: 'emphasized this' },
+  question: { sign: '❓', text: 'questioned this' },
+};
+
+export const reactionOf = (reaction: keyof typeof REACTIONS) => REACTIONS[reaction];
+
 /** The newest open draft of each conversation. */
 export function draftsByAddress(drafts: readonly Draft[]): ReadonlyMap<string, Draft> {
   return new Map(drafts.toReversed().map((draft) => [draft.conversationRecipient, draft]));

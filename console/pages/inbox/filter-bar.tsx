@@ -1,24 +1,17 @@
-import { Bookmark, BookmarkPlus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useIdentity } from '#console/api/workspace.ts';
-import { IconButton } from '#console/components/button.tsx';
-import { TextField } from '#console/components/field.tsx';
-import { FormDialog } from '#console/components/form-dialog.tsx';
-import { Menu } from '#console/components/menu.tsx';
 import { SearchBox } from '#console/components/search-box.tsx';
-import { toast } from '#console/components/toast.tsx';
-import { enteredIn } from '#console/lib/form.ts';
-import { type SavedFilter, savedFilters, saveFilters, VIEWS } from './views.ts';
+import { SavedFilters } from './saved-filters.tsx';
+import { VIEWS, type ViewName, viewOf } from './views.ts';
 
 interface Props {
-  view: string;
+  view: ViewName;
   search: string;
   drafts: number;
   unread: number;
-  onChange: (next: { view: string; search: string }) => void;
+  onChange: (next: { view: ViewName; search: string }) => void;
 }
 
-/** One search box, the view, and the filters that a user has saved. */
+/** One search box, the view, and the filters that somebody has saved. */
 export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
   const count: Record<string, number> = { drafts, unread };
   const [applied, setApplied] = useState(0);
@@ -36,7 +29,7 @@ export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
           aria-label="View"
           className="input-box h-8 flex-1 py-0"
           value={view}
-          onChange={(event) => onChange({ view: event.target.value, search })}
+          onChange={(event) => onChange({ view: viewOf(event.target.value).value, search })}
         >
           {VIEWS.map(({ value, label }) => (
             <option key={value} value={value}>
@@ -55,75 +48,5 @@ export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
         />
       </div>
     </div>
-  );
-}
-
-function SavedFilters({ view, search, onChange }: Pick<Props, 'view' | 'search' | 'onChange'>) {
-  const { _id: workspaceId } = useIdentity().workspace;
-  const [saved, setSaved] = useState(() => savedFilters(workspaceId));
-  const [naming, setNaming] = useState(false);
-  const store = (next: SavedFilter[]): void => {
-    saveFilters(workspaceId, next);
-    setSaved(next);
-  };
-  const current = saved.find((filter) => filter.view === view && filter.search === search);
-  return (
-    <>
-      <Menu
-        trigger={
-          <IconButton label="Saved filters">
-            <Bookmark className="size-4" aria-hidden="true" />
-          </IconButton>
-        }
-        groups={[
-          ...(saved.length > 0
-            ? [
-                {
-                  title: 'Saved filters',
-                  items: saved.map((filter) => ({
-                    label: filter.name,
-                    checked: filter === current,
-                    onSelect: () => onChange(filter),
-                  })),
-                },
-              ]
-            : []),
-          {
-            items: [
-              current
-                ? {
-                    label: `Delete “${current.name}”`,
-                    icon: <Trash2 className="size-4" aria-hidden="true" />,
-                    onSelect: () => store(saved.filter((filter) => filter !== current)),
-                  }
-                : {
-                    label: 'Save this filter',
-                    icon: <BookmarkPlus className="size-4" aria-hidden="true" />,
-                    onSelect: () => setNaming(true),
-                  },
-            ],
-          },
-        ]}
-      />
-      <FormDialog
-        open={naming}
-        onClose={() => setNaming(false)}
-        title="Save this filter"
-        description="It is kept in this browser."
-        submit="Save"
-        busy={false}
-        error={null}
-        fields={[]}
-        onSubmit={(event) => {
-          const { name } = enteredIn(event.currentTarget);
-          if (name === undefined) return;
-          store([...saved.filter((filter) => filter.name !== name), { name, view, search }]);
-          setNaming(false);
-          toast(`Saved “${name}”`);
-        }}
-      >
-        <TextField label="Name" name="name" required maxLength={50} />
-      </FormDialog>
-    </>
   );
 }

@@ -4,7 +4,8 @@ import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useColleagues } from './team.ts';
+import { reportPresence } from './presence.tsx';
+import { useColleagues, useUserId } from './team.ts';
 
 /** Writes a note. Members are mentioned by name here, and by id in the note. */
 export function NoteBox({ address, close }: { address: string; close: () => void }) {
@@ -12,6 +13,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
   const box = useRef<HTMLTextAreaElement>(null);
   const mention = useRef<HTMLButtonElement>(null);
   const colleagues = useColleagues();
+  const userId = useUserId();
   const write = useWrite('POST /api/conversations/{address}/notes', {
     refresh: ['GET /api/conversations/{address}/notes'],
   });
@@ -27,6 +29,8 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       {
         onSuccess: () => {
           toast('The note was added');
+          // So that whoever looks at the conversation reads the note.
+          if (userId !== null) void reportPresence(address, 'viewing');
           close();
         },
         onError: toastError,

@@ -5,7 +5,7 @@ import { fullTimeOf, timeOf } from '#console/lib/format.ts';
 export type Note = ResponseOf<'GET /api/conversations/{address}/notes'>['notes'][number];
 
 /** The text of a note with the names of those whom it mentions. */
-const shownText = ({ text, mentions }: Note): string =>
+export const shownText = ({ text, mentions }: Note): string =>
   mentions.reduce((said, { userId, name }) => said.replaceAll(`@[${userId}]`, `@${name || userId}`), text);
 
 /** A note of the team, among the messages. */

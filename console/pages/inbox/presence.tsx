@@ -9,6 +9,15 @@ type Person = ResponseOf<'POST /api/conversations/{address}/presence'>['others']
 
 const REPORT_EVERY_MS = 10_000;
 
+/** Says what the user does. @returns who else is there; null if that is not known. */
+export const reportPresence = (
+  address: string,
+  state: PresenceEvent['state'],
+): Promise<ResponseOf<'POST /api/conversations/{address}/presence'> | null> =>
+  request('POST /api/conversations/{address}/presence', { params: { address }, body: { state } }).catch(
+    () => null,
+  );
+
 /** Reports that the user is here, and shows who else is. A key has no user, and reports nothing. */
 export function Presence({ address, isTyping }: { address: string; isTyping: boolean }) {
   const userId = useUserId();
@@ -19,10 +28,7 @@ export function Presence({ address, isTyping }: { address: string; isTyping: boo
     if (userId === null) return undefined;
     const report = async (): Promise<void> => {
       if (document.hidden) return setOthers((known) => known.filter(isThere));
-      const said = await request('POST /api/conversations/{address}/presence', {
-        params: { address },
-        body: { state },
-      }).catch(() => null);
+      const said = await reportPresence(address, state);
       if (said) setOthers(said.others);
     };
     void report();
@@ -32,11 +38,7 @@ export function Presence({ address, isTyping }: { address: string; isTyping: boo
 
   useEffect(() => {
     if (userId === null) return undefined;
-    return () =>
-      void request('POST /api/conversations/{address}/presence', {
-        params: { address },
-        body: { state: 'left' },
-      }).catch(() => null);
+    return () => void reportPresence(address, 'left');
   }, [address, userId]);
 
   useEffect(

@@ -1,13 +1,15 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { ArrowLeft, Ban } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { useLiveInterval } from '#console/api/live.ts';
+import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
-import { Bubble } from './bubble.tsx';
+import { Bubble, type Contact } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
 import type { Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
@@ -41,6 +43,16 @@ export function Thread({
     { params: { address }, query: { limit: 200 } },
     { refetchInterval: useLiveInterval() },
   );
+  const client = useQueryClient();
+  // There is no event for a note: whoever writes one tells that they are there.
+  useEffect(
+    () =>
+      onPresence((event) => {
+        if (event.address !== address) return;
+        void client.invalidateQueries({ queryKey: ['GET /api/conversations/{address}/notes'] });
+      }),
+    [address, client],
+  );
   const [isTyping, setTyping] = useState(false);
   const userId = useUserId();
   const unread = thread.data?.pages[0]?.conversation.unread === true;
@@ -58,7 +70,7 @@ export function Thread({
   if (thread.error) return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
-  const { name, optedOut, tags } = conversation;
+  const { name, leadId, optedOut, tags } = conversation;
   const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
   return (
     <div className="flex h-full flex-col">
@@ -67,7 +79,20 @@ export function Thread({
           <ArrowLeft className="size-5" aria-hidden="true" />
         </IconButton>
         <div className="min-w-0 flex-1">
-          <h2 className="truncate font-semibold">{addressName(name)}</h2>
+          <h2 className="truncate font-semibold">
+            {leadId === null ? (
+              addressName(name)
+            ) : (
+              <Link
+                to="/contacts"
+                search={{ lead: leadId, part: 'history' }}
+                title="Everything about this contact"
+                className="hover:underline"
+              >
+                {addressName(name)}
+              </Link>
+            )}
+          </h2>
           {name !== address && <p className="truncate text-xs text-muted">{addressName(address)}</p>}
         </div>
         {optedOut && (
@@ -80,6 +105,7 @@ export function Thread({
         <Presence address={address} isTyping={isTyping} />
       </header>
       <Messages
+        contact={{ address, name }}
         messages={messages}
         notes={shownNotes}
         earlier={
@@ -112,10 +138,12 @@ function notesWithin(notes: readonly Note[], messages: readonly ThreadItem[], ha
 
 /** Scrolls to the newest message, and stays there while the reader is at the end. */
 function Messages({
+  contact,
   messages,
   notes,
   earlier,
 }: {
+  contact: Contact;
   messages: readonly ThreadItem[];
   notes: readonly Note[];
   earlier: React.ReactNode;
@@ -129,8 +157,19 @@ function Messages({
     const listen = (): void => {
       atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
     };
+    // The box of the reply grows, and pictures have a height only once they are loaded.
+    const stay = (): void => {
+      if (atEnd.current) element.scrollTop = element.scrollHeight;
+    };
+    const observer = new ResizeObserver(stay);
+    observer.observe(element);
     element.addEventListener('scroll', listen, { passive: true });
-    return () => element.removeEventListener('scroll', listen);
+    element.addEventListener('load', stay, { capture: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', listen);
+      element.removeEventListener('load', stay, { capture: true });
+    };
   }, []);
   const newest = `${messages.at(-1)?.messageId} ${notes.at(-1)?._id}`;
   const items = [
@@ -159,7 +198,7 @@ function Messages({
         return (
           <div key={item.id} className="contents">
             {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
-            {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} />}
+            {item.note ? <NoteItem note={item.note} /> : <Bubble item={item.message} contact={contact} />}
           </div>
         );
       })}

@@ -83,25 +83,3 @@ export function isInView(
   if (view === 'unanswered') return lastDirection === 'in';
   return view !== 'drafts' || drafts.has(address);
 }
-
-/** A view and a search that a user has named. */
-export interface SavedFilter {
-  name: string;
-  view: string;
-  search: string;
-}
-
-const storedAs = (workspaceId: string): string => `linepace.inbox-filters.${workspaceId}`;
-
-/** The saved filters of this browser. */
-export function savedFilters(workspaceId: string): SavedFilter[] {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(storedAs(workspaceId)) ?? '[]');
-    return Array.isArray(stored) ? (stored as SavedFilter[]) : [];
-  } catch {
-    return [];
-  }
-}
-
-export const saveFilters = (workspaceId: string, filters: readonly SavedFilter[]): void =>
-  localStorage.setItem(storedAs(workspaceId), JSON.stringify(filters));

@@ -11,6 +11,7 @@ import { deleteLeadFromLists, LeadRow, lockListsOf } from '#db/queries/leads.ts'
 import { eraseConsents } from '#db/queries/consents.ts';
 import { deleteNotesOf } from '#db/queries/conversation-notes.ts';
 import { deleteReadsOf } from '#db/queries/conversation-reads.ts';
+import { deleteSavedFiltersNaming } from '#db/queries/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { hideOptOuts } from '#db/queries/opt-outs.ts';
 import { NoRows } from '#db/rows.ts';
@@ -46,6 +47,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await deleteSuspicionsOf(db, contact.addresses);
   await deleteNotesOf(db, contact.addresses);
   await deleteReadsOf(db, contact.addresses);
+  await deleteSavedFiltersNaming(db, contact.addresses);
   await endConversations(db, contact, erased);
   wake(db, contactErasureId(id), now, 'requested');
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
 import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import type { AuditActor } from '#domain/audit.ts';
 import { ConversationStatus, statusAt } from '#domain/conversation.ts';
 
@@ -46,11 +46,13 @@ export async function changeConversation(
     update conversations set status = ${after.status},
       snoozed_until = ${after.snoozedUntil && sql.timestamp(after.snoozedUntil)}, assignee_id = ${after.assigneeId}
     where workspace_id = ${db.workspaceId} and address = ${address}`);
-  const from = statusAt(before, now);
+  const ended = hasEnded(before, now);
+  const from = ended ? 'open' : before.status;
   const isSnoozedOtherwise =
     after.status === 'snoozed' && after.snoozedUntil?.getTime() !== before.snoozedUntil?.getTime();
   const events: NewEvent[] = [];
   const head = await headOf(db, address, by, now);
+  if (ended) events.push(snoozeEnded({ ...head, by: SYSTEM }));
   if (from !== after.status || isSnoozedOtherwise)
     events.push(statusChanged(head, { from, to: after.status, snoozedUntil: after.snoozedUntil }));
   if (before.assigneeId !== after.assigneeId)
@@ -69,10 +71,49 @@ export async function reopenConversation(
   await db.query(sql.type(NoRows)`
     update conversations set status = 'open', snoozed_until = null
     where workspace_id = ${db.workspaceId} and address = ${address}`);
-  const from = statusAt(before, now);
-  if (from === 'open') return;
   const head = await headOf(db, address, SYSTEM, now);
-  await emitEvents(db, [statusChanged(head, { from, to: 'open', snoozedUntil: null })], now);
+  await emitEvents(db, [statusChanged(head, { from: before.status, to: 'open', snoozedUntil: null })], now);
+}
+
+/** Whether its snooze is over, which `endSnoozes` has yet to write. */
+const hasEnded = (state: Pick<State, 'status' | 'snoozedUntil'>, now: Date): boolean =>
+  statusAt(state, now) !== state.status;
+
+const EndedRow = z.object({ workspaceId: z.string(), address: z.string() });
+
+/** Snoozes that are over by the clocks of their workspaces, the longest first. */
+export async function endedSnoozes(
+  db: SystemDb,
+  limit: number,
+): Promise<readonly { workspaceId: string; address: string }[]> {
+  return db.any(sql.type(EndedRow)`
+    select workspace_id, address from (
+      select workspace_id, address, snoozed_until from conversations
+      where status = 'snoozed' and snoozed_until <= now()
+      union
+      select c.workspace_id, c.address, c.snoozed_until from test_clocks t
+      join conversations c on c.workspace_id = t.workspace_id
+      where c.status = 'snoozed' and c.snoozed_until <= now() + t.ahead_ms * interval '1 millisecond'
+    ) ended order by snoozed_until limit ${limit}`);
+}
+
+/** Opens those of the conversations whose snooze is over, with an event for each. */
+export async function endSnoozes(db: TenantDb, among: readonly string[], now: Date): Promise<void> {
+  const addresses = await db.anyFirst(sql.type(AddressRow)`
+    with held as materialized (
+      select c.address from conversations c
+      where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...among], 'text')})
+        and c.status = 'snoozed' and c.snoozed_until <= ${sql.timestamp(now)}
+      order by c.address for no key update
+    )
+    update conversations c set status = 'open', snoozed_until = null
+    from held where c.workspace_id = ${db.workspaceId} and c.address = held.address
+    returning c.address`);
+  const leads = await findLeadsByAddress(db, addresses);
+  const events = addresses
+    .filter((address) => !address.startsWith('erased:'))
+    .map((address) => snoozeEnded(head(db, address, leads.get(address), SYSTEM, now)));
+  await emitEvents(db, events, now);
 }
 
 const AddressRow = z.object({ address: z.string() });
@@ -112,6 +153,9 @@ const assigned = (about: Head, from: string | null, to: string | null): NewEvent
   event: 'conversation.assigned',
   payload: { event: 'conversation.assigned', ...about, from, to },
 });
+
+const snoozeEnded = (about: Head): NewEvent =>
+  statusChanged(about, { from: 'snoozed', to: 'open', snoozedUntil: null });
 
 const statusChanged = (
   about: Head,

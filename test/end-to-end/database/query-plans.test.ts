@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
+import { listContactTimeline } from '#db/queries/contact-timeline.ts';
 import { listConversations } from '#db/queries/conversations.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { funnelCounts } from '#db/queries/campaign-funnel.ts';
@@ -371,6 +372,38 @@ test('what is looked at of the messages that were sent is bounded, and answers s
   const days = (Date.now() - Date.parse(consents.body.from)) / 86_400_000;
   expect(days).toBeGreaterThan(9);
   expect(days).toBeLessThan(10);
+});
+
+test('the timeline of a contact reads what is about it, and nothing else of a large workspace', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const [leadId, contact] = [newId(), '+14155550123'];
+  await connected(app.ownerUrl, async (owner) => {
+    // 300 messages are to the contact, and 300 from it.
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, lead_id, address, scheduled_at, sent_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', case when n % 100 = 0 then $2 end,
+         case when n % 100 = 0 then $3 else '+1' || (2120000000 + n % 3000) end, now(), now() - n * interval '1 minute', 'api'
+       from generate_series(1, 30000) n`,
+      [workspaceId, leadId, contact],
+    );
+    await owner.query(
+      `insert into inbound_messages (workspace_id, id, line_id, carrier_message_id, address, body, received_at)
+       select $1, lpad(to_hex(n), 24, '0'), $2, n::text,
+         case when n % 100 = 0 then $3 else '+1' || (2120000000 + n % 3000) end, 'Hi', now() - n * interval '1 minute'
+       from generate_series(1, 30000) n`,
+      [workspaceId, newId(), contact],
+    );
+    await analyze(owner, 'messages');
+    await analyze(owner, 'inbound_messages');
+  });
+  const lead = { id: leadId, phones: [contact], emails: [] };
+  for (const table of ['messages', 'inbound_messages']) {
+    const read = await entriesRead(app, table, workspaceId, async (db) => {
+      expect(await listContactTimeline(db, lead, { limit: 51, after: null })).toHaveLength(51);
+    });
+    // Each is found by its address, and again by its lead.
+    expect(read, table).toBeLessThanOrEqual(610);
+  }
 });
 
 test('the filters of an inbox with 100,000 conversations read those that match, and few others', async () => {

@@ -1,4 +1,8 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { systemDb } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
@@ -10,7 +14,8 @@ import {
   type WorkspaceWithLine,
 } from '#test/support/factories.ts';
 import { startTestEndpoint } from '#test/support/endpoint.ts';
-import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { PNG, uploaded, wav } from '#test/support/files.ts';
+import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { firstMailTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
@@ -577,5 +582,195 @@ describe("a team's inbox", () => {
       status: 400,
       body: { issues: [{ path: 'text' }] },
     });
+  });
+
+  it('tells of a snooze that has ended before anything else changes', async () => {
+    const team = await createTeam();
+    const address = await writtenBy(team);
+    const endpoint = await startTestEndpoint();
+    const events = ['conversation.status_changed'];
+    await team.api('POST', '/api/webhooks', { url: endpoint.url, events });
+    await team.owner('PATCH', thread(address), { status: 'snoozed', snoozedUntil: inAnHour() });
+    await systemDb(app.pools).query(sql.type(z.unknown())`
+      update conversations set snoozed_until = now() - interval '1 minute'
+      where workspace_id = ${team.id} and address = ${address}`);
+    await team.owner('PATCH', thread(address), { status: 'closed' });
+    await eventually(async () => endpoint.received.length === 3);
+    const told = endpoint.received.map(({ json: { from, to, by } }) => [from, to, by.type].join(' '));
+    expect(told.toSorted()).toEqual(['open closed user', 'open snoozed user', 'snoozed open system']);
+  });
+
+  it('keeps filters by their names, shared or of one user', async () => {
+    const team = await createTeam();
+    const save = async (api: ApiClient, body: object) => api('POST', '/api/saved-filters', body);
+    const own = await save(team.owner, { name: ' VIPs ', view: 'open', search: 'tag:vip' });
+    expect(own).toMatchObject({
+      status: 201,
+      body: { savedFilter: { name: 'VIPs', view: 'open', search: 'tag:vip', shared: false } },
+    });
+    const shared = await save(team.colleague, { name: 'Left over', view: 'unanswered', shared: true });
+    expect(await save(team.api, { name: 'Of a key', view: 'all' })).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'shared' }] },
+    });
+    expect((await save(team.owner, { name: 'No such view', view: 'inbox' })).body.issues[0].path).toBe(
+      'view',
+    );
+    const names = async (api: ApiClient): Promise<string[]> =>
+      (await api('GET', '/api/saved-filters')).body.savedFilters.map(({ name }: { name: string }) => name);
+    expect(await names(team.owner)).toEqual(['Left over', 'VIPs']);
+    for (const api of [team.colleague, team.api]) expect(await names(api)).toEqual(['Left over']);
+
+    const { _id } = own.body.savedFilter;
+    const path = `/api/saved-filters/${_id}`;
+    for (const [method, body] of [['PATCH', { name: 'Mine' }], ['DELETE']] as const)
+      expect((await team.colleague(method, path, body)).status).toBe(404);
+    expect(
+      (await team.owner('PATCH', path, { name: 'All VIPs', shared: true })).body.savedFilter,
+    ).toMatchObject({
+      _id,
+      name: 'All VIPs',
+      search: 'tag:vip',
+      shared: true,
+    });
+    // Whoever keeps a shared one to themselves takes it from the others.
+    expect((await team.colleague('PATCH', path, { shared: false })).status).toBe(200);
+    expect(await names(team.owner)).toEqual(['Left over']);
+    expect(await names(team.colleague)).toEqual(['Left over', 'All VIPs']);
+    expect((await team.owner('DELETE', `/api/saved-filters/${shared.body.savedFilter._id}`)).status).toBe(
+      200,
+    );
+    expect(await names(team.owner)).toEqual([]);
+    expect((await team.owner('DELETE', `/api/team/${team.colleagueId}`)).status).toBe(200);
+    expect(
+      await systemDb(app.pools).any(sql.type(z.unknown())`
+        select id from saved_filters where workspace_id = ${team.id}`),
+    ).toEqual([]);
+  });
+});
+
+describe('what the inbox shows of a message and of a contact', () => {
+  it('tells when a message was read, who reacted, and the types and sizes of files', async () => {
+    const workspace = await createWorkspaceWithLine(app);
+    const { api, lineId, key } = workspace;
+    const to = phone();
+    const audio = wav(2);
+    const url = await uploaded(app, key, { name: 'hello.wav', content: audio, type: 'audio/wav' });
+    const messageId = await sent(api, {
+      recipientPhone: to,
+      message: undefined,
+      attachmentUrls: [url],
+      voiceNote: true,
+    });
+    const carrierMessageId = (await sentTo(app, to)).at(0)?.id ?? '';
+    const readAt = new Date().toISOString();
+    const about = { carrierMessageId, at: new Date(readAt) };
+    await callBack(
+      app,
+      lineId,
+      { kind: 'read', eventId: newId(), ...about },
+      { kind: 'reaction', eventId: newId(), ...about, reaction: 'love', removed: false, from: to },
+    );
+    await writeIn(app, {
+      lineId,
+      from: to,
+      text: 'Like this?',
+      attachments: [{ name: 'photo.png', contentType: 'image/png', base64: PNG.toString('base64') }],
+    });
+    const messages = await eventually(async () => {
+      const found = (await api('GET', thread(to))).body.messages;
+      return found[0].direction === 'in' && found[0].attachments.length > 0 && found;
+    });
+    expect(messages).toMatchObject([
+      {
+        direction: 'in',
+        readAt: null,
+        attachments: [{ name: 'photo.png', contentType: 'image/png', size: PNG.length }],
+      },
+      {
+        messageId,
+        status: 'delivered',
+        voiceNote: true,
+        readAt,
+        deliveredAt: expect.any(String),
+        errorMessage: null,
+        attachments: [{ url, name: 'hello.wav', contentType: 'audio/wav', size: audio.length }],
+        reactions: [{ reaction: 'love', from: to }],
+      },
+    ]);
+  });
+
+  it('has everything about a contact in one timeline, in pages', async () => {
+    const workspace = await createWorkspaceWithLine(app);
+    const { api, lineId } = workspace;
+    const own = phone();
+    const email = `${newId()}@example.test`;
+    const lead = { firstName: 'Ada', phone: own, email };
+    const created = (await api('POST', '/api/leads', { leads: [lead] })).body;
+    const [leadId] = created.leadIds;
+    const stranger = phone();
+    await callBack(app, lineId, replyEvent(stranger, 'Somebody else', { at: new Date() }));
+    const { campaign } = (
+      await api('POST', '/api/campaigns', {
+        name: 'Spring',
+        listId: created.listId,
+        start: true,
+        steps: [{ message: 'Hello', delay: {} }],
+      })
+    ).body;
+    await eventually(async () => (await sentTo(app, own)).length === 1);
+    await callBack(app, lineId, replyEvent(own, 'Hi there', { at: new Date() }));
+    await api('POST', '/api/consents', { address: email, status: 'granted', source: 'form' });
+    await api('POST', `${thread(own)}/notes`, { text: 'Called on Monday' });
+    await api('POST', '/api/opt-outs', { address: email });
+    await callBack(app, lineId, {
+      kind: 'call',
+      eventId: newId(),
+      at: new Date(),
+      callId: newId(),
+      from: own,
+      to: '+14155550100',
+      status: 'requested',
+    });
+    const path = `/api/leads/${leadId}/timeline`;
+    type Entry = { type: string; at: string } & Record<string, unknown>;
+    const entries: Entry[] = await eventually(async () => {
+      const found: Entry[] = (await api('GET', path)).body.entries;
+      const isDelivered = JSON.stringify(found).includes('"delivered"');
+      return found.length >= 8 && isDelivered && found;
+    });
+    expect(entries.map(({ type }) => type).toSorted()).toEqual([
+      'call',
+      'campaign_joined',
+      'campaign_left',
+      'consent',
+      'message',
+      'message',
+      'note',
+      'opt_out',
+    ]);
+    expect(entries.map(({ at }) => at)).toEqual(
+      entries
+        .map(({ at }) => at)
+        .toSorted()
+        .toReversed(),
+    );
+    const of = (type: string) => entries.filter((entry) => entry.type === type);
+    expect(of('campaign_joined')).toMatchObject([{ campaign: { _id: campaign._id, name: 'Spring' } }]);
+    expect(of('message')).toMatchObject([
+      { address: own, message: { direction: 'in', message: 'Hi there' } },
+      { address: own, message: { direction: 'out', message: 'Hello', campaignId: campaign._id } },
+    ]);
+    expect(of('consent')).toMatchObject([{ consent: { address: email, source: 'form' } }]);
+    expect(of('opt_out')).toMatchObject([{ optOut: { address: email, change: 'opted_out', source: 'api' } }]);
+    expect(of('note')).toMatchObject([{ note: { text: 'Called on Monday' } }]);
+    expect(of('call')).toMatchObject([{ call: { from: own } }]);
+    const paged: Entry[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await api('GET', `${path}?limit=3${cursor && `&cursor=${cursor}`}`);
+      paged.push(...body.entries);
+      cursor = body.nextCursor;
+    }
+    expect(paged).toEqual(entries);
   });
 });

@@ -39,9 +39,27 @@ describe('housekeeping', () => {
     await systemDb(app.pools).query(sql.type(NoRows)`
       update workflow_wakes set wake_at = now() - interval '1 minute', sweep_at = now() - interval '1 second'`);
 
+    const address = phone();
+    await insertRow(app, 'conversations', {
+      workspace_id: workspace.id,
+      address,
+      last_inbound_at: new Date(Date.now() - 3_600_000),
+      status: 'snoozed',
+      snoozed_until: new Date(Date.now() - 60_000),
+    });
+
     await app.startWorker();
     await eventually(async () => (await sentTo(app, to)).length === 1);
     expect(await signalsOf(app, linePacerId(lineId))).toEqual(['overdue']);
+    // A snooze that is over is told of.
+    const Told = z.object({ event: z.string(), to: z.string(), by: z.string() });
+    const told = await eventually(async () => {
+      const rows = await systemDb(app.pools).any(sql.type(Told)`
+        select event, body::jsonb ->> 'to' "to", body::jsonb -> 'by' ->> 'type' "by" from events
+        where workspace_id = ${workspace.id} and body::jsonb ->> 'address' = ${address}`);
+      return rows.length > 0 && rows;
+    });
+    expect(told).toEqual([{ event: 'conversation.status_changed', to: 'open', by: 'system' }]);
     expect((await schedule()).spec.intervals).toMatchObject([{ every: 600_000 }]);
   });
 

@@ -112,6 +112,16 @@ describe('a workspace has at most so many', () => {
         ),
       add: () => api('POST', '/api/snippets', { name: newId(), text: 'Hi' }),
     },
+    {
+      limit: 'savedFilters' as const,
+      plants: (id: string, count: number) =>
+        plant(
+          count,
+          sql.fragment`saved_filters (workspace_id, id, name, view, search)`,
+          sql.fragment`${id}, ${ID}, 'Filter ' || n, 'open', ''`,
+        ),
+      add: () => api('POST', '/api/saved-filters', { name: newId(), view: 'open', shared: true }),
+    },
   ])('$limit, however many are added at once', async ({ limit, plants, add }) => {
     await plants(workspace.id, WORKSPACE_LIMITS[limit].max - 1);
     const { statuses, refused } = await atOnce([add, add, add]);
