@@ -68,3 +68,17 @@ create table personalizations (
 create index personalizations_due on personalizations (workspace_id, campaign_id, due_at) where status = 'waiting';
 create index personalizations_campaign on personalizations (workspace_id, campaign_id, updated_at);
 call tenant_table('personalizations');
+
+-- The steps of campaigns that contacts replied to or opted out after: the last step sent before. Once for a message, so that the
+-- funnel counts leads.
+create table campaign_responses (
+  workspace_id text not null references workspaces (id) on delete cascade,
+  campaign_id object_id not null,
+  message_id object_id not null,
+  kind text not null check (kind in ('reply', 'opt_out')),
+  step_index integer not null,
+  variant text check (variant in ('A', 'B', 'C', 'D')),
+  responded_at timestamptz not null,
+  primary key (workspace_id, campaign_id, message_id, kind) include (step_index, variant)
+);
+call tenant_table('campaign_responses');

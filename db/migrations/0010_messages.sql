@@ -63,6 +63,7 @@ create table messages (
   -- Where the recipient is: by the lead's time zone, or by the number.
   recipient_zones text[], -- null: not known, so those of the workspace count
   recipient_region text, -- a state of the United States
+  variant text check (variant in ('A', 'B', 'C', 'D')), -- which of the A/B texts of its step it is
   primary key (workspace_id, id)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 create index messages_answers on messages (workspace_id, line_id, answers_until) where status in ('pending', 'scheduled') and answers_until is not null;
@@ -111,6 +112,9 @@ create index messages_campaign_waiting on messages (workspace_id, campaign_id, l
 create index messages_line_canceled on messages (workspace_id, line_id, id) where status = 'canceled';
 create index messages_campaign_canceled on messages (workspace_id, campaign_id, id)
   where status = 'canceled' and campaign_id is not null;
+-- What the funnel of a campaign counts, in its order. Without included columns, equal entries share their key.
+create index messages_funnel on messages (workspace_id, campaign_id, step_index, variant, status, hold_reason, read_at)
+  where campaign_id is not null;
 call tenant_table('messages');
 
 -- The state machine of a message (domain/message-status.ts draws it): forward only, whoever writes.

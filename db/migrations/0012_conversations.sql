@@ -8,7 +8,7 @@ create table conversations (
   tags text[] not null default '{}',
   -- Messages in a row that the contact has not answered, from any line.
   unanswered integer not null default 0,
-  -- What a team does with a conversation. A snooze ends when its time has passed, without a write: whoever reads compares it.
+  -- What a team does with a conversation. A snooze ends when its time has passed: whoever reads compares it, and housekeeping stores it soon after.
   status text not null default 'open', -- open, snoozed or closed
   snoozed_until timestamptz,
   assignee_id text,
@@ -27,6 +27,7 @@ create index conversations_closed on conversations (workspace_id, greatest(last_
   where status = 'closed';
 create index conversations_snoozed on conversations (workspace_id, greatest(last_inbound_at, last_outbound_at), address)
   where status = 'snoozed';
+create index conversations_snooze_ends on conversations (snoozed_until) where status = 'snoozed';
 -- What is assigned to one member, by its last activity.
 create index conversations_assigned on conversations (workspace_id, assignee_id, greatest(last_inbound_at, last_outbound_at), address)
   where assignee_id is not null;
@@ -72,6 +73,20 @@ create table conversation_notes (
 );
 create index conversation_notes_address on conversation_notes (workspace_id, address, id);
 call tenant_table('conversation_notes');
+
+-- Views of the inbox that members named. They tell of no contact but what somebody searched for.
+create table saved_filters (
+  workspace_id text not null references workspaces (id) on delete cascade,
+  id object_id not null,
+  user_id text, -- whose it is; null: shared
+  name text not null,
+  view text not null,
+  search text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (workspace_id, id)
+);
+call tenant_table('saved_filters');
 
 -- Texts that a team writes often, as templates. They tell of no contact.
 create table snippets (

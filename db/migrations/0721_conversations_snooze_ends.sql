@@ -1,2 +1,0 @@
--- no transaction
-create index concurrently conversations_snooze_ends on conversations (snoozed_until) where status = 'snoozed';
