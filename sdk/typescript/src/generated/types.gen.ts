@@ -153,6 +153,32 @@ export type SnippetPatch = {
     text?: string;
 };
 
+export type SavedFilterInput = {
+    name: string;
+    view: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
+    /**
+     * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+     */
+    search?: string;
+    /**
+     * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+     */
+    shared?: boolean;
+};
+
+export type SavedFilterPatch = {
+    name?: string;
+    view?: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
+    /**
+     * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+     */
+    search?: string;
+    /**
+     * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+     */
+    shared?: boolean;
+};
+
 export type KnowledgeBase = {
     mode: 'off' | 'copilot';
     /**
@@ -451,6 +477,10 @@ export type CampaignStep = {
     message?: string;
     messageType?: 'imessage' | 'sms' | 'email';
     subject?: string;
+    /**
+     * A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.
+     */
+    variants?: Array<StepVariant>;
     delay?: {
         days?: number;
         hours?: number;
@@ -459,6 +489,18 @@ export type CampaignStep = {
     attachmentUrls?: Array<string>;
     smsFallbackEnabled?: boolean;
     smsFallbackMessage?: string;
+};
+
+export type StepVariant = {
+    body?: string;
+    /**
+     * Of an email. Default: the `subject` of the step.
+     */
+    subject?: string;
+    /**
+     * Its share of the leads, relative to the weights of the other variants.
+     */
+    weight?: number;
 };
 
 export type CampaignQuietHours = {
@@ -797,6 +839,10 @@ export type Message = {
     scheduledDate: string | null;
     batchId: string | null;
     stepIndex: number | null;
+    /**
+     * Which of the A/B texts of the campaign's step it is; null: the step has none.
+     */
+    variant: VariantName | null;
     campaignId: string | null;
     errorMessage: string | null;
     sentAt: string | null;
@@ -820,6 +866,8 @@ export type Message = {
     crmCPersonId?: string;
     crmCLeadId?: string;
 };
+
+export type VariantName = 'A' | 'B' | 'C' | 'D';
 
 export type Lead = {
     _id: string;
@@ -872,6 +920,7 @@ export type Reply = {
         sentAtUtc: string;
         batchId: string | null;
         stepIndex: number | null;
+        variant: VariantName | null;
     }>;
     /**
      * The last 10 replies, newest first.
@@ -1067,10 +1116,24 @@ export type ThreadItem = {
      */
     at: string;
     lineId: string | null;
+    campaignId: string | null;
     /**
      * Outbound messages only.
      */
     status: MessageStatus | null;
+    deliveredAt: string | null;
+    /**
+     * When the contact read it, if the carrier tells.
+     */
+    readAt: string | null;
+    /**
+     * Why it failed.
+     */
+    errorMessage: string | null;
+    /**
+     * Outbound messages: sent as a voice note.
+     */
+    voiceNote: boolean;
     /**
      * An automatic reply, which does not count as a reply.
      */
@@ -1081,11 +1144,28 @@ export type ThreadItem = {
     originalMessageId: string | null;
     attachmentUrls: Array<string>;
     attachmentNames: Array<string>;
+    /**
+     * The same files, with their types and sizes.
+     */
+    attachments: Array<ThreadFile>;
     reactions: Array<{
         reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
         from: string;
         at: string;
     }>;
+};
+
+export type ThreadFile = {
+    url: string;
+    name: string;
+    /**
+     * By its content or its name; null if unknown.
+     */
+    contentType: string | null;
+    /**
+     * Bytes; null if the file is stored elsewhere.
+     */
+    size: number | null;
 };
 
 export type ConversationNote = {
@@ -1127,6 +1207,16 @@ export type Snippet = {
     _id: string;
     name: string;
     text: string;
+    createdAt: string;
+    updatedAt: string;
+};
+
+export type SavedFilter = {
+    _id: string;
+    name: string;
+    view: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
+    search: string;
+    shared: boolean;
     createdAt: string;
     updatedAt: string;
 };
@@ -1618,6 +1708,81 @@ export type Pool = {
 
 export type AvailabilityStatus = 'available' | 'unavailable' | 'error';
 
+export type ContactTimelineEntry = {
+    type: 'message';
+    at: string;
+    address: string;
+    message: ThreadItem;
+} | {
+    type: 'campaign_joined';
+    at: string;
+    campaign: {
+        _id: string;
+        name: string;
+    };
+} | {
+    type: 'campaign_left';
+    at: string;
+    campaign: {
+        _id: string;
+        name: string;
+    };
+    /**
+     * `reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.
+     */
+    reason: string | null;
+} | {
+    type: 'consent';
+    at: string;
+    consent: Consent;
+} | {
+    type: 'opt_out';
+    at: string;
+    optOut: OptOutChange;
+} | {
+    type: 'note';
+    at: string;
+    note: ConversationNote;
+} | {
+    type: 'call';
+    at: string;
+    call: {
+        callId: string;
+        /**
+         * The caller ID that was displayed.
+         */
+        from: string;
+        to: string;
+        /**
+         * The rep's number; only for calls placed through the API.
+         */
+        agent?: string;
+        /**
+         * `carrier`: a call reported by the carrier.
+         */
+        surface: string;
+        status: 'requested' | 'ringing' | 'answered' | 'billed' | 'failed';
+        requestedAt: string;
+        answeredAt?: string;
+        endedAt?: string;
+        /**
+         * Talk time in seconds.
+         */
+        durationSec?: number;
+        billedSec?: number;
+        billedCents?: number;
+        hangupCause?: string;
+        /**
+         * A signed link, created for each request and valid for 30 days; null until the call has ended and its recording is stored.
+         */
+        recordingUrl: string | null;
+        /**
+         * Why the recording could not be stored; it is not retried.
+         */
+        recordingFailure?: string;
+    };
+};
+
 export type ContactExport = {
     success: true;
     exportedAt: string;
@@ -1756,6 +1921,10 @@ export type ContactExport = {
         scheduledDate: string | null;
         batchId: string | null;
         stepIndex: number | null;
+        /**
+         * Which of the A/B texts of the campaign's step it is; null: the step has none.
+         */
+        variant: VariantName | null;
         campaignId: string | null;
         errorMessage: string | null;
         sentAt: string | null;
@@ -1971,6 +2140,144 @@ export type PersonalizationProgress = {
     lastError: string | null;
 };
 
+export type CampaignFunnel = {
+    success: true;
+    campaignId: string;
+    steps: Array<FunnelStep>;
+};
+
+export type FunnelStep = {
+    /**
+     * Leads that entered with this step: `reached`, `upcoming` and `skipped` together.
+     */
+    leads: number;
+    /**
+     * Leads whose turn came: `sent`, `failed` and `waiting` together.
+     */
+    reached: number;
+    /**
+     * Including those delivered, and those sent as fallback SMS.
+     */
+    sent: number;
+    delivered: number;
+    /**
+     * Known to be read; null for SMS and email, of which no carrier tells it.
+     */
+    read: number | null;
+    failed: number;
+    /**
+     * For their delay, or in the queue of a line.
+     */
+    waiting: number;
+    /**
+     * Leads that wait for an earlier step.
+     */
+    upcoming: number;
+    /**
+     * Leads that do not get it, most first.
+     */
+    skipped: Array<{
+        reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+        leads: number;
+    }>;
+    /**
+     * A reply counts to the last step sent before it. Automatic replies and STOP do not count.
+     */
+    replied: FunnelShare;
+    /**
+     * An opt-out counts to the last message sent before it, if that is a step of the campaign.
+     */
+    optedOut: FunnelShare;
+    stepIndex: number;
+    messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * Empty if the step has none.
+     */
+    variants: Array<{
+        /**
+         * Leads that entered with this step: `reached`, `upcoming` and `skipped` together.
+         */
+        leads: number;
+        /**
+         * Leads whose turn came: `sent`, `failed` and `waiting` together.
+         */
+        reached: number;
+        /**
+         * Including those delivered, and those sent as fallback SMS.
+         */
+        sent: number;
+        delivered: number;
+        /**
+         * Known to be read; null for SMS and email, of which no carrier tells it.
+         */
+        read: number | null;
+        failed: number;
+        /**
+         * For their delay, or in the queue of a line.
+         */
+        waiting: number;
+        /**
+         * Leads that wait for an earlier step.
+         */
+        upcoming: number;
+        /**
+         * Leads that do not get it, most first.
+         */
+        skipped: Array<{
+            reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
+            leads: number;
+        }>;
+        /**
+         * A reply counts to the last step sent before it. Automatic replies and STOP do not count.
+         */
+        replied: FunnelShare;
+        /**
+         * An opt-out counts to the last message sent before it, if that is a step of the campaign.
+         */
+        optedOut: FunnelShare;
+        name: VariantName;
+        weight: number;
+    }>;
+    /**
+     * Of all pairs of variants that were sent, by metric.
+     */
+    comparisons: Array<FunnelComparison>;
+};
+
+/**
+ * `low` and `high`: the 95 % Wilson interval of the share.
+ */
+export type FunnelShare = {
+    leads: number;
+    /**
+     * Of those it was sent to; null: it was sent to nobody.
+     */
+    share: number | null;
+    low: number | null;
+    high: number | null;
+};
+
+/**
+ * Newcombe's interval (method 10) of the difference of two shares: 95 % for two variants; with more, all pairs of a step hold together with 95 % (Bonferroni).
+ */
+export type FunnelComparison = {
+    variants: [
+        VariantName,
+        VariantName
+    ];
+    metric: 'replied' | 'optedOut';
+    /**
+     * The share of the first less that of the second.
+     */
+    difference: number;
+    low: number;
+    high: number;
+    /**
+     * Whether the interval does not contain 0.
+     */
+    conclusive: boolean;
+};
+
 export type Forecast = {
     success: true;
     /**
@@ -2121,7 +2428,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'snippets' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -2487,6 +2794,10 @@ export type MessageOutput = {
     scheduledDate: string | null;
     batchId: string | null;
     stepIndex: number | null;
+    /**
+     * Which of the A/B texts of the campaign's step it is; null: the step has none.
+     */
+    variant: VariantName | null;
     campaignId: string | null;
     errorMessage: string | null;
     sentAt: string | null;
@@ -2538,6 +2849,7 @@ export type ReplyOutput = {
         sentAtUtc: string;
         batchId: string | null;
         stepIndex: number | null;
+        variant: VariantName | null;
     }>;
     /**
      * The last 10 replies, newest first.
@@ -2632,6 +2944,10 @@ export type CampaignStepOutput = {
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
     subject?: string;
+    /**
+     * A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.
+     */
+    variants?: Array<StepVariantOutput>;
     delay: {
         days?: number;
         hours?: number;
@@ -2640,6 +2956,18 @@ export type CampaignStepOutput = {
     attachmentUrls: Array<string>;
     smsFallbackEnabled: boolean;
     smsFallbackMessage?: string;
+};
+
+export type StepVariantOutput = {
+    body: string;
+    /**
+     * Of an email. Default: the `subject` of the step.
+     */
+    subject?: string;
+    /**
+     * Its share of the leads, relative to the weights of the other variants.
+     */
+    weight: number;
 };
 
 export type CampaignQuietHoursOutput = {
@@ -2799,6 +3127,10 @@ export type PostApiMessagesResponses = {
         scheduledDate: string | null;
         batchId: string | null;
         stepIndex: number | null;
+        /**
+         * Which of the A/B texts of the campaign's step it is; null: the step has none.
+         */
+        variant: VariantName | null;
         campaignId: string | null;
         errorMessage: string | null;
         sentAt: string | null;
@@ -3544,6 +3876,153 @@ export type PatchApiSnippetsByIdResponses = {
 };
 
 export type PatchApiSnippetsByIdResponse = PatchApiSnippetsByIdResponses[keyof PatchApiSnippetsByIdResponses];
+
+export type GetApiSavedFiltersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/saved-filters';
+};
+
+export type GetApiSavedFiltersErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiSavedFiltersError = GetApiSavedFiltersErrors[keyof GetApiSavedFiltersErrors];
+
+export type GetApiSavedFiltersResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        savedFilters: Array<SavedFilter>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiSavedFiltersResponse = GetApiSavedFiltersResponses[keyof GetApiSavedFiltersResponses];
+
+export type PostApiSavedFiltersData = {
+    body: {
+        name: string;
+        view: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
+        /**
+         * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+         */
+        search?: string;
+        /**
+         * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+         */
+        shared?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/saved-filters';
+};
+
+export type PostApiSavedFiltersErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiSavedFiltersError = PostApiSavedFiltersErrors[keyof PostApiSavedFiltersErrors];
+
+export type PostApiSavedFiltersResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        savedFilter: SavedFilter;
+    };
+};
+
+export type PostApiSavedFiltersResponse = PostApiSavedFiltersResponses[keyof PostApiSavedFiltersResponses];
+
+export type DeleteApiSavedFiltersByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/saved-filters/{id}';
+};
+
+export type DeleteApiSavedFiltersByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiSavedFiltersByIdError = DeleteApiSavedFiltersByIdErrors[keyof DeleteApiSavedFiltersByIdErrors];
+
+export type DeleteApiSavedFiltersByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiSavedFiltersByIdResponse = DeleteApiSavedFiltersByIdResponses[keyof DeleteApiSavedFiltersByIdResponses];
+
+export type PatchApiSavedFiltersByIdData = {
+    body?: {
+        name?: string;
+        view?: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
+        /**
+         * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+         */
+        search?: string;
+        /**
+         * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+         */
+        shared?: boolean;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/saved-filters/{id}';
+};
+
+export type PatchApiSavedFiltersByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PatchApiSavedFiltersByIdError = PatchApiSavedFiltersByIdErrors[keyof PatchApiSavedFiltersByIdErrors];
+
+export type PatchApiSavedFiltersByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        savedFilter: SavedFilter;
+    };
+};
+
+export type PatchApiSavedFiltersByIdResponse = PatchApiSavedFiltersByIdResponses[keyof PatchApiSavedFiltersByIdResponses];
 
 export type GetApiKnowledgeBaseData = {
     body?: never;
@@ -5663,6 +6142,46 @@ export type PatchApiLeadsByIdResponses = {
 
 export type PatchApiLeadsByIdResponse = PatchApiLeadsByIdResponses[keyof PatchApiLeadsByIdResponses];
 
+export type GetApiLeadsByIdTimelineData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/api/leads/{id}/timeline';
+};
+
+export type GetApiLeadsByIdTimelineErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLeadsByIdTimelineError = GetApiLeadsByIdTimelineErrors[keyof GetApiLeadsByIdTimelineErrors];
+
+export type GetApiLeadsByIdTimelineResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        entries: Array<ContactTimelineEntry>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetApiLeadsByIdTimelineResponse = GetApiLeadsByIdTimelineResponses[keyof GetApiLeadsByIdTimelineResponses];
+
 export type GetApiLeadsByIdExportData = {
     body?: never;
     path: {
@@ -6356,6 +6875,33 @@ export type PostApiCampaignsByIdArchiveResponses = {
 
 export type PostApiCampaignsByIdArchiveResponse = PostApiCampaignsByIdArchiveResponses[keyof PostApiCampaignsByIdArchiveResponses];
 
+export type GetApiCampaignsByIdFunnelData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/funnel';
+};
+
+export type GetApiCampaignsByIdFunnelErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiCampaignsByIdFunnelError = GetApiCampaignsByIdFunnelErrors[keyof GetApiCampaignsByIdFunnelErrors];
+
+export type GetApiCampaignsByIdFunnelResponses = {
+    /**
+     * Success
+     */
+    200: CampaignFunnel;
+};
+
+export type GetApiCampaignsByIdFunnelResponse = GetApiCampaignsByIdFunnelResponses[keyof GetApiCampaignsByIdFunnelResponses];
+
 export type PostApiCampaignsByIdLeadsData = {
     body: {
         /**
@@ -6440,8 +6986,21 @@ export type PostApiCampaignsByIdPreviewResponses = {
         steps: Array<{
             stepIndex: number;
             messageType: 'imessage' | 'sms' | 'email';
+            /**
+             * The variant that the lead gets; null: the step has none.
+             */
+            variant: VariantName | null;
             message: string;
             subject: string | null;
+            /**
+             * Every variant, as the lead would get it; empty if the step has none.
+             */
+            variants: Array<{
+                name: VariantName;
+                weight: number;
+                message: string;
+                subject: string | null;
+            }>;
             attachmentUrls: Array<string>;
             address: string;
             scheduledDate: string;
@@ -9733,6 +10292,7 @@ export type PostMessageReplyWebhookPayload = {
         sentAtUtc: string;
         batchId: string | null;
         stepIndex: number | null;
+        variant: VariantName | null;
     }>;
     /**
      * Signed links, valid 30 days, fetched without an Authorization header.
@@ -9988,7 +10548,7 @@ export type PostConversationAssignedWebhookPayload = {
     address: string;
     leadId?: string;
     /**
-     * Who did it; `system`: the contact wrote, or a member was removed.
+     * Who did it; `system`: the contact wrote, a snooze ended, or a member was removed.
      */
     by: {
         type: 'user' | 'key' | 'operator' | 'system';
@@ -10024,7 +10584,7 @@ export type PostConversationStatusChangedWebhookPayload = {
     address: string;
     leadId?: string;
     /**
-     * Who did it; `system`: the contact wrote, or a member was removed.
+     * Who did it; `system`: the contact wrote, a snooze ended, or a member was removed.
      */
     by: {
         type: 'user' | 'key' | 'operator' | 'system';

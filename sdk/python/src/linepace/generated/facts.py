@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "41ada8e67d6b79310319938b3eee7bca8e6a057eb5f16b6d2f481c254d0a4f15"
+DIGEST = "e86c5d3e4e7d2453d3ddf777a5f87f96191ca9ec1c040d91af3517bcb046e7f3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -11,6 +11,7 @@ IDEMPOTENT = (
     "POST /api/conversations/{address}/notes",
     "POST /api/inbox/send-reply",
     "POST /api/snippets",
+    "POST /api/saved-filters",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/knowledge-base/drafts",
     "POST /api/opt-outs",

@@ -113,6 +113,20 @@ class SnippetPatch(TypedDict):
     text: NotRequired[str]
 
 
+class SavedFilterInput(TypedDict):
+    name: str
+    view: Literal["open", "unread", "mine", "unassigned", "unanswered", "drafts", "snoozed", "closed", "all"]
+    search: NotRequired[str]
+    shared: NotRequired[bool]
+
+
+class SavedFilterPatch(TypedDict):
+    name: NotRequired[str]
+    view: NotRequired[Literal["open", "unread", "mine", "unassigned", "unanswered", "drafts", "snoozed", "closed", "all"]]
+    search: NotRequired[str]
+    shared: NotRequired[bool]
+
+
 class KnowledgeDocument(TypedDict):
     title: str
     text: str
@@ -255,14 +269,10 @@ class CampaignStepDelay(TypedDict):
     minutes: NotRequired[int]
 
 
-class CampaignStep(TypedDict):
-    message: NotRequired[str]
-    messageType: NotRequired[Literal["imessage", "sms", "email"]]
+class StepVariant(TypedDict):
+    body: NotRequired[str]
     subject: NotRequired[str]
-    delay: NotRequired[CampaignStepDelay]
-    attachmentUrls: NotRequired[list[str]]
-    smsFallbackEnabled: NotRequired[bool]
-    smsFallbackMessage: NotRequired[str]
+    weight: NotRequired[int]
 
 
 class CampaignQuietHours(TypedDict):
@@ -270,24 +280,6 @@ class CampaignQuietHours(TypedDict):
     start: NotRequired[str]
     end: NotRequired[str]
     law: NotRequired[Literal["none", "us"]]
-
-
-class CampaignPatch(TypedDict):
-    name: NotRequired[str]
-    description: NotRequired[str]
-    steps: NotRequired[list[CampaignStep]]
-    listId: NotRequired[str | None]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
 
 
 class CampaignLeadInput(TypedDict):
@@ -462,48 +454,6 @@ MessageReaction = TypedDict(
 )
 
 
-class Message(TypedDict):
-    _id: str
-    workspaceId: str
-    message: str
-    messageType: Literal["imessage", "sms", "email"]
-    subject: str | None
-    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
-    holdReason: str | None
-    fromLineId: str | None
-    poolId: str | None
-    recipientPhone: str | None
-    recipientEmail: str | None
-    recipientName: str | None
-    leadId: str | None
-    createdByUserId: str | None
-    attachmentUrls: list[str]
-    attachmentNames: list[str]
-    voiceNote: bool
-    fallbackSmsDispatched: bool
-    source: str
-    correlationId: str | None
-    traceId: str | None
-    scheduledDate: str | None
-    batchId: str | None
-    stepIndex: int | None
-    campaignId: str | None
-    errorMessage: str | None
-    sentAt: str | None
-    deliveredAt: str | None
-    readAt: str | None
-    reactions: list[MessageReaction]
-    createdAt: str
-    updatedAt: str
-    crmAContactId: NotRequired[str]
-    crmAPortalId: NotRequired[str]
-    crmBContactId: NotRequired[str]
-    crmBLocationId: NotRequired[str]
-    crmCCompanyId: NotRequired[str]
-    crmCPersonId: NotRequired[str]
-    crmCLeadId: NotRequired[str]
-
-
 class Lead(TypedDict):
     _id: str
     workspaceId: str
@@ -532,6 +482,7 @@ class ReplyParentMessage(TypedDict):
     sentAtUtc: str
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
 
 
 class ReplyRecentReply(TypedDict):
@@ -645,18 +596,11 @@ ThreadItemReaction = TypedDict(
 )
 
 
-class ThreadItem(TypedDict):
-    messageId: str
-    direction: Literal["in", "out"]
-    message: str
-    at: str
-    lineId: str | None
-    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"] | None
-    autoReply: bool
-    originalMessageId: str | None
-    attachmentUrls: list[str]
-    attachmentNames: list[str]
-    reactions: list[ThreadItemReaction]
+class ThreadFile(TypedDict):
+    url: str
+    name: str
+    contentType: str | None
+    size: int | None
 
 
 class ConversationNoteAuthor(TypedDict):
@@ -690,6 +634,16 @@ class Snippet(TypedDict):
     _id: str
     name: str
     text: str
+    createdAt: str
+    updatedAt: str
+
+
+class SavedFilter(TypedDict):
+    _id: str
+    name: str
+    view: Literal["open", "unread", "mine", "unassigned", "unanswered", "drafts", "snoozed", "closed", "all"]
+    search: str
+    shared: bool
     createdAt: str
     updatedAt: str
 
@@ -982,6 +936,75 @@ class Pool(TypedDict):
     updatedAt: str
 
 
+class ContactTimelineEntryContactTimelineEntry1Campaign(TypedDict):
+    _id: str
+    name: str
+
+
+class ContactTimelineEntryContactTimelineEntry1(TypedDict):
+    type: Literal["campaign_joined"]
+    at: str
+    campaign: ContactTimelineEntryContactTimelineEntry1Campaign
+
+
+class ContactTimelineEntryContactTimelineEntry2Campaign(TypedDict):
+    _id: str
+    name: str
+
+
+class ContactTimelineEntryContactTimelineEntry2(TypedDict):
+    type: Literal["campaign_left"]
+    at: str
+    campaign: ContactTimelineEntryContactTimelineEntry2Campaign
+    reason: str | None
+
+
+class ContactTimelineEntryContactTimelineEntry3(TypedDict):
+    type: Literal["consent"]
+    at: str
+    consent: Consent
+
+
+class ContactTimelineEntryContactTimelineEntry4(TypedDict):
+    type: Literal["opt_out"]
+    at: str
+    optOut: OptOutChange
+
+
+class ContactTimelineEntryContactTimelineEntry5(TypedDict):
+    type: Literal["note"]
+    at: str
+    note: ConversationNote
+
+
+ContactTimelineEntryContactTimelineEntry6Call = TypedDict(
+    "ContactTimelineEntryContactTimelineEntry6Call",
+    {
+        "callId": str,
+        "from": str,
+        "to": str,
+        "agent": NotRequired[str],
+        "surface": str,
+        "status": Literal["requested", "ringing", "answered", "billed", "failed"],
+        "requestedAt": str,
+        "answeredAt": NotRequired[str],
+        "endedAt": NotRequired[str],
+        "durationSec": NotRequired[float],
+        "billedSec": NotRequired[float],
+        "billedCents": NotRequired[float],
+        "hangupCause": NotRequired[str],
+        "recordingUrl": str | None,
+        "recordingFailure": NotRequired[str],
+    },
+)
+
+
+class ContactTimelineEntryContactTimelineEntry6(TypedDict):
+    type: Literal["call"]
+    at: str
+    call: ContactTimelineEntryContactTimelineEntry6Call
+
+
 class ContactExportLeadList(TypedDict):
     listId: str
     name: str
@@ -1099,6 +1122,7 @@ class ContactExportMessage(TypedDict):
     scheduledDate: str | None
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
     sentAt: str | None
@@ -1206,6 +1230,32 @@ class PersonalizationProgress(TypedDict):
     lastError: str | None
 
 
+class FunnelStepSkippedItem(TypedDict):
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    leads: int
+
+
+class FunnelStepVariantSkippedItem(TypedDict):
+    reason: Literal["reply", "opt_out", "failed", "no_consent", "removed", "lead_deleted", "campaign_ended", "recipient_opted_out", "recipient_suppressed", "canceled"]
+    leads: int
+
+
+class FunnelShare(TypedDict):
+    leads: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+class FunnelComparison(TypedDict):
+    variants: tuple[Literal["A", "B", "C", "D"], Literal["A", "B", "C", "D"]]
+    metric: Literal["replied", "optedOut"]
+    difference: float
+    low: float
+    high: float
+    conclusive: bool
+
+
 class ForecastByDayItem(TypedDict):
     date: str
     messages: int
@@ -1290,7 +1340,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "snippets", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "snippets", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str
@@ -1581,6 +1631,7 @@ class MessageOutput(TypedDict):
     scheduledDate: str | None
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
     sentAt: str | None
@@ -1604,6 +1655,7 @@ class ReplyOutputParentMessage(TypedDict):
     sentAtUtc: str
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
 
 
 class ReplyOutputRecentReply(TypedDict):
@@ -1683,14 +1735,10 @@ class CampaignStepOutputDelay(TypedDict):
     minutes: NotRequired[int]
 
 
-class CampaignStepOutput(TypedDict):
-    message: str
-    messageType: Literal["imessage", "sms", "email"]
+class StepVariantOutput(TypedDict):
+    body: str
     subject: NotRequired[str]
-    delay: CampaignStepOutputDelay
-    attachmentUrls: list[str]
-    smsFallbackEnabled: bool
-    smsFallbackMessage: NotRequired[str]
+    weight: int
 
 
 class CampaignQuietHoursOutput(TypedDict):
@@ -1772,6 +1820,7 @@ class SendMessageResponse(TypedDict):
     scheduledDate: str | None
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
     campaignId: str | None
     errorMessage: str | None
     sentAt: str | None
@@ -1884,13 +1933,6 @@ class GetConversationParametersQuery(TypedDict):
     cursor: NotRequired[str]
 
 
-class GetConversationResponse(TypedDict):
-    success: Literal[True]
-    conversation: Conversation
-    messages: list[ThreadItem]
-    nextCursor: str | None
-
-
 class UpdateConversationRequest(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
     snoozedUntil: NotRequired[str]
@@ -1986,6 +2028,45 @@ class UpdateSnippetResponse(TypedDict):
 
 
 class DeleteSnippetResponse(TypedDict):
+    success: Literal[True]
+
+
+class ListSavedFiltersParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
+class ListSavedFiltersResponse(TypedDict):
+    success: Literal[True]
+    savedFilters: list[SavedFilter]
+    nextCursor: str | None
+
+
+class CreateSavedFilterRequest(TypedDict):
+    name: str
+    view: Literal["open", "unread", "mine", "unassigned", "unanswered", "drafts", "snoozed", "closed", "all"]
+    search: NotRequired[str]
+    shared: NotRequired[bool]
+
+
+class CreateSavedFilterResponse(TypedDict):
+    success: Literal[True]
+    savedFilter: SavedFilter
+
+
+class UpdateSavedFilterRequest(TypedDict):
+    name: NotRequired[str]
+    view: NotRequired[Literal["open", "unread", "mine", "unassigned", "unanswered", "drafts", "snoozed", "closed", "all"]]
+    search: NotRequired[str]
+    shared: NotRequired[bool]
+
+
+class UpdateSavedFilterResponse(TypedDict):
+    success: Literal[True]
+    savedFilter: SavedFilter
+
+
+class DeleteSavedFilterResponse(TypedDict):
     success: Literal[True]
 
 
@@ -2551,6 +2632,11 @@ class DeleteLeadResponse(TypedDict):
     success: Literal[True]
 
 
+class GetLeadTimelineParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListListsResponse(TypedDict):
     lists: list[LeadList]
 
@@ -2622,47 +2708,10 @@ class GetImportResponse(TypedDict):
     success: Literal[True]
 
 
-class CreateCampaignRequest(TypedDict):
-    name: str
-    description: NotRequired[str]
-    steps: list[CampaignStep]
-    listId: NotRequired[str | None]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
-    start: NotRequired[bool]
-
-
 class ListCampaignsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["draft", "active", "paused", "completed", "archived"]]
-
-
-class UpdateCampaignRequest(TypedDict):
-    name: NotRequired[str]
-    description: NotRequired[str]
-    steps: NotRequired[list[CampaignStep]]
-    listId: NotRequired[str | None]
-    eligibleLineIds: NotRequired[list[str] | None]
-    poolId: NotRequired[str | None]
-    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
-    timezone: NotRequired[str | None]
-    sendWindowStart: NotRequired[str | None]
-    sendWindowEnd: NotRequired[str | None]
-    allowedDaysOfWeek: NotRequired[list[int] | None]
-    quietHours: NotRequired[CampaignQuietHours | None]
-    requireConsent: NotRequired[bool]
-    stopOnReply: NotRequired[bool]
-    needsAiPersonalization: NotRequired[bool]
 
 
 class DeleteCampaignResponse(TypedDict):
@@ -2687,6 +2736,13 @@ class PreviewCampaignRequest(TypedDict):
     leadId: str
 
 
+class PreviewCampaignResponseStepVariant(TypedDict):
+    name: Literal["A", "B", "C", "D"]
+    weight: int
+    message: str
+    subject: str | None
+
+
 class PreviewCampaignResponseStepWakingHours(TypedDict):
     zones: list[str]
     start: str
@@ -2697,8 +2753,10 @@ class PreviewCampaignResponseStepWakingHours(TypedDict):
 class PreviewCampaignResponseStep(TypedDict):
     stepIndex: int
     messageType: Literal["imessage", "sms", "email"]
+    variant: Literal["A", "B", "C", "D"] | None
     message: str
     subject: str | None
+    variants: list[PreviewCampaignResponseStepVariant]
     attachmentUrls: list[str]
     address: str
     scheduledDate: str
@@ -3524,48 +3582,8 @@ class GetAgencyBillingResponse(TypedDict):
     billingMode: Literal["card", "invoice"]
 
 
-class OnMessageSentRequest(TypedDict):
-    event: Literal["message.sent"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: Message
-    data: dict[str, Any]
-    lead: NotRequired[Lead]
-
-
 class OnMessageFailedRequestData(TypedDict):
     error: NotRequired[str]
-
-
-class OnMessageFailedRequest(TypedDict):
-    event: Literal["message.failed"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: Message
-    data: OnMessageFailedRequestData
-    lead: NotRequired[Lead]
 
 
 class OnMessageFallbackRequestData(TypedDict):
@@ -3573,48 +3591,8 @@ class OnMessageFallbackRequestData(TypedDict):
     checkedAddresses: NotRequired[list[str]]
 
 
-class OnMessageFallbackRequest(TypedDict):
-    event: Literal["message.fallback"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: Message
-    data: OnMessageFallbackRequestData
-    lead: NotRequired[Lead]
-
-
 class OnMessageOpenedRequestData(TypedDict):
     readAt: NotRequired[str]
-
-
-class OnMessageOpenedRequest(TypedDict):
-    event: Literal["message.opened"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: Message
-    data: OnMessageOpenedRequestData
-    lead: NotRequired[Lead]
 
 
 class OnMessageReplyRequestParentMessage(TypedDict):
@@ -3623,6 +3601,7 @@ class OnMessageReplyRequestParentMessage(TypedDict):
     sentAtUtc: str
     batchId: str | None
     stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
 
 
 class OnMessageReplyRequestData(TypedDict):
@@ -3866,10 +3845,21 @@ class LeadsInput(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
-class CampaignInput(TypedDict):
-    name: str
+class CampaignStep(TypedDict):
+    message: NotRequired[str]
+    messageType: NotRequired[Literal["imessage", "sms", "email"]]
+    subject: NotRequired[str]
+    variants: NotRequired[list[StepVariant]]
+    delay: NotRequired[CampaignStepDelay]
+    attachmentUrls: NotRequired[list[str]]
+    smsFallbackEnabled: NotRequired[bool]
+    smsFallbackMessage: NotRequired[str]
+
+
+class CampaignPatch(TypedDict):
+    name: NotRequired[str]
     description: NotRequired[str]
-    steps: list[CampaignStep]
+    steps: NotRequired[list[CampaignStep]]
     listId: NotRequired[str | None]
     eligibleLineIds: NotRequired[list[str] | None]
     poolId: NotRequired[str | None]
@@ -3882,7 +3872,6 @@ class CampaignInput(TypedDict):
     requireConsent: NotRequired[bool]
     stopOnReply: NotRequired[bool]
     needsAiPersonalization: NotRequired[bool]
-    start: NotRequired[bool]
 
 
 class WebhookInput(TypedDict):
@@ -3904,11 +3893,74 @@ class WorkspaceKeyInput(TypedDict):
     mode: NotRequired[Literal["live", "test"]]
 
 
+class Message(TypedDict):
+    _id: str
+    workspaceId: str
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    holdReason: str | None
+    fromLineId: str | None
+    poolId: str | None
+    recipientPhone: str | None
+    recipientEmail: str | None
+    recipientName: str | None
+    leadId: str | None
+    createdByUserId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    voiceNote: bool
+    fallbackSmsDispatched: bool
+    source: str
+    correlationId: str | None
+    traceId: str | None
+    scheduledDate: str | None
+    batchId: str | None
+    stepIndex: int | None
+    variant: Literal["A", "B", "C", "D"] | None
+    campaignId: str | None
+    errorMessage: str | None
+    sentAt: str | None
+    deliveredAt: str | None
+    readAt: str | None
+    reactions: list[MessageReaction]
+    createdAt: str
+    updatedAt: str
+    crmAContactId: NotRequired[str]
+    crmAPortalId: NotRequired[str]
+    crmBContactId: NotRequired[str]
+    crmBLocationId: NotRequired[str]
+    crmCCompanyId: NotRequired[str]
+    crmCPersonId: NotRequired[str]
+    crmCLeadId: NotRequired[str]
+
+
 class TimelineEvent(TypedDict):
     at: str
     type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
     data: dict[str, FieldSchema0]
+
+
+class ThreadItem(TypedDict):
+    messageId: str
+    direction: Literal["in", "out"]
+    message: str
+    at: str
+    lineId: str | None
+    campaignId: str | None
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"] | None
+    deliveredAt: str | None
+    readAt: str | None
+    errorMessage: str | None
+    voiceNote: bool
+    autoReply: bool
+    originalMessageId: str | None
+    attachmentUrls: list[str]
+    attachmentNames: list[str]
+    attachments: list[ThreadFile]
+    reactions: list[ThreadItemReaction]
 
 
 class OptOutSuspicion(TypedDict):
@@ -3940,6 +3992,13 @@ class ConnectionTest(TypedDict):
     success: Literal[True]
     works: bool
     checks: list[ConnectionCheck]
+
+
+class ContactTimelineEntryContactTimelineEntry(TypedDict):
+    type: Literal["message"]
+    at: str
+    address: str
+    message: ThreadItem
 
 
 class ContactExportDrip(TypedDict):
@@ -3976,30 +4035,38 @@ class ContactExport(TypedDict):
     events: list[ContactExportEvent]
 
 
-class Campaign(TypedDict):
-    _id: str
-    workspaceId: str
-    name: str
-    description: str
-    status: Literal["draft", "active", "paused", "completed", "archived"]
-    steps: list[CampaignStepOutput]
-    listId: str | None
-    eligibleLineIds: list[str] | None
-    poolId: str | None
-    stickinessPolicy: Literal["sticky", "round_robin"]
-    timezone: str | None
-    sendWindowStart: str | None
-    sendWindowEnd: str | None
-    allowedDaysOfWeek: list[int] | None
-    quietHours: CampaignQuietHoursOutput | None
-    requireConsent: bool
-    stopOnReply: bool
-    needsAiPersonalization: bool
-    createdByUserId: str | None
-    startedAt: str | None
-    completedAt: str | None
-    createdAt: str
-    updatedAt: str
+class FunnelStepVariant(TypedDict):
+    leads: int
+    reached: int
+    sent: int
+    delivered: int
+    read: int | None
+    failed: int
+    waiting: int
+    upcoming: int
+    skipped: list[FunnelStepVariantSkippedItem]
+    replied: FunnelShare
+    optedOut: FunnelShare
+    name: Literal["A", "B", "C", "D"]
+    weight: int
+
+
+class FunnelStep(TypedDict):
+    leads: int
+    reached: int
+    sent: int
+    delivered: int
+    read: int | None
+    failed: int
+    waiting: int
+    upcoming: int
+    skipped: list[FunnelStepSkippedItem]
+    replied: FunnelShare
+    optedOut: FunnelShare
+    stepIndex: int
+    messageType: Literal["imessage", "sms", "email"]
+    variants: list[FunnelStepVariant]
+    comparisons: list[FunnelComparison]
 
 
 class WebhookDelivery(TypedDict):
@@ -4026,6 +4093,24 @@ class AuditEntry(TypedDict):
     changes: dict[str, FieldSchema3]
 
 
+class CampaignStepOutput(TypedDict):
+    message: str
+    messageType: Literal["imessage", "sms", "email"]
+    subject: NotRequired[str]
+    variants: NotRequired[list[StepVariantOutput]]
+    delay: CampaignStepOutputDelay
+    attachmentUrls: list[str]
+    smsFallbackEnabled: bool
+    smsFallbackMessage: NotRequired[str]
+
+
+class GetConversationResponse(TypedDict):
+    success: Literal[True]
+    conversation: Conversation
+    messages: list[ThreadItem]
+    nextCursor: str | None
+
+
 class ListOptOutSuspicionsResponse(TypedDict):
     success: Literal[True]
     suspicions: list[OptOutSuspicion]
@@ -4045,6 +4130,205 @@ class OverrideLineReputationResponse(TypedDict):
 class EndLineReputationOverrideResponse(TypedDict):
     success: Literal[True]
     reputation: Reputation
+
+
+class GetLeadTimelineResponse(TypedDict):
+    success: Literal[True]
+    entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6]
+    nextCursor: str | None
+
+
+class CreateCampaignRequest(TypedDict):
+    name: str
+    description: NotRequired[str]
+    steps: list[CampaignStep]
+    listId: NotRequired[str | None]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+    start: NotRequired[bool]
+
+
+class UpdateCampaignRequest(TypedDict):
+    name: NotRequired[str]
+    description: NotRequired[str]
+    steps: NotRequired[list[CampaignStep]]
+    listId: NotRequired[str | None]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+
+
+class ListWebhookDeliveriesResponse(TypedDict):
+    success: Literal[True]
+    deliveries: list[WebhookDelivery]
+    nextCursor: str | None
+
+
+class ListAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
+class ListAgencyAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
+class OnMessageSentRequest(TypedDict):
+    event: Literal["message.sent"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: dict[str, Any]
+    lead: NotRequired[Lead]
+
+
+class OnMessageFailedRequest(TypedDict):
+    event: Literal["message.failed"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: OnMessageFailedRequestData
+    lead: NotRequired[Lead]
+
+
+class OnMessageFallbackRequest(TypedDict):
+    event: Literal["message.fallback"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: OnMessageFallbackRequestData
+    lead: NotRequired[Lead]
+
+
+class OnMessageOpenedRequest(TypedDict):
+    event: Literal["message.opened"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: Message
+    data: OnMessageOpenedRequestData
+    lead: NotRequired[Lead]
+
+
+class CampaignInput(TypedDict):
+    name: str
+    description: NotRequired[str]
+    steps: list[CampaignStep]
+    listId: NotRequired[str | None]
+    eligibleLineIds: NotRequired[list[str] | None]
+    poolId: NotRequired[str | None]
+    stickinessPolicy: NotRequired[Literal["sticky", "round_robin"]]
+    timezone: NotRequired[str | None]
+    sendWindowStart: NotRequired[str | None]
+    sendWindowEnd: NotRequired[str | None]
+    allowedDaysOfWeek: NotRequired[list[int] | None]
+    quietHours: NotRequired[CampaignQuietHours | None]
+    requireConsent: NotRequired[bool]
+    stopOnReply: NotRequired[bool]
+    needsAiPersonalization: NotRequired[bool]
+    start: NotRequired[bool]
+
+
+class Timeline(TypedDict):
+    messageId: str
+    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
+    waitingFor: WaitingFor | None
+    events: list[TimelineEvent]
+
+
+class Campaign(TypedDict):
+    _id: str
+    workspaceId: str
+    name: str
+    description: str
+    status: Literal["draft", "active", "paused", "completed", "archived"]
+    steps: list[CampaignStepOutput]
+    listId: str | None
+    eligibleLineIds: list[str] | None
+    poolId: str | None
+    stickinessPolicy: Literal["sticky", "round_robin"]
+    timezone: str | None
+    sendWindowStart: str | None
+    sendWindowEnd: str | None
+    allowedDaysOfWeek: list[int] | None
+    quietHours: CampaignQuietHoursOutput | None
+    requireConsent: bool
+    stopOnReply: bool
+    needsAiPersonalization: bool
+    createdByUserId: str | None
+    startedAt: str | None
+    completedAt: str | None
+    createdAt: str
+    updatedAt: str
+
+
+class CampaignFunnel(TypedDict):
+    success: Literal[True]
+    campaignId: str
+    steps: list[FunnelStep]
 
 
 class CreateCampaignResponse(TypedDict):
@@ -4091,28 +4375,3 @@ class ResumeCampaignResponse(TypedDict):
 class ArchiveCampaignResponse(TypedDict):
     success: Literal[True]
     campaign: Campaign
-
-
-class ListWebhookDeliveriesResponse(TypedDict):
-    success: Literal[True]
-    deliveries: list[WebhookDelivery]
-    nextCursor: str | None
-
-
-class ListAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
-class ListAgencyAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
-class Timeline(TypedDict):
-    messageId: str
-    status: Literal["pending", "scheduled", "sent", "delivered", "fallback", "failed", "canceled"]
-    waitingFor: WaitingFor | None
-    events: list[TimelineEvent]

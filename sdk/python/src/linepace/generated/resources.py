@@ -192,6 +192,30 @@ class Conversations:
         A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
         return self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
 
+    def list_saved_filters(self, **query: Unpack[models.ListSavedFiltersParametersQuery]) -> models.ListSavedFiltersResponse:
+        """List the filters of the inbox that are shared, and the signed-in user's own, newest first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/saved-filters", query=query)
+
+    def create_saved_filter(self, **body: Unpack[models.CreateSavedFilterRequest]) -> models.CreateSavedFilterResponse:
+        """Save a filter of the inbox by a name.
+
+        A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/saved-filters", body=body)
+
+    def update_saved_filter(self, id: str, **body: Unpack[models.UpdateSavedFilterRequest]) -> models.UpdateSavedFilterResponse:
+        """Update a saved filter, share it, or keep it to oneself.
+
+        A key needs the scope `send`."""
+        return self._transport.call("PATCH", f"/api/saved-filters/{self._transport.escape(id)}", body=body)
+
+    def delete_saved_filter(self, id: str) -> models.DeleteSavedFilterResponse:
+        """Delete a saved filter.
+
+        A key needs the scope `manage`."""
+        return self._transport.call("DELETE", f"/api/saved-filters/{self._transport.escape(id)}")
+
 
 class AsyncConversations:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -280,6 +304,30 @@ class AsyncConversations:
 
         A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
         return await self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
+
+    async def list_saved_filters(self, **query: Unpack[models.ListSavedFiltersParametersQuery]) -> models.ListSavedFiltersResponse:
+        """List the filters of the inbox that are shared, and the signed-in user's own, newest first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/saved-filters", query=query)
+
+    async def create_saved_filter(self, **body: Unpack[models.CreateSavedFilterRequest]) -> models.CreateSavedFilterResponse:
+        """Save a filter of the inbox by a name.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/saved-filters", body=body)
+
+    async def update_saved_filter(self, id: str, **body: Unpack[models.UpdateSavedFilterRequest]) -> models.UpdateSavedFilterResponse:
+        """Update a saved filter, share it, or keep it to oneself.
+
+        A key needs the scope `send`."""
+        return await self._transport.call("PATCH", f"/api/saved-filters/{self._transport.escape(id)}", body=body)
+
+    async def delete_saved_filter(self, id: str) -> models.DeleteSavedFilterResponse:
+        """Delete a saved filter.
+
+        A key needs the scope `manage`."""
+        return await self._transport.call("DELETE", f"/api/saved-filters/{self._transport.escape(id)}")
 
 
 class AiDrafts:
@@ -1030,6 +1078,12 @@ class Contacts:
         With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
 
+    def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
+        """List what happened with a lead, newest first.
+
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
+
     def export(self, id: str) -> models.ContactExport:
         """Export all that is stored about a contact as one JSON document.
 
@@ -1124,6 +1178,12 @@ class AsyncContacts:
 
         With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
+
+    async def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
+        """List what happened with a lead, newest first.
+
+        Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
     async def export(self, id: str) -> models.ContactExport:
         """Export all that is stored about a contact as one JSON document.
@@ -1244,6 +1304,12 @@ class Campaigns:
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
 
+    def get_funnel(self, id: str) -> models.CampaignFunnel:
+        """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
+
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
@@ -1314,6 +1380,12 @@ class AsyncCampaigns:
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
+
+    async def get_funnel(self, id: str) -> models.CampaignFunnel:
+        """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}/funnel")
 
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
