@@ -33,6 +33,7 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     turnOffLink: 'https://api.example/notifications/abc',
   },
   notice: {
+    receivedAs: 'admin',
     workspaceName: WORKSPACE,
     title: 'Campaign <i> completed',
     paragraphs: ['10 leads <b>entered</b>.'],

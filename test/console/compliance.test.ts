@@ -115,9 +115,12 @@ describe('the page Compliance', () => {
   it('fits the screen of a phone', async () => {
     const { page } = tab;
     await page.setViewportSize({ width: 390, height: 844 });
-    for (const path of ['/compliance', '/compliance?tab=opt-outs']) {
+    for (const [path, name] of [
+      ['/compliance', 'Rules'],
+      ['/compliance?tab=opt-outs', 'Opt-outs'],
+    ] as const) {
       await tab.go(path);
-      await page.getByRole('tabpanel').waitFor();
+      await page.getByRole('tabpanel', { name }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(390);
       expect(await inaccessible(page)).toEqual([]);
     }

@@ -80,7 +80,7 @@ test('a fleet without build ids that is rolled to a first build keeps sending', 
   const former = await startBuild(null);
   await send();
   const first = await startBuild('one');
-  await eventually(async () => (await first.isCurrent()) === '1');
+  await eventually(async () => (await first.isCurrent()) === '1', 60_000);
   expect(await first.readiness()).toMatchObject({ status: 'ready' });
   await stopBuild(former);
   await send();
@@ -97,7 +97,7 @@ test('a running workflow continues on a new build once that is released, and its
     status: 'not ready',
     checks: { build: 'failed', polling: 'ok' },
   });
-  await eventually(async () => (await next.isCurrent()) === '0');
+  await eventually(async () => (await next.isCurrent()) === '0', 60_000);
   await send();
 
   const released = await eventually(async () => {
@@ -105,8 +105,8 @@ test('a running workflow continues on a new build once that is released, and its
     return status === 0 && (JSON.parse(stdout) as object);
   }, 60_000);
   expect(released).toMatchObject({ current: 'two', former: 'one', drainage: { one: expect.any(String) } });
-  await eventually(async () => (await next.isCurrent()) === '1');
-  await eventually(async () => (await first.isCurrent()) === '0');
+  await eventually(async () => (await next.isCurrent()) === '1', 60_000);
+  await eventually(async () => (await first.isCurrent()) === '0', 60_000);
   // The former build stays ready for a while, so that a rolling update can replace its processes one by one.
   for (const worker of [first, next]) expect(await worker.readiness()).toMatchObject({ status: 'ready' });
 
