@@ -333,11 +333,13 @@ describe('subscriptions', () => {
     expect((await write()).status).toBe(201);
     const desk = await sessionClient(app, { userId: agency.ownerId, organizationId: null });
     const { entries } = (await desk('GET', `/api/audit-log?channel=system&workspaceId=${workspaceId}`)).body;
-    expect(entries[0]).toMatchObject({
-      actor: { type: 'system' },
-      action: 'subscription.changed',
-      changes: { status: 'past_due' },
-    });
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        actor: expect.objectContaining({ type: 'system' }),
+        action: 'subscription.changed',
+        changes: expect.objectContaining({ status: 'past_due' }),
+      }),
+    );
   });
 
   it('hold all messages in place while they are past due, and release them once they are paid', async () => {
