@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { phoneArea, proximity } from '#domain/phone-area.ts';
-import { statesByAreaCode } from './phone-areas.ts';
+import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 
-const areaOf = (phone: string) => phoneArea(phone, statesByAreaCode());
+const areaOf = (phone: string) => phoneArea(phone, STATES_BY_AREA_CODE);
 
 test.each([
   ['+12125550100', { country: 'US', areaCode: '212', state: 'NY' }],

@@ -10,6 +10,11 @@ describe('the place of a number', () => {
     ['+12085550100', { zones: ['America/Boise', 'America/Los_Angeles'], region: 'US-ID' }],
     ['+12065550100', { zones: ['America/Los_Angeles'], region: 'US-WA' }],
     ['+12025550100', { zones: ['America/New_York'], region: 'US-DC' }],
+    // Areas that the data names no place of, only the cities within them.
+    ['+17135550100', { zones: ['America/Chicago'], region: 'US-TX' }],
+    ['+13105550100', { zones: ['America/Los_Angeles'], region: 'US-CA' }],
+    ['+12035550100', { zones: ['America/New_York'], region: 'US-CT' }],
+    ['+17185550100', { zones: ['America/New_York'], region: 'US-NY' }],
     ['+14165550100', { zones: ['America/Toronto'], region: null }],
     ['+4915112345678', { zones: ['Europe/Berlin'], region: null }],
     // No area: toll-free.

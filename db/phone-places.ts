@@ -1,5 +1,6 @@
 import type { PhonePlace } from '#domain/quiet-hours.ts';
 import { US_STATES } from '#domain/us-states.ts';
+import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 import { readPhoneData } from './phone-data.ts';
 
 const NOWHERE: PhonePlace = { zones: null, region: null };
@@ -15,8 +16,8 @@ export function placeOf(phone: string): PhonePlace {
   const digits = phone.replace(/^\+/, '');
   const zones = zonesOf(digits);
   if (!digits.startsWith(NORTH_AMERICA)) return zones === null ? NOWHERE : { zones, region: null };
-  const region = STATES.get(digits.slice(1, 4)) ?? null;
-  return { zones, region };
+  const state = STATES_BY_AREA_CODE.get(digits.slice(1, 4));
+  return { zones, region: state !== undefined && US_STATES.has(state) ? `US-${state}` : null };
 }
 
 /** Where the recipient of a message is: by the number it goes to, else by the other number known of the recipient. */
@@ -41,26 +42,5 @@ function zonesOf(digits: string): string[] | null {
   return null;
 }
 
-type Prefixes = Record<string, string>;
-
-const NAMED_OTHERWISE: Prefixes = {
-  'Washington State': 'Washington',
-  'Washington D.C.': 'District of Columbia',
-};
-
 // Read when the process starts, because it takes 70 ms.
 const ZONES = readPhoneData('timezones.bson');
-const STATES = statesByAreaCode(readPhoneData('geocodes', 'en', `${NORTH_AMERICA}.bson`));
-
-/** The data says `Florida` of an area code, or `New York, NY` of one that is a city. No area code is of two states. */
-function statesByAreaCode(places: Prefixes): Map<string, string> {
-  const codes = new Map(Object.entries(US_STATES).map(([code, name]) => [name, code]));
-  const states = new Map<string, string>();
-  for (const [area, place] of Object.entries(places)) {
-    if (area.length !== 3) continue;
-    const ending = /, ([A-Z]{2})$/.exec(place)?.[1];
-    const code = ending ?? codes.get(NAMED_OTHERWISE[place] ?? place);
-    if (code !== undefined && Object.hasOwn(US_STATES, code)) states.set(area, `US-${code}`);
-  }
-  return states;
-}

@@ -29,7 +29,8 @@ export function proximity(a: PhoneArea, b: PhoneArea): 0 | 1 | 2 | 3 {
 /**
  * The postal codes of states and provinces by area code.
  * @param places the names of places by the first digits of their numbers: `Ontario` of an area code, or `New York, NY` of
- *   one that is a city, and `North York, ON` of the numbers of a city in it. The cities tell the postal code of each name.
+ *   one that is a city, and `North York, ON` of the numbers of a city in it. The cities tell the postal code of each name
+ *   but that of the capital.
  */
 export function statesOf(places: Readonly<Record<string, string>>): Map<string, string> {
   const states = new Map<string, string>();
@@ -39,7 +40,7 @@ export function statesOf(places: Readonly<Record<string, string>>): Map<string, 
     const code = /, ([A-Z]{2})$/.exec(place)?.[1];
     if (code !== undefined && digits.length >= 3) states.set(digits.slice(0, 3), code);
   }
-  const codes = new Map<string, string>();
+  const codes = new Map([['Washington D.C.', 'DC']]);
   for (const [areaCode, name] of names) {
     const code = states.get(areaCode);
     if (code !== undefined && !name.includes(',')) codes.set(name, code);

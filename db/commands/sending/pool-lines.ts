@@ -11,7 +11,7 @@ import {
 } from '#domain/pool-choice.ts';
 import { linesWrittenTo } from '#db/queries/conversations.ts';
 import { advancePool, lineUse, poolAcquaintances, type PoolRow, rotationOf } from '#db/queries/line-pools.ts';
-import { statesByAreaCode } from '#db/phone-areas.ts';
+import { STATES_BY_AREA_CODE } from '#db/phone-areas.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
@@ -94,7 +94,7 @@ async function assign(db: TenantDb, pool: PoolRow, work: Assignment, now: Date):
     byChannel.set(channel, known);
     if (known.length === 0) return [];
     return [
-      { index, members: pool.strategy === 'local' ? closest(known, address, statesByAreaCode()) : known },
+      { index, members: pool.strategy === 'local' ? closest(known, address, STATES_BY_AREA_CODE) : known },
     ];
   });
   if (candidates.length === 0) return;
