@@ -18,13 +18,15 @@ export const addressOf = (file: string): string =>
 /** The anchor of a heading, as GitHub makes it. */
 export const anchorOf = (heading: string): string =>
   heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .trim()
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
+/** Its heading, up to a colon. */
 export function titleOf(file: string): string {
-  const [, title] = /^# (.+)$/m.exec(readFileSync(file, 'utf8')) ?? [];
+  const [, title] = /^# ([^:\n]+)/m.exec(readFileSync(file, 'utf8')) ?? [];
   if (title === undefined) throw new Error(`${file} has no heading`);
   return title;
 }

@@ -7,15 +7,16 @@ import '../../../api/docs/docs.css';
 
 /** What a server shows at `/docs`. Nothing can be tried out: the site has no server. */
 export default defineComponent(() => {
-  const element = ref<HTMLElement>();
+  const element = ref();
   const { isDark } = useData();
-  const darkMode = (isOn: boolean) => document.documentElement.classList.toggle('dark-mode', isOn);
+  const darkMode = (isOn) => document.documentElement.classList.toggle('dark-mode', isOn);
   watchEffect(() => darkMode(isDark.value));
   onUnmounted(() => darkMode(false));
   onMounted(() => {
     SwaggerUI({
       url: withBase('/openapi.json'),
       domNode: element.value,
+      deepLinking: true,
       docExpansion: 'none',
       defaultModelsExpandDepth: 0,
       filter: true,

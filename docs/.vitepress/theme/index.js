@@ -1,13 +1,13 @@
 import DefaultTheme from 'vitepress/theme';
-import { type App, defineAsyncComponent } from 'vue';
+import { defineAsyncComponent } from 'vue';
 import './style.css';
 
 export default {
   extends: DefaultTheme,
-  enhanceApp({ app }: { app: App }): void {
+  enhanceApp({ app }) {
     app.component(
       'ApiReference',
-      defineAsyncComponent(() => import('./api-reference.ts')),
+      defineAsyncComponent(() => import('./api-reference.js')),
     );
   },
 };
