@@ -1,161 +1,18 @@
-import ipaddr from 'ipaddr.js';
-import { z } from 'zod';
-import { DEFAULT_RETENTION, readRetention } from './retention.ts';
+import type { z } from 'zod';
+import {
+  Environment,
+  HttpUrl,
+  MigrationEnvironment,
+  OperatorsEnvironment,
+  type TemporalEnvironment,
+} from './environment.ts';
 import { storageQuota } from './storage-quota.ts';
 
-/** A variable that may be absent, as null. */
-const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
-
-const Flag = z.enum(['0', '1']).transform((value) => value === '1');
-const Port = z.coerce.number().int().min(0).max(65_535);
-const HttpUrl = z.url({ protocol: /^https?$/ });
-/** Comma-separated, at least one value. */
-const List = z
-  .string()
-  .transform((text) => text.split(',').flatMap((value) => value.trim() || []))
-  .pipe(z.array(z.string()).min(1, 'must not be empty'));
-
-const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
-const DatabaseLogins = { DATABASE_URL: PostgresUrl, DATABASE_SYSTEM_URL: PostgresUrl };
-
-/** `{"plans": {"mini": "price_…", "starter": …, "growth": …}, "lines": {"phone": …, "email": …}}` */
-const StripePrices = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'is not valid JSON' });
-      return z.NEVER;
-    }
-  })
-  .pipe(
-    z.object({
-      plans: z.object({ mini: z.string(), starter: z.string(), growth: z.string() }),
-      lines: z.object({ phone: z.string(), email: z.string() }),
-    }),
-  );
-
-const Names = z.string().transform((text) => text.split(',').map((name) => name.trim()));
-
-function isDnsServer(text: string): boolean {
-  const [, v6, v4, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
-  const isV4 = (address: string) => ipaddr.IPv4.isValidFourPartDecimal(address);
-  const isV6 = (address: string) => ipaddr.IPv6.isValid(address);
-  if (port === undefined) return isV4(text) || isV6(text);
-  return Number(port) < 65_536 && (v6 === undefined ? isV4(v4 ?? '') : isV6(v6));
-}
-
-/** `192.0.2.53,[2001:db8::53]:5353` */
-const DnsServers = List.pipe(
-  z.array(z.string().refine(isDnsServer, 'must be an IP address, with an optional port: 192.0.2.53:53')),
-);
-
-/** `model=200,webhooks=400` */
-const Slots = z.string().transform((text, context) => {
-  const slots: Record<string, number> = {};
-  for (const entry of text.split(',')) {
-    const [, name, count] = /^\s*([\w-]+)\s*=\s*(\d+)\s*$/.exec(entry) ?? [];
-    if (name !== undefined && Number(count) > 0 && Number(count) <= 10_000) slots[name] = Number(count);
-    else
-      context.addIssue({
-        code: 'custom',
-        message: `"${entry}" must be a queue and 1 to 10000 slots, for example model=200`,
-      });
-  }
-  return slots;
-});
-
-/** `attempts=90,mails=7` */
-const RetentionDays = z.string().transform((text, context) => {
-  const { retention, problems } = readRetention(text);
-  for (const message of problems) context.addIssue({ code: 'custom', message });
-  return retention;
-});
-
-/** The connection to Temporal. */
-const TemporalServer = {
-  TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
-  TEMPORAL_NAMESPACE: z.string().default('default'),
-  TEMPORAL_API_KEY: optional(z.string()),
-  TEMPORAL_API_KEY_FILE: optional(z.string()),
-  TEMPORAL_TLS: optional(Flag),
-  TEMPORAL_TLS_CLIENT_CERT_PATH: optional(z.string()),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: optional(z.string()),
-  TEMPORAL_TLS_SERVER_CA_CERT_PATH: optional(z.string()),
-  TEMPORAL_TLS_SERVER_NAME: optional(z.string()),
-  TEMPORAL_CODEC_KEYS: optional(z.string()),
-};
-
-const Environment = z.object({
-  NODE_ENV: z.string().default('development'),
-  ...DatabaseLogins,
-  DATABASE_REPLICA_URL: optional(PostgresUrl),
-  DATABASE_DIRECT_URL: optional(PostgresUrl),
-  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
-  ...TemporalServer,
-  TEMPORAL_CODEC_OPERATORS: optional(List),
-  TEMPORAL_UI_ORIGIN: optional(HttpUrl),
-  HOST: optional(z.string()),
-  PORT: Port.default(3000),
-  PUBLIC_URL: optional(HttpUrl),
-  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
-  SECURITY_CONTACT: optional(z.url({ protocol: /^(https|mailto)$/ })),
-  FAILED_ATTEMPTS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
-  METRICS_PORT: optional(Port),
-  OTEL_EXPORTER_OTLP_ENDPOINT: optional(HttpUrl),
-  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  ENCRYPTION_KEYS: z.string().min(1),
-  SIGNING_KEYS: z.string().min(1),
-  AUTH_JWKS_URL: optional(HttpUrl),
-  AUTH_ISSUER: z.string().default('urn:linepace:local'),
-  AUTH_AUDIENCE: optional(List),
-  AUTH_AUTHORIZED_PARTIES: optional(List),
-  AUTH_LOCAL_JWK: optional(z.string()),
-  AUTH_CLIENT_ID: optional(z.string()),
-  AUTH_CLIENT_SECRET: optional(z.string()),
-  AUTH_SESSION_IDLE_MINUTES: z.coerce.number().int().min(5).max(1440).default(60),
-  AUTH_SESSION_HOURS: z.coerce.number().int().min(1).max(168).default(12),
-  WEBHOOK_ALLOW_PRIVATE: Flag.default(false),
-  SIMULATOR_URL: optional(HttpUrl),
-  SIMULATOR_SECRET: optional(z.string()),
-  STRIPE_SECRET_KEY: optional(z.string()),
-  STRIPE_WEBHOOK_SECRET: optional(z.string()),
-  STRIPE_API_URL: optional(HttpUrl),
-  STRIPE_PRICES: optional(StripePrices),
-  LLM_BASE_URL: optional(HttpUrl),
-  LLM_API_KEY: optional(z.string()),
-  LLM_MODEL: optional(z.string()),
-  LLM_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(120).default(45),
-  TWILIO_API_URL: optional(HttpUrl),
-  SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
-  MAIL_FROM: z.string().default('Linepace <no-reply@linepace.example>'),
-  INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
-  DNS_SERVERS: optional(DnsServers),
-  DATA_DIR: z.string().default('.data'),
-  RETENTION_DAYS: RetentionDays.default(DEFAULT_RETENTION),
-  STORAGE_QUOTA_GB: z.coerce.number().positive().default(20),
-  S3_BUCKET: optional(z.string()),
-  S3_REGION: z.string().default('us-east-1'),
-  S3_ENDPOINT: optional(HttpUrl),
-  S3_ACCESS_KEY_ID: optional(z.string()),
-  S3_SECRET_ACCESS_KEY: optional(z.string()),
-  FFMPEG_PATH: optional(z.string()),
-  PATH: z.string().default(''),
-  WORKER_QUEUES: optional(Names),
-  WORKER_SLOTS: Slots.default({}),
-  WORKER_BUILD_ID: optional(z.string().min(1).max(100)),
-  MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(600),
-});
-
-const TemporalVariables = z.object(TemporalServer);
-type TemporalVariables = z.output<typeof TemporalVariables>;
-
-/** The configuration of a process. The README documents the variables. */
+/** The configuration of a process. docs/configuration.md describes the variables. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
 type Variables = z.output<typeof Environment>;
+type TemporalVariables = z.output<typeof TemporalEnvironment>;
 
 const configOf = (env: Variables) => ({
   production: env.NODE_ENV === 'production',
@@ -282,7 +139,7 @@ export const readConfig = (environment: EnvironmentVariables): Config =>
  * @throws with a list of all problems.
  */
 export function readMigrationConfig(environment: EnvironmentVariables) {
-  const env = validated(z.object({ DATABASE_OWNER_URL: PostgresUrl, ...DatabaseLogins }), environment);
+  const env = validated(MigrationEnvironment, environment);
   return { ownerUrl: env.DATABASE_OWNER_URL, ...databaseUrls(env) };
 }
 
@@ -291,7 +148,7 @@ export function readMigrationConfig(environment: EnvironmentVariables) {
  * @throws with a list of all problems.
  */
 export function readOperatorsConfig(environment: EnvironmentVariables) {
-  const env = validated(TemporalVariables.extend(DatabaseLogins), environment);
+  const env = validated(OperatorsEnvironment, environment);
   return { database: databaseUrls(env), temporal: temporalServer(env) };
 }
 

@@ -18,8 +18,8 @@ const UNRELEASED = '## Unreleased';
 
 const current = (): Document => JSON.parse(JSON.stringify(openApiDocument(routes))) as Document;
 
-/** The page, with the changes since the last release generated anew. */
-async function changelog(title = UNRELEASED): Promise<string> {
+/** docs/api-changelog.md, with the changes since the last release generated anew. */
+export async function apiChangelog(title = UNRELEASED): Promise<string> {
   const released = JSON.parse(await readFile(RELEASED, 'utf8')) as Document;
   const before = await readFile(PAGE, 'utf8').catch(() => '');
   const past = before.split(RELEASES)[1]?.trim() ?? '';
@@ -61,11 +61,8 @@ export async function breakingApiChanges(): Promise<string[]> {
   );
 }
 
-export const apiChangelogIsCurrent = async (): Promise<boolean> =>
-  (await readFile(PAGE, 'utf8').catch(() => '')) === (await changelog());
-
-/** @param version closes the list of changes with this release. */
-export async function writeApiChangelog(version?: string): Promise<void> {
-  await writeFile(PAGE, await changelog(version === undefined ? UNRELEASED : `## ${version}`));
-  if (version !== undefined) await writeFile(RELEASED, `${JSON.stringify(compared(current()))}\n`);
+/** Closes the list of changes with this release. */
+export async function closeApiChangelog(version: string): Promise<void> {
+  await writeFile(PAGE, await apiChangelog(`## ${version}`));
+  await writeFile(RELEASED, `${JSON.stringify(compared(current()))}\n`);
 }

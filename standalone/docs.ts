@@ -1,6 +1,4 @@
-import { writeApiChangelog } from './api-changelog.ts';
-import { writeErrorReference } from './error-reference.ts';
+import { writeGeneratedPages } from './generated-pages.ts';
 
-/** `npm run docs`: writes the generated pages. */
-await writeErrorReference();
-await writeApiChangelog();
+/** `npm run docs` */
+await writeGeneratedPages();

@@ -1,9 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { ERRORS } from '#api/http/errors.ts';
-
-/** Generated from the error table: `npm run docs` writes it, and `npm run check` compares it. */
-const PAGE = new URL('../docs/errors.md', import.meta.url);
 
 const INTRODUCTION = `# Errors
 
@@ -21,7 +17,7 @@ the next attempt is known. If a request times out or fails with 5xx, retry it wi
 The reference page (\`/docs\`) lists the codes of each endpoint.
 `;
 
-/** Generates the page from the code. */
+/** docs/errors.md. */
 export function errorReference(): string {
   const byStatus = Map.groupBy(Object.entries(ERRORS), ([, [status]]) => status);
   const sections = [...byStatus]
@@ -34,8 +30,3 @@ export function errorReference(): string {
     });
   return `${INTRODUCTION}\n${sections.join('\n')}`;
 }
-
-export const errorReferenceIsCurrent = async (): Promise<boolean> =>
-  (await readFile(PAGE, 'utf8').catch(() => '')) === errorReference();
-
-export const writeErrorReference = (): Promise<void> => writeFile(PAGE, errorReference());

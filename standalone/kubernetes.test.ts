@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
 import { readConfig } from '#domain/config.ts';
+import { SUBJECTS } from '#domain/environment.ts';
 import { MEGABYTES, PROCESSES } from '#providers/untrusted/processes.ts';
 
 /** deploy/kubernetes, which `deploy/helm/check` renders from the chart and validates, agrees with the code. */
@@ -84,7 +85,7 @@ const SECRETS = {
 };
 
 describe('deploy/kubernetes', () => {
-  it('has a valid production configuration, of variables that the README lists', () => {
+  it('has a valid production configuration, of variables that the processes read', () => {
     const { production, port, metricsPort } = readConfig({ NODE_ENV: 'production', ...SECRETS, ...config });
     expect(production).toBe(true);
     const ports = containerOf(named('Deployment', 'linepace-api')).ports;
@@ -93,8 +94,7 @@ describe('deploy/kubernetes', () => {
       ...Object.keys(config),
       ...workloads.flatMap((workload) => containerOf(workload).env?.map(({ name }) => name) ?? []),
     ];
-    const rows = read('README.md').match(/^\| `[A-Z][^|]*\|/gm) ?? [];
-    const listed = new Set(rows.flatMap((row) => row.match(/[A-Z][A-Z0-9_]+/g) ?? []));
+    const listed = new Set(SUBJECTS.flatMap((subject) => Object.keys(subject.variables)));
     expect(variables.filter((name) => !listed.has(name))).toEqual([]);
   });
 

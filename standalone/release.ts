@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import semver from 'semver';
-import { breakingApiChanges, writeApiChangelog } from './api-changelog.ts';
+import { breakingApiChanges, closeApiChangelog } from './api-changelog.ts';
 import { closeUnreleased, notesOf } from './changelog.ts';
 
 /**
@@ -32,7 +32,7 @@ async function release(version: string): Promise<void> {
     writeFileSync(file, next);
   }
   writeFileSync('CHANGELOG.md', closeUnreleased(changelog, version, new Date().toISOString().slice(0, 10)));
-  await writeApiChangelog(version);
+  await closeApiChangelog(version);
 
   git('commit', '--all', '--quiet', '--message', `chore: release ${version}`);
   git(

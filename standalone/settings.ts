@@ -1,8 +1,18 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { forStart } from '#domain/environment.ts';
 import type { WantedPort } from './ports.ts';
 
 const Port = z.coerce.number().int().min(1).max(65_535);
+
+/** What no other process reads. */
+export const LAUNCHER_VARIABLES = {
+  POSTGRES_PORT: forStart(Port.default(5433), 'port of the embedded PostgreSQL'),
+  TEMPORAL_PORT: forStart(Port.default(7233), 'port of the local Temporal server'),
+  TEMPORAL_UI_PORT: forStart(Port.default(8233), 'port of the Temporal Web UI'),
+  SIMULATOR_PORT: forStart(Port.optional(), 'port of the simulated providers', 'a free one'),
+  SIMULATOR_SMTP_PORT: forStart(Port.optional(), 'port of the simulated mail server', 'a free one'),
+};
 
 const Environment = z.object({
   NODE_ENV: z
@@ -13,11 +23,7 @@ const Environment = z.object({
     })
     .optional(),
   PORT: Port.default(3000),
-  TEMPORAL_PORT: Port.default(7233),
-  TEMPORAL_UI_PORT: Port.default(8233),
-  POSTGRES_PORT: Port.default(5433),
-  SIMULATOR_PORT: Port.optional(),
-  SIMULATOR_SMTP_PORT: Port.optional(),
+  ...LAUNCHER_VARIABLES,
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.string().optional(),
   TEMPORAL_ADDRESS: z.string().optional(),

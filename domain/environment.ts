@@ -1,0 +1,439 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { DEFAULT_RETENTION, readRetention } from './retention.ts';
+
+/** The environment variables of all processes: what they accept, and what docs/configuration.md says about them. */
+
+export type Reader = 'API' | 'workers' | '`migrate`' | '`npm start`';
+
+interface Documentation {
+  readBy: readonly Reader[];
+  /** In Markdown, as a cell of a table on a page of docs/. */
+  description: string;
+  /** In place of the default of the schema, where that says too little. */
+  shownDefault?: string;
+}
+
+const DOCUMENTATION = z.registry<Documentation>();
+
+const documented =
+  (...readBy: Reader[]) =>
+  <Schema extends z.ZodType>(schema: Schema, description: string, shownDefault?: string): Schema => {
+    const variable = schema.clone();
+    DOCUMENTATION.add(variable, { readBy, description, ...(shownDefault !== undefined && { shownDefault }) });
+    return variable;
+  };
+
+const forApi = documented('API');
+const forWorkers = documented('workers');
+const forBoth = documented('API', 'workers');
+const forAll = documented('API', 'workers', '`migrate`');
+export const forStart = documented('`npm start`');
+
+export function documentationOf(variable: z.ZodType): Documentation {
+  const documentation = DOCUMENTATION.get(variable);
+  if (!documentation) throw new Error('the variable has no documentation');
+  return documentation;
+}
+
+/** A variable that may be absent, as null. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
+
+const Flag = z.enum(['0', '1']).transform((value) => value === '1');
+const Port = z.coerce.number().int().min(0).max(65_535);
+export const HttpUrl = z.url({ protocol: /^https?$/ });
+/** Comma-separated, at least one value. */
+const List = z
+  .string()
+  .transform((text) => text.split(',').flatMap((value) => value.trim() || []))
+  .pipe(z.array(z.string()).min(1, 'must not be empty'));
+
+const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+
+/** `{"plans": {"mini": "price_…", "starter": …, "growth": …}, "lines": {"phone": …, "email": …}}` */
+const StripePrices = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is not valid JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.object({
+      plans: z.object({ mini: z.string(), starter: z.string(), growth: z.string() }),
+      lines: z.object({ phone: z.string(), email: z.string() }),
+    }),
+  );
+
+const Names = z.string().transform((text) => text.split(',').map((name) => name.trim()));
+
+function isDnsServer(text: string): boolean {
+  const [, v6, v4, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const isV4 = (address: string) => ipaddr.IPv4.isValidFourPartDecimal(address);
+  const isV6 = (address: string) => ipaddr.IPv6.isValid(address);
+  if (port === undefined) return isV4(text) || isV6(text);
+  return Number(port) < 65_536 && (v6 === undefined ? isV4(v4 ?? '') : isV6(v6));
+}
+
+/** `192.0.2.53,[2001:db8::53]:5353` */
+const DnsServers = List.pipe(
+  z.array(z.string().refine(isDnsServer, 'must be an IP address, with an optional port: 192.0.2.53:53')),
+);
+
+/** `model=200,webhooks=400` */
+const Slots = z.string().transform((text, context) => {
+  const slots: Record<string, number> = {};
+  for (const entry of text.split(',')) {
+    const [, name, count] = /^\s*([\w-]+)\s*=\s*(\d+)\s*$/.exec(entry) ?? [];
+    if (name !== undefined && Number(count) > 0 && Number(count) <= 10_000) slots[name] = Number(count);
+    else
+      context.addIssue({
+        code: 'custom',
+        message: `"${entry}" must be a queue and 1 to 10000 slots, for example model=200`,
+      });
+  }
+  return slots;
+});
+
+/** `attempts=90,mails=7` */
+const RetentionDays = z.string().transform((text, context) => {
+  const { retention, problems } = readRetention(text);
+  for (const message of problems) context.addIssue({ code: 'custom', message });
+  return retention;
+});
+
+const MODE = {
+  NODE_ENV: forBoth(
+    z.string().default('development'),
+    '`production` in every deployment: it requires what is safe, and refuses what is only for a local installation',
+  ),
+};
+
+const DATABASE_LOGINS = {
+  DATABASE_URL: forAll(
+    PostgresUrl,
+    "URL of the PostgreSQL database (15 or later) for the login `linepace_tenant`. For `npm start`: the owner's URL, from which the logins are derived",
+    'required; embedded by `npm start`',
+  ),
+  DATABASE_SYSTEM_URL: forAll(PostgresUrl, 'URL of the same database for the login `linepace_system`'),
+};
+
+const DATABASE_OWNER = {
+  DATABASE_OWNER_URL: documented('`migrate`')(PostgresUrl, 'URL of the same database for its owner'),
+};
+
+const DATABASE = {
+  DATABASE_REPLICA_URL: forApi(
+    optional(PostgresUrl),
+    'URL of a replica for the login `linepace_tenant`; analytics, searches and exports are read from it, [which may be slightly out of date](scaling.md#a-replica)',
+  ),
+  DATABASE_DIRECT_URL: forApi(
+    optional(PostgresUrl),
+    'URL of the same database for the login `linepace_system`, past a pooler ([PgBouncer](scaling.md#pgbouncer))',
+    '`DATABASE_SYSTEM_URL`',
+  ),
+  DATABASE_POOL_SIZE: forBoth(
+    z.coerce.number().int().min(1).max(200).default(10),
+    'connections of an API process for requests of workspaces. In total, an API process opens up to 2.5 times as many plus 5, and a worker process 4 times as many',
+  ),
+};
+
+const TEMPORAL_SERVER = {
+  TEMPORAL_ADDRESS: forBoth(
+    z.string().default('localhost:7233'),
+    '`host:port` of the Temporal server (1.29 or later)',
+    'required in production; local by `npm start`',
+  ),
+  TEMPORAL_NAMESPACE: forBoth(
+    z.string().default('default'),
+    'the Temporal namespace. In a managed one, register the Keyword search attributes `WorkspaceId`, `LineId` and `State`',
+  ),
+  TEMPORAL_API_KEY: forBoth(optional(z.string()), 'API key of a managed Temporal'),
+  TEMPORAL_API_KEY_FILE: forBoth(
+    optional(z.string()),
+    'a file that contains the API key and is read again when it changes, as the PEM files are',
+  ),
+  TEMPORAL_TLS: forBoth(
+    optional(Flag),
+    'connect to Temporal with TLS',
+    '`1` with an API key or a variable below',
+  ),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: forBoth(optional(z.string()), 'PEM file of the client certificate (mTLS)'),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: forBoth(optional(z.string()), 'PEM file of its key'),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: forBoth(optional(z.string()), "PEM file of the server's CA"),
+  TEMPORAL_TLS_SERVER_NAME: forBoth(optional(z.string()), "the name in the server's certificate"),
+  TEMPORAL_CODEC_KEYS: forBoth(
+    optional(z.string()),
+    'comma-separated `id:base64` keys of 32 bytes that encrypt payloads in Temporal; the first encrypts, all decrypt. [What they cover, and how to introduce them](security.md#encrypting-what-temporal-stores)',
+  ),
+};
+
+const TEMPORAL_CODEC = {
+  TEMPORAL_CODEC_OPERATORS: forApi(
+    optional(List),
+    'comma-separated ids (`sub`) of users for whom `/codec` decrypts ([for operators](operators.md#encrypted-payloads))',
+  ),
+  TEMPORAL_UI_ORIGIN: forApi(optional(HttpUrl), 'the origin of the Temporal UI that calls `/codec`'),
+};
+
+const ADDRESS = {
+  PORT: documented('API', '`npm start`')(Port.default(3000), 'port of the API'),
+  HOST: forApi(
+    optional(z.string()),
+    'address that the API listens on. `HOST=0.0.0.0 npm start` exposes the demo and its simulators to your network',
+    '`0.0.0.0` in production, else `127.0.0.1`',
+  ),
+  PUBLIC_URL: forBoth(
+    optional(HttpUrl),
+    'public URL of the API for carriers and recipients; with `https` in production',
+    'required in production; `http://localhost:PORT`',
+  ),
+  TRUSTED_PROXIES: forApi(
+    z.coerce.number().int().min(0).max(10).default(0),
+    "number of proxies in front of the API. Requires `NODE_ENV=production`: the client's address is taken from the `X-Forwarded-For` header of the outermost one",
+  ),
+  FAILED_ATTEMPTS_PER_MINUTE: forApi(
+    z.coerce.number().int().min(1).default(60),
+    'limit of requests with an invalid key, link or signature per client address; above it the response is `429`',
+  ),
+  SECURITY_CONTACT: forApi(
+    optional(z.url({ protocol: /^(https|mailto)$/ })),
+    'where to report a vulnerability, `https:` or `mailto:`, shown at `/.well-known/security.txt`',
+  ),
+  DNS_SERVERS: forApi(
+    optional(DnsServers),
+    'comma-separated addresses, with optional ports, of the name servers that [email authentication](compliance.md#email-authentication) is checked with: `192.0.2.53,[2001:db8::53]:5353`',
+    'those of the operating system',
+  ),
+};
+
+const KEYS = {
+  ENCRYPTION_KEYS: forBoth(
+    z.string().min(1),
+    'comma-separated `id:base64` keys of 32 bytes that encrypt credentials in the database; the first encrypts, all decrypt. [How to rotate them](security.md)',
+    'required; generated by `npm start`',
+  ),
+  SIGNING_KEYS: forBoth(
+    z.string().min(1),
+    'keys that sign links, in the same format',
+    'required; generated by `npm start`',
+  ),
+};
+
+const SIGN_IN = {
+  AUTH_JWKS_URL: forBoth(
+    optional(HttpUrl),
+    "URL of the identity provider's keys, to verify session tokens; with `https` in production",
+    'required in production',
+  ),
+  AUTH_ISSUER: forBoth(
+    z.string().default('urn:linepace:local'),
+    'the issuer of session tokens; required with `AUTH_JWKS_URL` and with `AUTH_CLIENT_ID`',
+  ),
+  AUTH_AUDIENCE: forBoth(
+    optional(List),
+    'comma-separated accepted `aud` values. In production this or `AUTH_AUTHORIZED_PARTIES` is required',
+  ),
+  AUTH_AUTHORIZED_PARTIES: forBoth(optional(List), 'comma-separated accepted `azp` values'),
+  AUTH_CLIENT_ID: forApi(
+    optional(z.string()),
+    'the client with which people sign in to the console at `AUTH_ISSUER`, by [OpenID Connect](security.md#signing-in-to-the-console) with PKCE. Its redirect URI is `PUBLIC_URL/auth/callback`',
+  ),
+  AUTH_CLIENT_SECRET: forApi(optional(z.string()), 'its secret; without one it is a public client'),
+  AUTH_SESSION_IDLE_MINUTES: forApi(
+    z.coerce.number().int().min(5).max(1440).default(60),
+    'a session of the console ends after so many minutes in which nobody uses it',
+  ),
+  AUTH_SESSION_HOURS: forApi(
+    z.coerce.number().int().min(1).max(168).default(12),
+    'a session of the console ends after so many hours in any case',
+  ),
+};
+
+const PROVIDERS = {
+  TWILIO_API_URL: forBoth(optional(HttpUrl), "another server with Twilio's API", "Twilio's"),
+  STRIPE_SECRET_KEY: forBoth(
+    optional(z.string()),
+    'the key for [payments](payments.md)',
+    'no payments; simulated by `npm start`',
+  ),
+  STRIPE_WEBHOOK_SECRET: forBoth(optional(z.string()), "the secret of Stripe's webhook"),
+  STRIPE_PRICES: forBoth(
+    optional(StripePrices),
+    '`{"plans": {"mini": "price_…", "starter": "…", "growth": "…"}, "lines": {"phone": "…", "email": "…"}}`',
+  ),
+  STRIPE_API_URL: forBoth(optional(HttpUrl), "another server with Stripe's API", "Stripe's"),
+  LLM_BASE_URL: forWorkers(
+    optional(HttpUrl),
+    'any OpenAI-compatible endpoint, for [drafts](ai-drafts.md) and personalization',
+    'no drafts; simulated by `npm start`',
+  ),
+  LLM_API_KEY: forWorkers(optional(z.string()), 'its key'),
+  LLM_MODEL: forWorkers(optional(z.string()), 'the model; required with `LLM_BASE_URL`'),
+  LLM_TIMEOUT_SECONDS: forWorkers(
+    z.coerce.number().min(0.1).max(120).default(45),
+    'the time that the model has for an answer',
+  ),
+  SMTP_URL: forWorkers(
+    optional(z.url({ protocol: /^smtps?$/ })),
+    "SMTP server for the product's own emails; a login requires TLS, except on loopback",
+    'no emails; a local mail server by `npm start`',
+  ),
+  MAIL_FROM: forWorkers(
+    z.string().default('Linepace <no-reply@linepace.example>'),
+    'their sender; required with `SMTP_URL` in production',
+  ),
+  INBOX_POLL_SECONDS: forWorkers(
+    z.coerce.number().min(1).max(3600).default(60),
+    'interval at which the mailboxes of email lines are read',
+  ),
+};
+
+const FILES = {
+  DATA_DIR: documented(
+    'API',
+    'workers',
+    '`npm start`',
+  )(z.string().default('.data'), 'folder for attachments without a bucket, and for the data of `npm start`'),
+  S3_BUCKET: forBoth(optional(z.string()), 'S3-compatible bucket for attachments', 'files under `DATA_DIR`'),
+  S3_REGION: forBoth(z.string().default('us-east-1'), 'its region'),
+  S3_ENDPOINT: forBoth(optional(HttpUrl), 'URL of another S3-compatible service', "Amazon's"),
+  S3_ACCESS_KEY_ID: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
+  S3_SECRET_ACCESS_KEY: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
+  FFMPEG_PATH: forWorkers(
+    optional(z.string()),
+    'ffmpeg with `libopus`, which makes voice notes. A native one is about three times as fast as the WebAssembly build, [which is GPL](dependencies.md)',
+    'the `ffmpeg` on the `PATH`, else WebAssembly',
+  ),
+  STORAGE_QUOTA_GB: forBoth(
+    z.coerce.number().positive().default(20),
+    'storage limit per workspace; the limit per day (UTC) is a tenth of it. Above it, uploads are rejected with `413 STORAGE_QUOTA_EXCEEDED`, and files from contacts are skipped',
+  ),
+  RETENTION_DAYS: forWorkers(
+    RetentionDays.default(DEFAULT_RETENTION),
+    'days for which records are kept, by kind: `attempts=90,mails=7`. [Kinds and defaults](privacy.md#how-long-records-are-kept)',
+    '`events=30,attempts=400,…`',
+  ),
+};
+
+const WORKERS = {
+  WORKER_QUEUES: forWorkers(
+    optional(Names),
+    'comma-separated task queues of a worker process: `main`, `webhooks`, `model`, `media`, `mail`, `payments`, `housekeeping`, and one per carrier, such as `carrier-smtp`, and `carrier-test` for [test mode](test-mode.md). Every queue needs at least one process',
+    'all',
+  ),
+  WORKER_SLOTS: forWorkers(
+    Slots.default({}),
+    'concurrent activities of a process by queue: `model=400,carrier-smtp=50`',
+    '`main` 100, `webhooks` and `model` 200, carriers 400, others 20',
+  ),
+  WORKER_BUILD_ID: forWorkers(
+    optional(z.string().min(1).max(100)),
+    'version of the worker in the Temporal deployment `linepace`. Workflows continue on the current version (`temporal worker deployment set-current-version`)',
+    'workers are not versioned',
+  ),
+  MAX_CACHED_WORKFLOWS: forWorkers(
+    z.coerce.number().int().min(10).default(600),
+    'workflows that a worker process keeps in memory',
+  ),
+};
+
+const OBSERVABILITY = {
+  LOG_LEVEL: forBoth(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    'the least severe lines that are logged: `trace`, `debug`, `info`, `warn`, `error` or `silent`',
+  ),
+  METRICS_PORT: forBoth(
+    optional(Port),
+    'separate port for `/metrics` of the API, which in production is served nowhere else, and for `/healthz`, `/readyz` and `/metrics` of a worker ([observability](observability.md))',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: forBoth(
+    optional(HttpUrl),
+    'URL for traces (OTLP over HTTP). [What traces show](observability.md#traces)',
+    'no traces',
+  ),
+  // The exporter reads it by itself.
+  OTEL_EXPORTER_OTLP_HEADERS: forBoth(optional(z.string()), 'headers of its requests: `name=value,…`'),
+  OTEL_TRACES_SAMPLER_ARG: forBoth(
+    z.coerce.number().min(0).max(1).default(1),
+    'the sampled share, `0` to `1`',
+  ),
+};
+
+const LOCAL = {
+  AUTH_LOCAL_JWK: forApi(
+    optional(z.string()),
+    'private key of the local issuer, without an identity provider',
+    'generated by `npm start`',
+  ),
+  WEBHOOK_ALLOW_PRIVATE: forBoth(
+    Flag.default(false),
+    'allow loopback addresses for webhooks',
+    '`0`; `1` by `npm start`',
+  ),
+  SIMULATOR_URL: forBoth(
+    optional(HttpUrl),
+    'URL of the simulated carriers, payments and model',
+    'set by `npm start`',
+  ),
+  SIMULATOR_SECRET: forBoth(
+    optional(z.string()),
+    'the secret of the simulator; required with `SIMULATOR_URL`',
+    'set by `npm start`',
+  ),
+};
+
+export interface Subject {
+  title: string;
+  introduction?: string;
+  variables: Record<string, z.ZodType>;
+}
+
+/** In the order of docs/configuration.md. */
+export const SUBJECTS: readonly Subject[] = [
+  { title: 'Mode', variables: MODE },
+  {
+    title: 'PostgreSQL',
+    introduction:
+      "All database URLs take `?sslmode=verify-full` for TLS, with `&sslrootcert=/path/to/ca.pem` if the server's CA is not a public one.",
+    variables: { ...DATABASE_LOGINS, ...DATABASE_OWNER, ...DATABASE },
+  },
+  { title: 'Temporal', variables: { ...TEMPORAL_SERVER, ...TEMPORAL_CODEC } },
+  { title: 'Address', variables: ADDRESS },
+  { title: 'Keys', variables: KEYS },
+  { title: 'Sessions and signing in', variables: SIGN_IN },
+  { title: 'Providers', variables: PROVIDERS },
+  { title: 'Files and records', variables: FILES },
+  { title: 'Workers', variables: WORKERS },
+  { title: 'Logs, metrics, traces', variables: OBSERVABILITY },
+  {
+    title: 'Local installation',
+    introduction: 'Not for production, which refuses them or does not use them.',
+    variables: LOCAL,
+  },
+];
+
+/** Of the API and the workers. */
+export const Environment = z.object({
+  ...MODE,
+  ...DATABASE_LOGINS,
+  ...DATABASE,
+  ...TEMPORAL_SERVER,
+  ...TEMPORAL_CODEC,
+  ...ADDRESS,
+  ...KEYS,
+  ...SIGN_IN,
+  ...PROVIDERS,
+  ...FILES,
+  ...WORKERS,
+  ...OBSERVABILITY,
+  ...LOCAL,
+  PATH: z.string().default(''),
+});
+
+export const MigrationEnvironment = z.object({ ...DATABASE_LOGINS, ...DATABASE_OWNER });
+export const TemporalEnvironment = z.object(TEMPORAL_SERVER);
+export const OperatorsEnvironment = TemporalEnvironment.extend(DATABASE_LOGINS);

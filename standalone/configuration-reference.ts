@@ -1,0 +1,43 @@
+import type { z } from 'zod';
+import { documentationOf, SUBJECTS, type Subject } from '#domain/environment.ts';
+import { LAUNCHER_VARIABLES } from './settings.ts';
+
+const INTRODUCTION = `# Configuration
+
+Generated from \`domain/environment.ts\` and \`standalone/settings.ts\` by \`npm run docs\`.
+
+Linepace is configured with environment variables. A process with an invalid configuration does not start and lists all
+problems. An empty variable counts as unset. \`npm start\` provides defaults for a local installation.
+
+The operators' commands and \`npm run rotate-keys\` read the variables of the workers.
+`;
+
+/** docs/configuration.md. */
+export function configurationReference(): string {
+  const subjects: Subject[] = [
+    ...SUBJECTS,
+    { title: 'Ports of a local installation', variables: LAUNCHER_VARIABLES },
+  ];
+  const sections = subjects.map(({ title, introduction, variables }) =>
+    [
+      `## ${title}\n`,
+      ...(introduction === undefined ? [] : [`${introduction}\n`]),
+      '| Variable | Default | Read by | Description |',
+      '| - | - | - | - |',
+      ...Object.entries(variables).map(([name, variable]) => row(name, variable)),
+      '',
+    ].join('\n'),
+  );
+  return `${INTRODUCTION}\n${sections.join('\n')}`;
+}
+
+function row(name: string, variable: z.ZodType): string {
+  const { description, readBy, shownDefault = defaultOf(variable) } = documentationOf(variable);
+  return `| \`${name}\` | ${shownDefault} | ${readBy.join(', ')} | ${description} |`;
+}
+
+function defaultOf(variable: z.ZodType): string {
+  const unset = variable.safeParse(undefined);
+  if (!unset.success) return 'required';
+  return unset.data === null || unset.data === undefined ? '' : `\`${String(unset.data)}\``;
+}
