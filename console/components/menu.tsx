@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check } from 'lucide-react';
 import type { ReactElement, ReactNode, RefObject } from 'react';
@@ -23,6 +24,7 @@ export function Menu({
   /** What has the focus once it is closed. Default: what had it before. */
   focusAfter?: RefObject<HTMLElement | null>;
 }) {
+  const { t } = useLingui();
   return (
     <Base.Root>
       <Base.Trigger render={trigger} />
@@ -30,7 +32,7 @@ export function Menu({
         {/* At the end of the body, outside of the page's landmarks: a landmark of its own. */}
         <Base.Positioner
           role="region"
-          aria-label="Menu"
+          aria-label={t`Menu`}
           side={side}
           align="start"
           sideOffset={6}
@@ -59,7 +61,9 @@ export function Menu({
                     {checked && (
                       <>
                         <Check className="size-4" aria-hidden="true" />
-                        <span className="sr-only">, selected</span>
+                        <span className="sr-only">
+                          <Trans>, selected</Trans>
+                        </span>
                       </>
                     )}
                   </Base.Item>
