@@ -44,8 +44,8 @@ export function Menu({ trigger, ...menu }: MenuProps) {
     'aria-haspopup': 'menu',
     'aria-expanded': open ?? false,
     // Before it is asked for, so that it opens at once.
-    onPointerEnter: load,
-    onFocus: load,
+    onPointerEnter: () => void load(),
+    onFocus: () => void load(),
     onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => {
       anchor.current = currentTarget;
       setOpen(true);
