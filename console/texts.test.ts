@@ -35,27 +35,20 @@ const isText = (text: string): boolean => /\p{L}/u.test(text) && !NAMES.test(tex
 
 /** The texts that an expression may result in. */
 function textsIn(node: ESTree.Node | null | undefined): { start: number; text: string }[] {
-  switch (node?.type) {
-    case 'Literal':
-      return typeof node.value === 'string' && isText(node.value)
-        ? [{ start: node.start, text: node.value }]
-        : [];
-    case 'TemplateLiteral': {
-      const text = node.quasis.map(({ value }) => value.raw).join('…');
-      return isText(text) ? [{ start: node.start, text }] : node.expressions.flatMap(textsIn);
-    }
-    case 'ConditionalExpression':
-      return [node.consequent, node.alternate].flatMap(textsIn);
-    case 'LogicalExpression':
-    case 'BinaryExpression':
-      return [...(node.operator === '&&' ? [] : textsIn(node.left)), ...textsIn(node.right)];
-    case 'JSXExpressionContainer':
-    case 'ParenthesizedExpression':
-    case 'TSAsExpression':
-      return textsIn(node.expression);
-    default:
-      return [];
+  if (!node) return [];
+  const { type, start } = node;
+  if (type === 'Literal') {
+    const { value } = node;
+    return typeof value === 'string' && isText(value) ? [{ start, text: value }] : [];
   }
+  if (type === 'TemplateLiteral') {
+    const text = node.quasis.map(({ value }) => value.raw).join('…');
+    return isText(text) ? [{ start, text }] : node.expressions.flatMap(textsIn);
+  }
+  if (type === 'ConditionalExpression') return [node.consequent, node.alternate].flatMap(textsIn);
+  if (type === 'LogicalExpression' || type === 'BinaryExpression')
+    return [...(node.operator === '&&' ? [] : textsIn(node.left)), ...textsIn(node.right)];
+  return type === 'JSXExpressionContainer' ? textsIn(node.expression) : [];
 }
 
 /** Texts that no macro wraps, each as `line: text`. */
@@ -102,7 +95,7 @@ function untranslated(file: string, source: string): string[] {
     },
   }).visit(program);
   return [...found]
-    .sort(([a], [b]) => a - b)
+    .toSorted(([a], [b]) => a - b)
     .map(([start, text]) => `${source.slice(0, start).split('\n').length}: ${text.replaceAll(/\s+/g, ' ')}`);
 }
 

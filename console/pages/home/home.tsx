@@ -101,7 +101,7 @@ function Overview() {
           {...figure('uniqueReplied')}
           note={today && today.reached > 0 ? t`${repliedShare} of those reached` : undefined}
         />
-        <Figure label={t`Failed`} {...figure('failed')} />
+        <Figure label={t({ message: 'Failed', context: 'number of messages' })} {...figure('failed')} />
       </section>
       <div className="mt-4 grid grid-cols-1 gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title={t`Needs attention`}>
@@ -166,7 +166,11 @@ function Activity({ points }: { points: readonly Point[] }) {
   const times = useMemo(() => points.map(({ start }) => start), [points]);
   const series = useMemo(
     () => [
-      { label: t`Sent`, values: points.map(({ sent }) => sent), colour: 'accent' },
+      {
+        label: t({ message: 'Sent', context: 'number of messages' }),
+        values: points.map(({ sent }) => sent),
+        colour: 'accent',
+      },
       { label: t`Replied`, values: points.map(({ uniqueReplied }) => uniqueReplied), colour: 'good' },
     ],
     [points, t],
