@@ -25,7 +25,7 @@ const SHOWN = new Set([
 ]);
 /** The same in every language: names, keys of the keyboard, examples of values. */
 const NAMES =
-  /^(Linepace|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|ms)$/u;
+  /^(\p{Ll}|Linepace|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|ms)$/u;
 /** Whose texts are code, or translated by a macro. */
 const EXEMPT = new Set(['Trans', 'Plural', 'Select', 'code', 'kbd']);
 /** Begins like a sentence: a string that people read, wherever it is. */
