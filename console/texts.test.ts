@@ -7,6 +7,7 @@ import { CONSOLE, filesIn } from './sources.ts';
 /** Attributes and properties that people read. */
 const SHOWN = new Set([
   'alt',
+  'any',
   'aria-label',
   'aria-valuetext',
   'confirm',
@@ -25,7 +26,7 @@ const SHOWN = new Set([
 ]);
 /** The same in every language: names, keys of the keyboard, examples of values. */
 const NAMES =
-  /^(\p{Ll}|Linepace|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|ms)$/u;
+  /^(\p{Ll}|Linepace|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|(… )?ms)$/u;
 /** Whose texts are code, or translated by a macro. */
 const EXEMPT = new Set(['Trans', 'Plural', 'Select', 'code', 'kbd']);
 /** Begins like a sentence: a string that people read, wherever it is. */
@@ -78,7 +79,10 @@ function untranslated(file: string, source: string): string[] {
       if (!/[=]\s*$/.test(source.slice(0, node.start))) add(node);
     },
     JSXAttribute: ({ name, value }) => {
-      if (name.type === 'JSXIdentifier' && SHOWN.has(name.name)) add(value);
+      if (name.type !== 'JSXIdentifier') return;
+      const isShownName =
+        name.name === 'name' && value?.type === 'Literal' && /^\p{Lu}/u.test(String(value.value));
+      if (SHOWN.has(name.name) || isShownName) add(value);
     },
     Property: ({ key, value, computed }) => {
       const name = key.type === 'Identifier' ? key.name : key.type === 'Literal' ? key.value : null;

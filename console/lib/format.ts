@@ -26,6 +26,16 @@ export function dateOf(at: Moment, zone: string, now = new Date()): string {
   );
 }
 
+/** 12 Mar, 09:41:07 */
+export const exactTimeOf = (at: Moment, zone: string): string =>
+  formatOf(zone, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).format(new Date(at));
+
 /** Thursday, 12 March */
 export const longDateOf = (at: Moment, zone: string): string =>
   formatOf(zone, { weekday: 'long', day: 'numeric', month: 'long' }).format(new Date(at));

@@ -7,7 +7,6 @@ import { FIELDS } from './lead.ts';
 
 const CUSTOM = 'custom';
 const LEFT_OUT = 'left-out';
-const FIELD_OPTIONS = FIELDS.map((name) => ({ value: name as string, label: LABELS[name] }));
 
 /** What the API makes of a column that is sent by this name. */
 const meaningOf = (name: string): string => (name === '' ? LEFT_OUT : (columnField(name) ?? CUSTOM));
@@ -35,6 +34,7 @@ export function ColumnMapping({
       </legend>
       <ul className="max-h-64 divide-y divide-line scroll-y rounded-lg border border-line">
         {header.map((column, index) => {
+          const name = column || index + 1;
           const own = meaningOf(column);
           const meaning = meaningOf(names[index] ?? '');
           return (
@@ -46,16 +46,16 @@ export function ColumnMapping({
                 <p className="truncate text-xs text-muted">{example[index] || '–'}</p>
               </div>
               <select
-                aria-label={t`Column ${column || index + 1}`}
+                aria-label={t`Column ${name}`}
                 className="input-box w-44 shrink-0"
                 value={meaning}
                 onChange={({ target: { value } }) =>
                   onChange(names.with(index, value === own ? column : value === LEFT_OUT ? '' : value))
                 }
               >
-                {FIELD_OPTIONS.map(({ value, label }) => (
-                  <option key={value} value={value}>
-                    {label}
+                {FIELDS.map((field) => (
+                  <option key={field} value={field}>
+                    {t(LABELS[field])}
                   </option>
                 ))}
                 {own === CUSTOM && (

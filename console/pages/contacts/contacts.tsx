@@ -1,4 +1,3 @@
-import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus, Upload } from 'lucide-react';
@@ -69,7 +68,7 @@ export default function Contacts() {
             onClick={() => setTab(value)}
             className="rounded-lg px-2.5 py-1 font-medium text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
           >
-            {label}
+            {t(label)}
           </button>
         ))}
       </div>

@@ -1,4 +1,3 @@
-import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, CircleCheck, Download, X } from 'lucide-react';
@@ -74,9 +73,13 @@ export function ImportProgress({
   );
 }
 
-const TITLES = { running: 'Importing', completed: msg`Import completed`, failed: msg`Import failed` };
+const TITLES = {
+  running: msg`Importing`,
+  completed: msg`Import completed`,
+  failed: msg`Import failed`,
+};
 
-const Progress = ({
+function Progress({
   status,
   saved,
   duplicates,
@@ -88,15 +91,17 @@ const Progress = ({
   duplicates: number;
   rejected: number;
   error: string | null;
-}) => (
-  <>
-    <span className="font-medium">{TITLES[status]}</span>
-    <span className="text-muted">
-      <Trans>
+}) {
+  const { t } = useLingui();
+  const [savedText, duplicatesText, rejectedText] = [saved, duplicates, rejected].map(numberOf);
+  return (
+    <>
+      <span className="font-medium">{t(TITLES[status])}</span>
+      <span className="text-muted">
         {' '}
-        · {numberOf(saved)} saved · {numberOf(duplicates)} duplicates · {numberOf(rejected)} rejected
-      </Trans>
-    </span>
-    {error && <span className="text-bad"> · {error}</span>}
-  </>
-);
+        · {t`${savedText} saved · ${duplicatesText} duplicates · ${rejectedText} rejected`}
+      </span>
+      {error && <span className="text-bad"> · {error}</span>}
+    </>
+  );
+}

@@ -25,12 +25,13 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
     }
     setExporting(false);
   };
+  const name = leadName(lead);
   const run = (erase: boolean): void =>
     remove.mutate(
       { params: { id: lead._id }, query: erase ? { erase: 'true' } : {} },
       {
         onSuccess: () => {
-          toast(`${erase ? t`Erasing` : t`Deleted`} ${leadName(lead)}`);
+          toast(erase ? t`Erasing ${name}` : t`Deleted ${name}`);
           onGone();
         },
         onError: toastError,

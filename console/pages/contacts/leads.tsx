@@ -1,5 +1,4 @@
-import type { MessageDescriptor } from '@lingui/core';
-import { msg } from '@lingui/core/macro';
+import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Users } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
@@ -11,9 +10,9 @@ import type { Column } from '#console/components/table.tsx';
 import { addressName } from '#console/lib/format.ts';
 import { type Lead, leadName } from './lead.ts';
 
-const COLUMNS: readonly Column<Lead>[] = [
+const columns = (): readonly Column<Lead>[] => [
   {
-    header: msg`Name`,
+    header: t`Name`,
     width: 'minmax(9rem, 2fr)',
     cell: (lead) => (
       <>
@@ -25,13 +24,13 @@ const COLUMNS: readonly Column<Lead>[] = [
     ),
   },
   {
-    header: msg`Phone`,
+    header: t`Phone`,
     width: 'minmax(8rem, 1fr)',
     cell: ({ phone }) => (phone === null ? '–' : addressName(phone)),
   },
-  { header: msg`Email`, width: 'minmax(9rem, 1.5fr)', wide: true, cell: ({ email }) => email ?? '–' },
+  { header: t`Email`, width: 'minmax(9rem, 1.5fr)', wide: true, cell: ({ email }) => email ?? '–' },
   {
-    header: msg`Added`,
+    header: t`Added`,
     width: '6rem',
     wide: true,
     cell: ({ createdAt }) => <ShortTime at={createdAt} />,
@@ -78,7 +77,7 @@ export function Leads({
     <ReadTable
       key={listId}
       label={t`Leads`}
-      columns={COLUMNS}
+      columns={columns()}
       read={leads}
       rows={rows}
       empty={empty}

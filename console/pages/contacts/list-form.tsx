@@ -44,7 +44,8 @@ export function ListForm({
       { body: { name, description } },
       {
         onSuccess: ({ list: made }) => {
-          toast(t`Created ${made.name}`);
+          const { name: created } = made;
+          toast(t`Created ${created}`);
           close();
           onCreated(made._id);
         },

@@ -1,4 +1,4 @@
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Download, Ellipsis, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { addressOf } from '#console/api/client.ts';
@@ -8,7 +8,6 @@ import { Dialog } from '#console/components/dialog.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { download } from '#console/lib/download.ts';
-import { numberOf } from '#console/lib/format.ts';
 import { type LeadList, LEADS } from './lead.ts';
 import { ListForm } from './list-form.tsx';
 
@@ -18,12 +17,13 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
   const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
   const remove = useWrite('DELETE /api/lists/{id}', { refresh: LEADS });
   const close = (): void => setDialog(null);
+  const { name, leadCount } = list;
   const confirm = (): void =>
     remove.mutate(
       { params: { id: list._id } },
       {
         onSuccess: () => {
-          toast(t`Deleted ${list.name}`);
+          toast(t`Deleted ${name}`);
           close();
           onDeleted();
         },
@@ -34,7 +34,7 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
     <>
       <Menu
         trigger={
-          <IconButton label={t`Actions for the list ${list.name}`}>
+          <IconButton label={t`Actions for the list ${name}`}>
             <Ellipsis className="size-4" aria-hidden="true" />
           </IconButton>
         }
@@ -71,7 +71,7 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
       <Dialog
         open={dialog === 'delete'}
         onClose={close}
-        title={t`Delete the list ${list.name}?`}
+        title={t`Delete the list ${name}?`}
         footer={
           <>
             <Button onClick={close}>
@@ -84,11 +84,11 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
         }
       >
         <p>
-          <Trans>
-            {list.leadCount === 1 ? 'Its lead is' : `Its ${numberOf(list.leadCount)} leads are`} deleted, and
-            their unsent messages are canceled. Leads that are also in another list are kept. A deleted list
-            cannot be restored.
-          </Trans>
+          <Plural
+            value={leadCount}
+            one="Its lead is deleted, and their unsent messages are canceled. Leads that are also in another list are kept. A deleted list cannot be restored."
+            other="Its # leads are deleted, and their unsent messages are canceled. Leads that are also in another list are kept. A deleted list cannot be restored."
+          />
         </p>
       </Dialog>
     </>

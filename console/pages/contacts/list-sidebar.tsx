@@ -51,7 +51,7 @@ export function ListSidebar({
         </div>
         <ul className="flex flex-col gap-0.5">
           <li>
-            <Entry name="All leads" isSelected={selected === ''} onSelect={() => onSelect('')} />
+            <Entry name={t`All leads`} isSelected={selected === ''} onSelect={() => onSelect('')} />
           </li>
           {lists.map(({ _id, name, leadCount }) => (
             <li key={_id}>

@@ -1,5 +1,4 @@
-import type { MessageDescriptor } from '@lingui/core';
-import { msg } from '@lingui/core/macro';
+import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -21,32 +20,42 @@ const REFRESH = ['GET /api/opt-outs', 'GET /api/conversations', 'GET /api/conver
 
 /** Who or what opted a contact out. */
 export const SOURCES: Record<string, string> = {
-  reply: 'A reply',
-  unsubscribe: msg`The link in an email`,
-  carrier: msg`The carrier`,
-  complaint: 'A complaint about an email',
-  api: msg`The API or console`,
+  get reply() {
+    return t`A reply`;
+  },
+  get unsubscribe() {
+    return t`The link in an email`;
+  },
+  get carrier() {
+    return t`The carrier`;
+  },
+  get complaint() {
+    return t`A complaint about an email`;
+  },
+  get api() {
+    return t`The API or console`;
+  },
 };
 
-const COLUMNS: readonly Column<Entry>[] = [
+const columns = (): readonly Column<Entry>[] => [
   {
-    header: msg`Address`,
+    header: t`Address`,
     width: 'minmax(10rem, 2fr)',
     cell: ({ address }) => <span className="font-medium">{addressName(address)}</span>,
   },
   {
-    header: msg`Opted out by`,
+    header: t`Opted out by`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
     cell: ({ source }) => SOURCES[source] ?? source,
   },
   {
-    header: msg`Since`,
+    header: t`Since`,
     width: '7rem',
     wide: true,
     cell: ({ createdAt }) => <ShortTime at={createdAt} />,
   },
-  { header: msg`Action`, width: '7rem', right: true, cell: ({ address }) => <OptIn address={address} /> },
+  { header: t`Action`, width: '7rem', right: true, cell: ({ address }) => <OptIn address={address} /> },
 ];
 
 /** The addresses that get no messages. */
@@ -58,7 +67,7 @@ export function OptOuts() {
     <ReadTable
       label={t`Opt-outs`}
       rowHeight={48}
-      columns={COLUMNS}
+      columns={columns()}
       read={entries}
       rows={rows}
       rowKey={({ address }) => address}
@@ -75,19 +84,20 @@ export function OptOuts() {
 
 function OptIn({ address }: { address: string }) {
   const { t } = useLingui();
+  const name = addressName(address);
   const optIn = useWrite('DELETE /api/opt-outs/{address}', { refresh: REFRESH });
   const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
   return (
     <Button
       small
       busy={optIn.isPending}
-      aria-label={t`Opt in ${addressName(address)} again`}
+      aria-label={t`Opt in ${name} again`}
       onClick={() =>
         optIn.mutate(
           { params: { address } },
           {
             onSuccess: () =>
-              toast(t`${addressName(address)} is opted in again`, {
+              toast(t`${name} is opted in again`, {
                 undo: () => optOut.mutate({ body: { address } }, { onError: toastError }),
               }),
             onError: toastError,
@@ -109,7 +119,8 @@ export function AddOptOut({ close }: { close: () => void }) {
       { body: { address } },
       {
         onSuccess: ({ optOut: made }) => {
-          toast(t`${addressName(made.address)} is opted out`);
+          const name = addressName(made.address);
+          toast(t`${name} is opted out`);
           close();
         },
       },

@@ -4,7 +4,7 @@ import type { ComponentProps } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
-import { wordsOf } from '#console/lib/format.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { type Line, lineName } from '#console/lib/line.ts';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { ContactFilter } from './contact-filter.tsx';
@@ -62,21 +62,21 @@ export function Filters({
         aria-label={t`Status`}
         value={values.status}
         onChoose={filters.setStatus}
-        any="Any status"
-        options={STATUSES.map((value) => ({ value, label: wordsOf(value) }))}
+        any={t`Any status`}
+        options={STATUSES.map((value) => ({ value, label: statusName(value) }))}
       />
       <Choice
         aria-label={t`Line`}
         value={values.line}
         onChoose={filters.setLine}
-        any="Any line"
+        any={t`Any line`}
         options={lines.map((line) => ({ value: line._id, label: lineName(line) }))}
       />
       <Choice
         aria-label={t`Campaign`}
         value={values.campaign}
         onChoose={filters.setCampaign}
-        any="Any campaign"
+        any={t`Any campaign`}
         options={campaigns.map(({ _id, name }) => ({ value: _id, label: name }))}
       />
       <form

@@ -32,16 +32,13 @@ export function MessageDrawer({
   const message = useRead('GET /api/messages/{id}', { params: { id } }, options);
   const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id } }, options);
   const error = message.error ?? timeline.error;
+  const recipient = message.data && (message.data.recipientName ?? addressName(addressOf(message.data)));
   const line = lines.find(({ _id }) => _id === message.data?.fromLineId);
   return (
     <Drawer
       open={id !== ''}
       onClose={close}
-      title={
-        message.data
-          ? t`To ${message.data.recipientName ?? addressName(addressOf(message.data))}`
-          : t`Message`
-      }
+      title={message.data ? t`To ${recipient}` : t`Message`}
       description={
         message.data &&
         [CHANNELS[message.data.messageType], line && lineName(line)].filter(Boolean).join(' · ')

@@ -33,17 +33,18 @@ export function RequestDrawer({ request, close, filter }: Props) {
 function Details({ request, filter }: { request: Request; filter: (filters: Search) => void }) {
   const { t } = useLingui();
   const { actor, status, code, count, durationMs, method, path, requestId } = request;
+  const caller = callerName(request);
   return (
     <>
       <Facts>
-        <Fact name="Status">
+        <Fact name={t`Status`}>
           <Badge tone={toneOf(status)}>{status}</Badge>
         </Fact>
-        <Fact name="Code">{code}</Fact>
-        <Fact name={actor.type === 'key' ? 'API key' : 'Person'}>{callerName(request)}</Fact>
-        <Fact name="Requests">{count === 1 ? null : count}</Fact>
-        <Fact name={count === 1 ? t`Time taken` : 'Slowest'}>{t`${durationMs} ms`}</Fact>
-        <Fact name="Request ID">{requestId}</Fact>
+        <Fact name={t`Code`}>{code}</Fact>
+        <Fact name={actor.type === 'key' ? t`API key` : t`Person`}>{caller}</Fact>
+        <Fact name={t`Requests`}>{count === 1 ? null : count}</Fact>
+        <Fact name={count === 1 ? t`Time taken` : t`Slowest`}>{`${durationMs} ms`}</Fact>
+        <Fact name={t`Request ID`}>{requestId}</Fact>
       </Facts>
       <div className="mt-6 flex flex-wrap gap-2">
         <Button small onClick={() => filter({ method, path })}>
@@ -51,7 +52,7 @@ function Details({ request, filter }: { request: Request; filter: (filters: Sear
         </Button>
         {actor.id !== null && (
           <Button small onClick={() => filter({ actorId: actor.id ?? '' })}>
-            <Trans>All requests by {callerName(request)}</Trans>
+            <Trans>All requests by {caller}</Trans>
           </Button>
         )}
       </div>

@@ -1,5 +1,4 @@
-import type { MessageDescriptor } from '@lingui/core';
-import { msg } from '@lingui/core/macro';
+import { msg, t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Search } from '#console/lib/search.ts';
@@ -61,4 +60,4 @@ export function useQueryOf({ status, method, period, path, actorId }: Search): Q
 export const toneOf = (status: number): 'good' | 'warn' | 'bad' =>
   status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
 
-export const callerName = ({ actor: { name, id } }: Request): string => name ?? id ?? 'Unknown';
+export const callerName = ({ actor: { name, id } }: Request): string => name ?? id ?? t`Unknown`;

@@ -12,7 +12,7 @@ import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import { dateOf, timeOf } from '#console/lib/format.ts';
+import { exactTimeOf } from '#console/lib/format.ts';
 import { type Search, useSearchChange } from '#console/lib/search.ts';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { callerName, FILTERS, NO_FILTERS, type Request, toneOf, useQueryOf } from './request.ts';
@@ -89,9 +89,12 @@ function Filters({ search, change }: { search: Search; change: (changes: Search)
       {FILTERS.map(({ name, label, options }) => (
         <SelectField
           key={name}
-          label={label}
+          label={t(label)}
           value={search[name] ?? ''}
-          options={options}
+          options={options.map(({ value, label: text }) => ({
+            value,
+            label: typeof text === 'string' ? text : t(text),
+          }))}
           onChange={(event) => change({ [name]: event.target.value })}
         />
       ))}
@@ -124,21 +127,24 @@ const Empty = ({ isFiltered: filtered }: { isFiltered: boolean }) => (
 );
 
 const columnsIn = (zone: string): readonly Column<Request>[] => [
-  { header: t`Time`, width: '8.5rem', cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}` },
+  { header: t`Time`, width: '10.5rem', wide: true, cell: ({ at }) => exactTimeOf(at, zone) },
   {
     header: t`Request`,
     width: 'minmax(0, 3fr)',
-    cell: ({ method, path, count }) => (
-      <span className="flex items-center gap-2">
-        <code className="truncate font-mono text-xs">
-          {method} {path}
-        </code>
-        {count > 1 && (
-          <Badge>
-            <Trans>{count} times</Trans>
-          </Badge>
-        )}
-      </span>
+    cell: ({ method, path, count, at }) => (
+      <>
+        <span className="flex items-center gap-2">
+          <code className="truncate font-mono text-xs">
+            {method} {path}
+          </code>
+          {count > 1 && (
+            <Badge>
+              <Trans>{count} times</Trans>
+            </Badge>
+          )}
+        </span>
+        <span className="block text-xs text-muted md:hidden">{exactTimeOf(at, zone)}</span>
+      </>
     ),
   },
   {
