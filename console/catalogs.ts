@@ -6,7 +6,7 @@ export const PAGE_CATALOGS = {
   home: ['home', 'contacts', 'lines', 'messages', 'settings', 'webhooks'],
   inbox: ['inbox'],
   lines: ['lines'],
-  contacts: ['contacts'],
+  contacts: ['contacts', 'inbox'],
   campaigns: ['campaigns'],
   messages: ['messages'],
   webhooks: ['webhooks', 'settings'],

@@ -8,7 +8,7 @@ interface Outcome {
   output: string;
 }
 
-/** Static checks: types, lint, format, dead code, lock file, generated pages. */
+/** Static checks: types, lint, format, dead code, lock file, texts, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => types('tsconfig.json'),
   "console's types": () => types('console/tsconfig.json'),
@@ -18,6 +18,9 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   format: () => run('oxfmt', '--check', '.'),
   'dead code': () => run('knip', '--no-progress'),
   'lock file': lockFileIsComplete,
+  // `npm run texts` writes them.
+  'catalogs of texts': () => run('lingui', 'check', 'sync', '--clean'),
+  translations: () => run('lingui', 'check', 'missing'),
   'docs/errors.md': async () => ({
     ok: await errorReferenceIsCurrent(),
     output: 'docs/errors.md is out of date: run `npm run docs`',
