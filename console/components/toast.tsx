@@ -45,7 +45,10 @@ export const Toaster = () => (
         Where no button is: on a narrow screen at the top, between the buttons of the corners, on a wide one beside the
         sidebar and left of a drawer.
       */}
-      <Toast.Viewport className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74">
+      <Toast.Viewport
+        aria-label={t`Notifications`}
+        className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74"
+      >
         <ToastList />
       </Toast.Viewport>
     </Toast.Portal>
