@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import {
   createRootRoute,
   createRoute,
@@ -54,7 +56,9 @@ export const router = createRouter({
   defaultPendingComponent: () => <SkeletonRows />,
   defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} retry={reset} />,
   defaultNotFoundComponent: () => (
-    <EmptyState title="There is no such page">The address may be mistyped, or the page has moved.</EmptyState>
+    <EmptyState title={t`There is no such page`}>
+      <Trans>The address may be mistyped, or the page has moved.</Trans>
+    </EmptyState>
   ),
 });
 
