@@ -16,18 +16,21 @@ import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 import { DeleteWebhook } from '#console/pages/webhooks/delete-webhook.tsx';
 import { Secret } from '#console/pages/webhooks/secret.tsx';
 import { eventsOf, type Webhook, webhookName } from '#console/pages/webhooks/webhook.ts';
-import { State, WEBHOOK_COLUMNS } from '#console/pages/webhooks/webhook-columns.tsx';
+import { State, webhookColumns } from '#console/pages/webhooks/webhook-columns.tsx';
 import { WebhookForm } from '#console/pages/webhooks/webhook-form.tsx';
 
 /** A webhook, and the name of the client that it belongs to. */
 type ClientWebhook = Webhook & { client: string };
 
-const columns = (): readonly Column<ClientWebhook>[] => [
-  WEBHOOK_COLUMNS.webhook,
-  { header: t`Client`, width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
-  WEBHOOK_COLUMNS.state,
-  WEBHOOK_COLUMNS.lastDelivery,
-];
+const columns = (): readonly Column<ClientWebhook>[] => {
+  const { webhook, state, lastDelivery } = webhookColumns();
+  return [
+    webhook,
+    { header: t`Client`, width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
+    state,
+    lastDelivery,
+  ];
+};
 
 /** The webhooks of all clients; a row opens one of them. */
 export default function AgencyWebhooks() {

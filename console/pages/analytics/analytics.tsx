@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { addressOf } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
@@ -14,6 +15,7 @@ import { Intervals, MetricOverTime } from './series.tsx';
 
 /** How messages and replies develop, over time and by line, campaign or person. */
 export default function Analytics() {
+  const { t } = useLingui();
   const search: Search = useSearch({ strict: false });
   const zone = useTimeZone();
   const period = periodOf(search, zone, new Date());
@@ -39,8 +41,8 @@ export default function Analytics() {
 
   return (
     <Page
-      title="Analytics"
-      description={`Messages and replies, in the time zone ${zone}`}
+      title={t`Analytics`}
+      description={t`Messages and replies, in the time zone ${zone}`}
       actions={
         <ExportButton
           address={addressOf('/api/analytics/export', {}, { ...filter, interval })}

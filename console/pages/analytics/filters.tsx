@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { SelectField, TextField } from '#console/components/field.tsx';
 import { lineName } from '#console/lib/line.ts';
@@ -13,6 +14,7 @@ interface Option {
 
 /** What is counted: the period, and the line, campaign or person. All of it stays in the address. */
 export function Filters({ search, period }: { search: Search; period: Period }) {
+  const { t } = useLingui();
   const change = useSearchChange();
   const lines = useRead('GET /api/lines/by-user', {});
   const campaigns = useRead('GET /api/campaigns', { query: { limit: MOST_CAMPAIGNS } });
@@ -22,19 +24,19 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
   const choices = [
     {
       name: 'line',
-      label: 'Line',
+      label: t`Line`,
       all: 'All lines',
       options: lines.data?.lines.map((line) => ({ value: line._id, label: lineName(line) })),
     },
     {
       name: 'campaign',
-      label: 'Campaign',
+      label: t`Campaign`,
       all: 'All messages',
       options: campaigns.data?.campaigns.map(({ _id, name }) => ({ value: _id, label: name })),
     },
     {
       name: 'user',
-      label: 'Created by',
+      label: t`Created by`,
       all: 'Everyone',
       options: members.data?.members.map(({ userId, name, email }) => ({
         value: userId,
@@ -44,9 +46,9 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
   ];
 
   return (
-    <div role="group" aria-label="Filters" className="grid grid-cols-2 gap-3 md:grid-cols-4">
+    <div role="group" aria-label={t`Filters`} className="grid grid-cols-2 gap-3 md:grid-cols-4">
       <SelectField
-        label="Period"
+        label={t`Period`}
         value={chosen}
         options={PERIODS}
         onChange={({ target: { value } }) =>
@@ -69,14 +71,14 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
       {chosen === CUSTOM && (
         <>
           <TextField
-            label="From"
+            label={t`From`}
             type="date"
             value={period.dateFrom}
             max={period.dateTo}
             onChange={(event) => event.target.value !== '' && change({ from: event.target.value })}
           />
           <TextField
-            label="To"
+            label={t`To`}
             type="date"
             value={period.dateTo}
             min={period.dateFrom}

@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useMemo } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Card } from '#console/components/page.tsx';
@@ -9,7 +11,7 @@ import type { Period } from './period.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
 
-const EACH = { hour: 'by hour', day: 'by day', week: 'by week' };
+const EACH = { hour: msg`by hour`, day: msg`by day`, week: msg`by week` };
 
 /** One metric over time. */
 export function MetricOverTime({
@@ -23,6 +25,7 @@ export function MetricOverTime({
   interval: Period['interval'];
   explanation: string | undefined;
 }) {
+  const { t } = useLingui();
   const { label } = metricNamed(metric);
   return (
     <Card title={`${label} ${EACH[interval]}`} className="mt-4">
@@ -32,8 +35,8 @@ export function MetricOverTime({
           {!points ? (
             <Skeleton className="h-60" />
           ) : points.every((point) => METRICS.every(({ name }) => point[name] === 0)) ? (
-            <EmptyState title="No messages in this period">
-              Choose another period, or fewer filters.
+            <EmptyState title={t`No messages in this period`}>
+              <Trans>Choose another period, or fewer filters.</Trans>
             </EmptyState>
           ) : (
             <MetricPlot metric={metric} points={points} />
@@ -45,6 +48,7 @@ export function MetricOverTime({
 }
 
 function MetricPlot({ metric, points }: { metric: MetricName; points: readonly Point[] }) {
+  const { t } = useLingui();
   const { label, colour } = metricNamed(metric);
   const times = useMemo(() => points.map(({ start }) => start), [points]);
   const series = useMemo(() => {
@@ -57,17 +61,18 @@ function MetricPlot({ metric, points }: { metric: MetricName; points: readonly P
     <Plot
       times={times}
       series={series}
-      summary={`${label}: at most ${shownValue(metric, highest)} in each of ${points.length} intervals. The table below has all values.`}
+      summary={t`${label}: at most ${shownValue(metric, highest)} in each of ${points.length} intervals. The table below has all values.`}
     />
   );
 }
 
 /** All metrics of each interval, the latest first. */
 export function Intervals({ points, interval }: { points: readonly Point[]; interval: Period['interval'] }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const columns: Column<Point>[] = [
     {
-      header: 'Start',
+      header: t`Start`,
       width: 'minmax(6rem, 1.2fr)',
       cell: ({ start }) =>
         interval === 'hour' ? `${dateOf(start, zone)}, ${timeOf(start, zone)}` : dateOf(start, zone),
@@ -82,10 +87,10 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
   ];
   const rows = useMemo(() => points.toReversed(), [points]);
   return (
-    <Card title="All metrics" className="mt-4 overflow-hidden">
+    <Card title={t`All metrics`} className="mt-4 overflow-hidden">
       <div className="h-96">
         <Table
-          label="Metrics of each interval"
+          label={t`Metrics of each interval`}
           columns={columns}
           rows={rows}
           rowKey={({ start }) => start}

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -29,22 +30,23 @@ function NoMessages({
 }: {
   overview: Pick<ResponseOf<'GET /api/compliance'>, 'suppressions' | 'keywords'>;
 }) {
+  const { t } = useLingui();
   return (
-    <Card title="Who gets no messages">
+    <Card title={t`Who gets no messages`}>
       <div className="p-4">
         <Facts>
-          <Fact name="Opt out by">
+          <Fact name={t`Opt out by`}>
             <Keywords words={keywords.optOut} />
           </Fact>
-          <Fact name="Opt in again by">
+          <Fact name={t`Opt in again by`}>
             <Keywords words={keywords.optIn} />
           </Fact>
-          <Fact name="Suppressed">
+          <Fact name={t`Suppressed`}>
             {suppressions === 0
-              ? 'Nothing by the agency'
+              ? t`Nothing by the agency`
               : suppressions === 1
-                ? '1 address or domain by the agency'
-                : `${numberOf(suppressions)} addresses and domains by the agency`}
+                ? t`1 address or domain by the agency`
+                : t`${numberOf(suppressions)} addresses and domains by the agency`}
           </Fact>
         </Facts>
       </div>
