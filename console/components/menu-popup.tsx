@@ -1,7 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check } from 'lucide-react';
-import type { RefObject } from 'react';
 import type { MenuProps } from './menu.tsx';
 
 /** The actions of a `Menu`, loaded when it is first opened. */
@@ -16,7 +15,7 @@ export default function MenuPopup({
 }: Omit<MenuProps, 'trigger'> & {
   triggerId: string;
   /** The button. */
-  anchor: RefObject<HTMLElement | null>;
+  anchor: HTMLElement;
   open: boolean;
   close: () => void;
 }) {
@@ -36,7 +35,7 @@ export default function MenuPopup({
         >
           <Base.Popup
             aria-labelledby={triggerId}
-            finalFocus={focusAfter ?? anchor}
+            finalFocus={focusAfter ?? (() => anchor)}
             className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
           >
             {groups.map(({ title, items }, index) => (

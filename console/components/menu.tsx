@@ -9,7 +9,6 @@ import {
   type RefObject,
   Suspense,
   useId,
-  useRef,
   useState,
 } from 'react';
 
@@ -36,18 +35,18 @@ const MenuPopup = lazy(load);
 /** A button that opens a menu of grouped actions. */
 export function Menu({ trigger, ...menu }: MenuProps) {
   const triggerId = useId();
-  const anchor = useRef<HTMLElement>(null);
-  /** `null`: it has not been opened yet. */
-  const [open, setOpen] = useState<boolean | null>(null);
+  /** The button, once the menu was opened. */
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const [open, setOpen] = useState(false);
   const button = cloneElement(trigger as ReactElement<ComponentProps<'button'>>, {
     id: triggerId,
     'aria-haspopup': 'menu',
-    'aria-expanded': open ?? false,
+    'aria-expanded': open,
     // Before it is asked for, so that it opens at once.
-    onPointerEnter: load,
-    onFocus: load,
+    onPointerEnter: () => void load(),
+    onFocus: () => void load(),
     onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => {
-      anchor.current = currentTarget;
+      setAnchor(currentTarget);
       setOpen(true);
     },
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
@@ -60,7 +59,7 @@ export function Menu({ trigger, ...menu }: MenuProps) {
     <>
       {button}
       <Suspense fallback={null}>
-        {open !== null && (
+        {anchor && (
           <MenuPopup
             {...menu}
             triggerId={triggerId}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { classes } from '#console/components/class-names.ts';
 import type { CsvStart } from '#console/lib/csv-start.ts';
 import { columnField } from '#domain/shared/lead-columns.ts';
@@ -26,9 +27,12 @@ export function ColumnMapping({
   names: readonly string[];
   onChange: (names: readonly string[]) => void;
 }) {
+  const { t } = useLingui();
   return (
     <fieldset>
-      <legend className="mb-1.5 font-medium">Columns</legend>
+      <legend className="mb-1.5 font-medium">
+        <Trans>Columns</Trans>
+      </legend>
       <ul className="max-h-64 divide-y divide-line scroll-y rounded-lg border border-line">
         {header.map((column, index) => {
           const own = meaningOf(column);
@@ -37,12 +41,12 @@ export function ColumnMapping({
             <li key={index} className="flex items-center gap-3 px-3 py-2">
               <div className="min-w-0 flex-1">
                 <p className={classes('truncate', meaning === LEFT_OUT && 'line-through opacity-70')}>
-                  {column || 'Without a name'}
+                  {column || t`Without a name`}
                 </p>
                 <p className="truncate text-xs text-muted">{example[index] || '–'}</p>
               </div>
               <select
-                aria-label={`Column ${column || index + 1}`}
+                aria-label={t`Column ${column || index + 1}`}
                 className="input-box w-44 shrink-0"
                 value={meaning}
                 onChange={({ target: { value } }) =>
@@ -54,8 +58,14 @@ export function ColumnMapping({
                     {label}
                   </option>
                 ))}
-                {own === CUSTOM && <option value={CUSTOM}>Custom field</option>}
-                <option value={LEFT_OUT}>Leave out</option>
+                {own === CUSTOM && (
+                  <option value={CUSTOM}>
+                    <Trans>Custom field</Trans>
+                  </option>
+                )}
+                <option value={LEFT_OUT}>
+                  <Trans>Leave out</Trans>
+                </option>
               </select>
             </li>
           );
@@ -63,8 +73,8 @@ export function ColumnMapping({
       </ul>
       <p className="mt-1.5 text-[0.8125rem] text-muted">
         {hasAddresses(names)
-          ? 'The fields were recognized by the names of the columns.'
-          : 'Choose the column that contains phone numbers or email addresses.'}
+          ? t`The fields were recognized by the names of the columns.`
+          : t`Choose the column that contains phone numbers or email addresses.`}
       </p>
     </fieldset>
   );

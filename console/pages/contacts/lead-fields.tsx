@@ -1,13 +1,15 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
 import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { type FieldName, FIELDS, type LeadValues } from './lead.ts';
 
 export const LABELS: Record<FieldName, string> = {
-  firstName: 'First name',
-  lastName: 'Last name',
-  phone: 'Phone number',
-  email: 'Email address',
+  firstName: msg`First name`,
+  lastName: msg`Last name`,
+  phone: msg`Phone number`,
+  email: msg`Email address`,
   companyName: 'Company',
-  jobTitle: 'Job title',
+  jobTitle: msg`Job title`,
   contactOwnerEmail: 'Owner (email address of a member)',
   notes: 'Notes',
 };

@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import {
   Ban,
   CornerDownLeft,
@@ -31,6 +34,7 @@ type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
 
 /** Everything that happened with a contact, newest first. */
 export default function LeadHistory({ lead }: { lead: Lead }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const timeline = useReadPages(
     'GET /api/leads/{id}/timeline',
@@ -43,8 +47,8 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
   if (!entries) return <SkeletonRows rows={5} />;
   if (entries.length === 0)
     return (
-      <EmptyState title="Nothing yet">
-        Messages, campaigns, consents, opt-outs, notes and calls appear here.
+      <EmptyState title={t`Nothing yet`}>
+        <Trans>Messages, campaigns, consents, opt-outs, notes and calls appear here.</Trans>
       </EmptyState>
     );
   return (
@@ -66,7 +70,7 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
           busy={timeline.isFetchingNextPage}
           onClick={() => void timeline.fetchNextPage()}
         >
-          Show earlier
+          <Trans>Show earlier</Trans>
         </Button>
       )}
     </div>
@@ -141,13 +145,13 @@ function shownOf(entry: Entry): Shown {
     case 'message':
       return messageOf(entry);
     case 'campaign_joined':
-      return { icon: LogIn, title: `Joined ${entry.campaign.name}` };
+      return { icon: LogIn, title: t`Joined ${entry.campaign.name}` };
     case 'campaign_left':
       return {
         icon: LogOut,
-        title: `Left ${entry.campaign.name}`,
+        title: t`Left ${entry.campaign.name}`,
         text:
-          entry.reason === null ? 'All messages were sent' : (LEFT[entry.reason] ?? wordsOf(entry.reason)),
+          entry.reason === null ? t`All messages were sent` : (LEFT[entry.reason] ?? wordsOf(entry.reason)),
       };
     case 'consent':
       return consentOf(entry.consent);
@@ -156,7 +160,7 @@ function shownOf(entry: Entry): Shown {
     case 'note':
       return {
         icon: StickyNote,
-        title: `Note by ${entry.note.author.name ?? 'a colleague'}`,
+        title: t`Note by ${entry.note.author.name ?? 'a colleague'}`,
         text: shownText(entry.note),
         tone: 'text-warn',
       };
@@ -167,26 +171,28 @@ function shownOf(entry: Entry): Shown {
 
 /** Why somebody has left a campaign before its end. */
 const LEFT: Record<string, string> = {
-  reply: 'The contact replied',
-  opt_out: 'The contact opted out',
+  reply: msg`The contact replied`,
+  opt_out: msg`The contact opted out`,
   failed: 'A message could not be delivered',
-  no_address: 'There is no address for the channel',
-  no_consent: 'The contact has not consented',
-  removed: 'Removed from the campaign',
+  no_address: msg`There is no address for the channel`,
+  no_consent: msg`The contact has not consented`,
+  removed: msg`Removed from the campaign`,
 };
 
 function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): Shown {
   const { direction, status, readAt, attachments, voiceNote, reactions, message: text } = message;
   return {
     icon: direction === 'in' ? CornerDownLeft : Send,
-    title: direction === 'in' ? `From ${addressName(address)}` : `To ${addressName(address)}`,
+    title: direction === 'in' ? t`From ${addressName(address)}` : t`To ${addressName(address)}`,
     about: (
       <>
         {status !== null && <Status status={status === 'delivered' && readAt !== null ? 'read' : status} />}
         {reactions.map(({ reaction, from }) => (
-          <span key={`${from}${reaction}`} title={`The contact ${reactionOf(reaction).text}`}>
+          <span key={`${from}${reaction}`} title={t`The contact ${reactionOf(reaction).text}`}>
             <span aria-hidden="true">{reactionOf(reaction).sign}</span>
-            <span className="sr-only">The contact {reactionOf(reaction).text}</span>
+            <span className="sr-only">
+              <Trans>The contact {reactionOf(reaction).text}</Trans>
+            </span>
           </span>
         ))}
       </>
@@ -210,7 +216,7 @@ function consentOf({
   const where = channel === 'any' ? addressName(address) : `${addressName(address)}, ${channel}`;
   return {
     icon: isGranted ? FileCheck : FileX,
-    title: isGranted ? 'Consent given' : 'Consent withdrawn',
+    title: isGranted ? t`Consent given` : t`Consent withdrawn`,
     text: [where, wordsOf(source), evidence].filter(Boolean).join(' · '),
     tone: isGranted ? 'text-good' : 'text-bad',
   };
@@ -226,7 +232,7 @@ function optOutOf({
   const how = message === null ? wordsOf(source) : `“${message}”`;
   return {
     icon: isOut ? Ban : RotateCcw,
-    title: isOut ? 'Opted out' : 'Opted in again',
+    title: isOut ? t`Opted out` : t`Opted in again`,
     text: `${addressName(address)} · ${how}`,
     tone: isOut ? 'text-bad' : 'text-good',
   };
@@ -236,7 +242,7 @@ function callOf(call: Extract<Entry, { type: 'call' }>['call']): Shown {
   const { from, to, status, durationSec, hangupCause, recordingUrl, recordingFailure } = call;
   return {
     icon: Phone,
-    title: 'Call',
+    title: t`Call`,
     about: <Status status={status} />,
     text: [
       `${addressName(from)} → ${addressName(to)}`,

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { X } from 'lucide-react';
 import type { ComponentProps } from 'react';
 import { useNavigate } from '@tanstack/react-router';
@@ -47,31 +48,32 @@ export function Filters({
   filters: ReturnType<typeof useFilters>;
   lines: readonly Line[];
 }) {
+  const { t } = useLingui();
   const { values } = filters;
   const campaigns = useRead('GET /api/campaigns', { query: { limit: 200 } }).data?.campaigns ?? [];
   return (
     <div
       role="search"
-      aria-label="Messages"
+      aria-label={t`Messages`}
       className="grid shrink-0 grid-cols-2 gap-2 px-4 pb-4 md:flex md:flex-wrap md:items-center"
     >
       <ContactFilter lead={values.lead} onChange={filters.setLead} />
       <Choice
-        aria-label="Status"
+        aria-label={t`Status`}
         value={values.status}
         onChoose={filters.setStatus}
         any="Any status"
         options={STATUSES.map((value) => ({ value, label: wordsOf(value) }))}
       />
       <Choice
-        aria-label="Line"
+        aria-label={t`Line`}
         value={values.line}
         onChoose={filters.setLine}
         any="Any line"
         options={lines.map((line) => ({ value: line._id, label: lineName(line) }))}
       />
       <Choice
-        aria-label="Campaign"
+        aria-label={t`Campaign`}
         value={values.campaign}
         onChoose={filters.setCampaign}
         any="Any campaign"
@@ -88,8 +90,8 @@ export function Filters({
           key={values.correlation}
           name="correlation"
           type="search"
-          aria-label="Correlation ID"
-          placeholder="Correlation ID"
+          aria-label={t`Correlation ID`}
+          placeholder={t`Correlation ID`}
           maxLength={200}
           defaultValue={values.correlation}
           className="input-box md:w-40"
@@ -97,7 +99,7 @@ export function Filters({
       </form>
       {filters.isSet && (
         <Button kind="ghost" icon={<X className="size-4" aria-hidden="true" />} onClick={filters.clear}>
-          Clear
+          <Trans>Clear</Trans>
         </Button>
       )}
     </div>

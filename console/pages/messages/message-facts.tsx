@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -8,6 +9,7 @@ import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 
 /** Everything else that is known of a message. */
 export function MessageFacts({ message, line }: { message: Message; line: Line | undefined }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const time = (at: string | null): string | null => (at === null ? null : fullTimeOf(at, zone));
   return (
@@ -24,9 +26,9 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
       <Fact name="Step">
         {message.stepIndex === null
           ? null
-          : `${message.stepIndex + 1}${message.variant ? `, variant ${message.variant}` : ''}`}
+          : `${message.stepIndex + 1}${message.variant ? t`, variant ${message.variant}` : ''}`}
       </Fact>
-      <Fact name={isWaiting(message) ? 'Hold reason' : 'Error'}>{reasonOf(message)}</Fact>
+      <Fact name={isWaiting(message) ? t`Hold reason` : 'Error'}>{reasonOf(message)}</Fact>
       <Fact name="Created">{time(message.createdAt)}</Fact>
       <Fact name="Scheduled for">{time(message.scheduledDate)}</Fact>
       <Fact name="Sent">{time(message.sentAt)}</Fact>
