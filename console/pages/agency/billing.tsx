@@ -86,7 +86,7 @@ function Plans() {
                 </div>
                 <Status status={subscriptionStatus} />
                 <Button small aria-label={t`Plan of ${name}`} onClick={() => choose(client)}>
-                  {plan === null ? t`Choose` : t`Change`}
+                  {plan === null ? t`Choose` : t({ message: 'Change', context: 'verb' })}
                 </Button>
               </li>
             );

@@ -44,10 +44,10 @@ const columns = (): readonly Column<Client>[] => [
     cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
   },
   { header: t`Lines`, width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
-  figure(t`Sent`, ({ sent }) => numberOf(sent)),
+  figure(t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => numberOf(sent)),
   figure(t`Replied`, ({ uniqueReplied }) => numberOf(uniqueReplied), true),
   figure(t`Reply rate`, ({ repliedPct }) => percentOf(repliedPct), true),
-  figure(t`Failed`, ({ failed }) => numberOf(failed), true),
+  figure(t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => numberOf(failed), true),
 ];
 
 function figure(header: string, shown: (metrics: Metrics) => string, wide = false): Column<Client> {
@@ -117,7 +117,7 @@ function Totals({ totals }: { totals: Metrics | undefined }) {
           [t`Messages sent`, totals?.sent],
           [t`Contacts reached`, totals?.reached],
           [t`Contacts who replied`, totals?.uniqueReplied],
-          [t`Failed`, totals?.failed],
+          [t({ message: 'Failed', context: 'number of messages' }), totals?.failed],
         ] as const
       ).map(([label, value]) => (
         <div key={label} className="rounded-xl border border-line bg-surface px-4 py-3 shadow-card">

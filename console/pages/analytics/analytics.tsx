@@ -9,7 +9,7 @@ import { ErrorState } from '#console/components/states.tsx';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { Figures } from './figures.tsx';
 import { Filters } from './filters.tsx';
-import { explained, metricNamed } from './metrics.ts';
+import { metricNamed } from './metrics.ts';
 import { periodOf } from './period.ts';
 import { Intervals, MetricOverTime } from './series.tsx';
 
@@ -37,7 +37,6 @@ export default function Analytics() {
     void series.refetch();
   };
   const points = series.data?.series;
-  const explanation = totals.data?.explainer[name];
 
   return (
     <Page
@@ -56,12 +55,7 @@ export default function Analytics() {
       ) : (
         <div className="mt-4">
           <Figures metrics={totals.data?.metrics} selected={name} onSelect={select} />
-          <MetricOverTime
-            metric={name}
-            points={points}
-            interval={series.data?.interval ?? interval}
-            explanation={explanation && explained(explanation)}
-          />
+          <MetricOverTime metric={name} points={points} interval={series.data?.interval ?? interval} />
           {points && <Intervals points={points} interval={series.data?.interval ?? interval} />}
         </div>
       )}

@@ -23,7 +23,7 @@ export function Figures({
           onClick={() => onSelect(name)}
           className="rounded-xl border border-line bg-surface px-4 py-3 text-left shadow-card hover:bg-hover aria-pressed:border-accent aria-pressed:bg-selected"
         >
-          <span className="block text-muted">{label}</span>
+          <span className="block text-muted">{t(label)}</span>
           {metrics ? (
             <span className="mt-0.5 block text-xl font-semibold tracking-tight tabular-nums">
               {shownValue(name, metrics[name])}

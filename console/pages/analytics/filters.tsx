@@ -25,19 +25,19 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
     {
       name: 'line',
       label: t`Line`,
-      all: 'All lines',
+      all: t`All lines`,
       options: lines.data?.lines.map((line) => ({ value: line._id, label: lineName(line) })),
     },
     {
       name: 'campaign',
       label: t`Campaign`,
-      all: 'All messages',
+      all: t`All messages`,
       options: campaigns.data?.campaigns.map(({ _id, name }) => ({ value: _id, label: name })),
     },
     {
       name: 'user',
       label: t`Created by`,
-      all: 'Everyone',
+      all: t`Everyone`,
       options: members.data?.members.map(({ userId, name, email }) => ({
         value: userId,
         label: name || email,
@@ -50,7 +50,7 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
       <SelectField
         label={t`Period`}
         value={chosen}
-        options={PERIODS}
+        options={PERIODS.map(({ value, label }) => ({ value, label: t(label) }))}
         onChange={({ target: { value } }) =>
           change(
             value === CUSTOM
@@ -71,14 +71,14 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
       {chosen === CUSTOM && (
         <>
           <TextField
-            label={t`From`}
+            label={t({ message: 'From', context: 'date' })}
             type="date"
             value={period.dateFrom}
             max={period.dateTo}
             onChange={(event) => event.target.value !== '' && change({ from: event.target.value })}
           />
           <TextField
-            label={t`To`}
+            label={t({ message: 'To', context: 'date' })}
             type="date"
             value={period.dateTo}
             min={period.dateFrom}

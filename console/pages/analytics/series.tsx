@@ -1,3 +1,4 @@
+import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useMemo } from 'react';
@@ -6,31 +7,36 @@ import { Card } from '#console/components/page.tsx';
 import { EmptyState, Skeleton } from '#console/components/states.tsx';
 import { type Column, Table } from '#console/components/table.tsx';
 import { dateOf, timeOf } from '#console/lib/format.ts';
-import { isRate, METRICS, metricNamed, type MetricName, type Point, shownValue } from './metrics.ts';
+import {
+  explanationOf,
+  isRate,
+  METRICS,
+  metricNamed,
+  type MetricName,
+  type Point,
+  shownValue,
+} from './metrics.ts';
 import type { Period } from './period.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
-
-const EACH = { hour: msg`by hour`, day: msg`by day`, week: msg`by week` };
 
 /** One metric over time. */
 export function MetricOverTime({
   metric,
   points,
   interval,
-  explanation,
 }: {
   metric: MetricName;
   points: readonly Point[] | undefined;
   interval: Period['interval'];
-  explanation: string | undefined;
 }) {
   const { t } = useLingui();
-  const { label } = metricNamed(metric);
+  const label = t(metricNamed(metric).label);
+  const title = { hour: t`${label} by hour`, day: t`${label} by day`, week: t`${label} by week` }[interval];
   return (
-    <Card title={`${label} ${EACH[interval]}`} className="mt-4">
+    <Card title={title} className="mt-4">
       <div className="p-4">
-        {explanation && <p className="mb-4 text-muted">{explanation}</p>}
+        <p className="mb-4 text-muted">{explanationOf(metric)}</p>
         <Suspense fallback={<Skeleton className="h-60" />}>
           {!points ? (
             <Skeleton className="h-60" />
@@ -49,19 +55,21 @@ export function MetricOverTime({
 
 function MetricPlot({ metric, points }: { metric: MetricName; points: readonly Point[] }) {
   const { t } = useLingui();
-  const { label, colour } = metricNamed(metric);
+  const { label: name, colour } = metricNamed(metric);
+  const label = t(name);
   const times = useMemo(() => points.map(({ start }) => start), [points]);
   const series = useMemo(() => {
     const rate = isRate(metric);
     const values = points.map((point) => (rate ? Math.round(point[metric] * 1000) / 10 : point[metric]));
     return [{ label: rate ? `${label} (%)` : label, values, colour }];
   }, [points, metric, label, colour]);
-  const highest = Math.max(...points.map((point) => point[metric]));
+  const highest = shownValue(metric, Math.max(...points.map((point) => point[metric])));
+  const count = points.length;
   return (
     <Plot
       times={times}
       series={series}
-      summary={t`${label}: at most ${shownValue(metric, highest)} in each of ${points.length} intervals. The table below has all values.`}
+      summary={t`${label}: at most ${highest} in each of ${count} intervals. The table below has all values.`}
     />
   );
 }
@@ -72,13 +80,13 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
   const zone = useTimeZone();
   const columns: Column<Point>[] = [
     {
-      header: t`Start`,
+      header: t({ message: 'Start', context: 'noun' }),
       width: 'minmax(6rem, 1.2fr)',
       cell: ({ start }) =>
         interval === 'hour' ? `${dateOf(start, zone)}, ${timeOf(start, zone)}` : dateOf(start, zone),
     },
     ...METRICS.map(({ name, label }) => ({
-      header: SHORT[name] ?? label,
+      header: t(SHORT[name] ?? label),
       width: 'minmax(4.5rem, 1fr)',
       right: true,
       wide: !ON_PHONES.has(name),
@@ -102,11 +110,11 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
 }
 
 /** Shorter, for column headers. */
-const SHORT: Partial<Record<MetricName, string>> = {
-  sent: 'Sent',
-  reached: 'Reached',
-  uniqueReplied: 'Replied',
-  positiveReplied: 'Positive',
-  replied: 'Received',
+const SHORT: Partial<Record<MetricName, MessageDescriptor>> = {
+  sent: msg({ message: 'Sent', context: 'number of messages' }),
+  reached: msg`Reached`,
+  uniqueReplied: msg`Replied`,
+  positiveReplied: msg({ message: 'Positive', context: 'number of contacts' }),
+  replied: msg`Received`,
 };
 const ON_PHONES = new Set<MetricName>(['sent', 'uniqueReplied']);

@@ -51,8 +51,8 @@ const columns = (): readonly Column<Campaign>[] => [
 
 export default function Campaigns() {
   const { t } = useLingui();
-  const [statusName, setStatus] = useSearchParam('status');
-  const status = STATUSES.find((known) => known === statusName);
+  const [chosen, setStatus] = useSearchParam('status');
+  const status = STATUSES.find((known) => known === chosen);
   const [selected] = useSearchParam('campaign');
   const change = useSearchChange();
   const [creating, setCreating] = useState(false);

@@ -100,10 +100,10 @@ const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) =
 };
 
 const rowsOf = (): readonly [label: string, count: (counts: Column) => number | null][] => [
-  [t`Sent`, ({ sent }) => sent],
-  [t`Delivered`, ({ delivered }) => delivered],
-  [t`Read`, ({ read }) => read],
-  [t`Failed`, ({ failed }) => failed],
+  [t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => sent],
+  [t({ message: 'Delivered', context: 'number of messages' }), ({ delivered }) => delivered],
+  [t({ message: 'Read', context: 'number of messages' }), ({ read }) => read],
+  [t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => failed],
   [t`Waiting`, ({ waiting }) => waiting],
   [t`At an earlier step`, ({ upcoming }) => upcoming],
   [t`Not sent`, ({ skipped }) => skipped.reduce((sum, { leads }) => sum + leads, 0)],

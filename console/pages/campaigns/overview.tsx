@@ -94,10 +94,10 @@ function Results({ campaignId }: { campaignId: string }) {
   if (!data) return <Skeleton className="h-12" />;
   const { sent, reached, failed, uniqueReplied, repliedPct } = data.metrics;
   const figures = [
-    [t`Sent`, numberOf(sent)],
+    [t({ message: 'Sent', context: 'number of messages' }), numberOf(sent)],
     [t`Contacts reached`, numberOf(reached)],
     [t`Contacts replied`, `${numberOf(uniqueReplied)} (${percentOf(repliedPct)})`],
-    [t`Failed`, numberOf(failed)],
+    [t({ message: 'Failed', context: 'number of messages' }), numberOf(failed)],
   ] as const;
   return (
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">

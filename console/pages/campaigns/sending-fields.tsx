@@ -36,7 +36,7 @@ export function SendingFields({
   return (
     <fieldset className="flex flex-col gap-4">
       <legend className="mb-2 font-medium">
-        <Trans>Sending</Trans>
+        <Trans context="noun">Sending</Trans>
       </legend>
       {pools.length > 0 && (
         <SelectField

@@ -8,12 +8,13 @@ import { NEW_VARIANT, type StepDraft, type VariantDraft } from './step-draft.ts'
 
 const Code = ({ children }: { children: string }) => <code className="whitespace-nowrap">{children}</code>;
 
-const FIELDS_HINT = (
-  <Trans>
-    Fields of the lead: <Code>{'{{ firstName }}'}</Code>, <Code>{'{{ companyName }}'}</Code>,{' '}
+const FIELDS = (
+  <>
+    <Code>{'{{ firstName }}'}</Code>, <Code>{'{{ companyName }}'}</Code>,{' '}
     <Code>{'{{ customFields.name }}'}</Code>
-  </Trans>
+  </>
 );
+const FIELDS_HINT = <Trans>Fields of the lead: {FIELDS}</Trans>;
 
 interface Props {
   step: StepDraft;

@@ -1,7 +1,6 @@
 import { useLingui } from '@lingui/react/macro';
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
 import { Page } from '#console/components/page.tsx';
-import { SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { useRead } from '#console/api/queries.ts';
 import { useTabParam } from '#console/lib/search.ts';
@@ -28,11 +27,7 @@ export default function Compliance() {
           {
             value: 'opt-outs',
             label: waiting > 0 ? t`Opt-outs (${waiting} to decide)` : t`Opt-outs`,
-            content: (
-              <Suspense fallback={<SkeletonRows />}>
-                <OptOuts />
-              </Suspense>
-            ),
+            content: <OptOuts />,
           },
         ]}
       />

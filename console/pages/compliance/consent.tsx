@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
@@ -77,24 +78,34 @@ function LastMonth({
   'recipients' | 'withoutConsent' | 'complete' | 'from'
 >) {
   const zone = useTimeZone();
-  if (recipients === 0) return 'No campaign has sent anything in the last 30 days.';
+  if (recipients === 0) return <Trans>No campaign has sent anything in the last 30 days.</Trans>;
+  const without = numberOf(withoutConsent);
+  const all = numberOf(recipients);
+  const share = percentOf(withoutConsent / recipients);
+  const since = dateOf(from, zone);
   return (
     <>
-      <strong className="font-semibold">
-        <Trans>
-          {numberOf(withoutConsent)} of {numberOf(recipients)}
-        </Trans>
-      </strong>{' '}
-      recipients of campaigns in the last 30 days ({percentOf(withoutConsent / recipients)}) had not
-      consented. A campaign that requires consent would have skipped them.
-      {!complete && ` Only the newest messages are counted, since ${dateOf(from, zone)}.`}
+      <Trans>
+        <strong className="font-semibold">
+          {without} of {all}
+        </strong>{' '}
+        recipients of campaigns in the last 30 days ({share}) had not consented. A campaign that requires
+        consent would have skipped them.
+      </Trans>
+      {!complete && (
+        <>
+          {' '}
+          <Trans>Only the newest messages are counted, since {since}.</Trans>
+        </>
+      )}
     </>
   );
 }
 
 function coverageOf(campaign: OfCampaign | undefined): string {
-  if (!campaign) return 'Nothing sent in 30 days';
+  if (!campaign) return t`Nothing sent in 30 days`;
   const { granted, revoked, unknown } = campaign;
-  const recipients = granted + revoked + unknown;
-  return `${numberOf(granted)} of ${numberOf(recipients)} had consented`;
+  const consented = numberOf(granted);
+  const all = numberOf(granted + revoked + unknown);
+  return t`${consented} of ${all} had consented`;
 }

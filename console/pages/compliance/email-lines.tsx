@@ -37,6 +37,7 @@ export function EmailLines() {
 }
 
 function Checks({ line }: { line: Line }) {
+  const { t } = useLingui();
   const { data, error } = useRead('GET /api/lines/{id}/email-authentication', { params: { id: line._id } });
   if (error) return <span className="text-muted">{error.message}</span>;
   if (!data) return <Skeleton className="h-5.5 w-56" />;
@@ -44,7 +45,7 @@ function Checks({ line }: { line: Line }) {
     <span className="flex flex-wrap gap-1.5">
       {data.checks.map(({ name, result }) => (
         <Badge key={name} tone={RESULTS[result].tone}>
-          {name.toUpperCase()} {RESULTS[result].text.toLowerCase()}
+          {name.toUpperCase()} {t(RESULTS[result].text).toLowerCase()}
         </Badge>
       ))}
     </span>

@@ -1,3 +1,4 @@
+import { i18n } from '@lingui/core';
 import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMemo } from 'react';
@@ -42,7 +43,12 @@ const columns = (): readonly Column<Change>[] => [
       </Badge>
     ),
   },
-  { header: t`By`, width: 'minmax(7rem, 0.8fr)', wide: true, cell: ({ source }) => SOURCES[source] },
+  {
+    header: t`By`,
+    width: 'minmax(7rem, 0.8fr)',
+    wide: true,
+    cell: ({ source }) => i18n._(SOURCES[source] ?? source),
+  },
   {
     header: t`In these words`,
     width: 'minmax(10rem, 2fr)',
@@ -77,7 +83,10 @@ export function History() {
         <SelectField
           label={t`Period`}
           value={chosen}
-          options={PERIODS.filter(({ value }) => value !== CUSTOM)}
+          options={PERIODS.filter(({ value }) => value !== CUSTOM).map(({ value, label }) => ({
+            value,
+            label: t(label),
+          }))}
           onChange={({ target }) => setPeriod(target.value)}
         />
         <SelectField

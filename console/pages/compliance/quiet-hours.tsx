@@ -32,6 +32,7 @@ export function QuietHours({ saved }: { saved: Hours }) {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const [hours, setHours] = useState(saved);
+  const { start, end } = saved;
   const isChanged = JSON.stringify(hours) !== JSON.stringify(saved);
   return (
     <Card
@@ -43,11 +44,16 @@ export function QuietHours({ saved }: { saved: Hours }) {
           <Form hours={hours} saved={saved} isChanged={isChanged} onChange={setHours} />
         ) : (
           <p>
-            <Trans>
-              {saved.enabled ? 'Messages are sent' : 'When they are on, messages are sent'} from {saved.start}{' '}
-              to {saved.end} by the clocks where people are. Only an owner or admin of the workspace changes
-              this.
-            </Trans>
+            {saved.enabled ? (
+              <Trans>
+                Messages are sent from {start} to {end} by the clocks where people are.
+              </Trans>
+            ) : (
+              <Trans>
+                When they are on, messages are sent from {start} to {end} by the clocks where people are.
+              </Trans>
+            )}{' '}
+            <Trans>Only an owner or admin of the workspace changes this.</Trans>
           </p>
         )}
         {/* What is off is shown as if it were on: that is what one wants to know before. */}

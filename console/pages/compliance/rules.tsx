@@ -1,11 +1,10 @@
-import { useLingui } from '@lingui/react/macro';
+import { Plural, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Fact, Facts } from '#console/components/facts.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { numberOf } from '#console/lib/format.ts';
 import { Consent } from './consent.tsx';
 import { EmailLines } from './email-lines.tsx';
 import { QuietHours } from './quiet-hours.tsx';
@@ -42,11 +41,12 @@ function NoMessages({
             <Keywords words={keywords.optIn} />
           </Fact>
           <Fact name={t`Suppressed`}>
-            {suppressions === 0
-              ? t`Nothing by the agency`
-              : suppressions === 1
-                ? t`1 address or domain by the agency`
-                : t`${numberOf(suppressions)} addresses and domains by the agency`}
+            <Plural
+              value={suppressions}
+              _0="Nothing by the agency"
+              one="# address or domain by the agency"
+              other="# addresses and domains by the agency"
+            />
           </Fact>
         </Facts>
       </div>

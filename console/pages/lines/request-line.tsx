@@ -60,7 +60,7 @@ export function RequestLine({
       footer={
         paymentUrl === undefined ? (
           <Button kind="primary" type="submit" form={FORM} busy={request.isPending}>
-            <Trans>Request</Trans>
+            <Trans context="verb">Request</Trans>
           </Button>
         ) : (
           <a href={paymentUrl} className={buttonClasses('primary')}>

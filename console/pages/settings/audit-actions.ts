@@ -57,7 +57,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'quiet_hours.updated': msg`Changed the quiet hours`,
   'request.refused': msg`Was refused a request`,
   'session.ended': msg`Signed out, or ended a session`,
-  'session.started': msg`Signed in`,
+  'session.started': msg({ message: 'Signed in', context: 'action' }),
   'snippet.created': msg`Created a snippet`,
   'snippet.deleted': msg`Deleted a snippet`,
   'snippet.updated': msg`Changed a snippet`,

@@ -91,7 +91,7 @@ function Row({
         <code className="min-w-0 flex-1 truncate font-mono text-xs">{event}</code>
         {isReplayOf !== undefined && (
           <Badge>
-            <Trans>Replay</Trans>
+            <Trans context="noun">Replay</Trans>
           </Badge>
         )}
         <time
