@@ -26,11 +26,13 @@ const SHOWN = new Set([
 ]);
 /** The same in every language: names, keys of the keyboard, examples of values. */
 const NAMES =
-  /^(\p{Ll}|Linepace|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|(… )?ms)$/u;
+  /^(\p{Ll}|Linepace|Twilio|\{\{ \S+ \}\}|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|(… )?ms)$/u;
 /** Whose texts are code, or translated by a macro. */
 const EXEMPT = new Set(['Trans', 'Plural', 'Select', 'code', 'kbd']);
 /** Begins like a sentence: a string that people read, wherever it is. */
 const SENTENCE = /^\p{Lu}\p{Ll}+[,:]? \p{L}/u;
+
+const isMacro = (name: string): boolean => ['t', 'msg', 'plural', 'select'].includes(name);
 
 const isText = (text: string): boolean => /\p{L}/u.test(text) && !NAMES.test(text.trim());
 
@@ -65,6 +67,13 @@ function untranslated(file: string, source: string): string[] {
   const isExempt = ({ openingElement: { name } }: ESTree.JSXElement): boolean =>
     name.type === 'JSXIdentifier' && EXEMPT.has(name.name);
   new Visitor({
+    CallExpression: ({ callee, arguments: [first] }) => {
+      if (callee.type !== 'Identifier') return;
+      if (callee.name === 'toast') add(first);
+      exempt += isMacro(callee.name) ? 1 : 0;
+    },
+    'CallExpression:exit': ({ callee }) =>
+      void (exempt -= callee.type === 'Identifier' && isMacro(callee.name) ? 1 : 0),
     TaggedTemplateExpression: () => void (exempt += 1),
     'TaggedTemplateExpression:exit': () => void (exempt -= 1),
     NewExpression: () => void (exempt += 1),
@@ -87,9 +96,6 @@ function untranslated(file: string, source: string): string[] {
     Property: ({ key, value, computed }) => {
       const name = key.type === 'Identifier' ? key.name : key.type === 'Literal' ? key.value : null;
       if (!computed && typeof name === 'string' && SHOWN.has(name)) add(value);
-    },
-    CallExpression: ({ callee, arguments: [first] }) => {
-      if (callee.type === 'Identifier' && callee.name === 'toast') add(first);
     },
     Literal: (node) => {
       if (typeof node.value === 'string' && SENTENCE.test(node.value)) add(node);

@@ -44,8 +44,8 @@ export function ListForm({
       { body: { name, description } },
       {
         onSuccess: ({ list: made }) => {
-          const { name: created } = made;
-          toast(t`Created ${created}`);
+          const { name: listName } = made;
+          toast(t`Created ${listName}`);
           close();
           onCreated(made._id);
         },
