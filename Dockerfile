@@ -11,6 +11,7 @@ FROM node:24-slim AS console
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY lingui.config.ts ./
 COPY console console
 COPY domain/shared domain/shared
 RUN node console/build.ts

@@ -1,5 +1,10 @@
+import { linguiTransformerBabelPreset } from '@lingui/vite-plugin';
+import babel from '@rolldown/plugin-babel';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/setup/longest-first.ts';
+
+// npm leaves out the binary of the faster transform where it runs on Node 20.
+process.env['LINGUI_SUPPRESS_BABEL_WARNING'] = '1';
 
 const NEVER = ['**/node_modules/**', '.data/**'];
 
@@ -21,10 +26,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        plugins: [babel({ presets: [linguiTransformerBabelPreset()] })],
         test: {
           name: 'unit',
           environment: 'node',
-          setupFiles: ['test/setup/property-seed.ts'],
+          setupFiles: ['test/setup/property-seed.ts', 'test/setup/texts.ts'],
           include: ['**/*.test.ts'],
           // Recipes are tests of their users' own, which need a running product.
           exclude: [...NEVER, 'test/**', 'examples/recipes/**'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { POSITIVE_TAGS } from './shared/positive-tags.ts';
 
 /** The counts from which metrics are computed. */
 export const Counts = z.object({
@@ -25,9 +26,6 @@ export const Metrics = z
   .object({ ...others, repliedPct: Ratio, positiveReplied, positivePct: Ratio })
   .meta({ id: 'Metrics' });
 export type Metrics = z.infer<typeof Metrics>;
-
-/** A conversation with any of these tags is positive. Compared case-insensitively. */
-export const POSITIVE_TAGS = ['interested', 'to respond', 'to-answer', 'to_answer'] as const;
 
 export const EXPLAINER: Record<keyof Metrics, string> = {
   reached: 'Distinct contacts with at least one outbound message that was sent or delivered.',

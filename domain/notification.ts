@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextMorning, toDate, toZoned } from './calendar.ts';
 import type { EmailPreferences } from './email-preferences.ts';
-import { POSITIVE_TAGS } from './metrics.ts';
+import { POSITIVE_TAGS } from './shared/positive-tags.ts';
 
 /** The emails that a workspace can turn off. Line health is configured per line (`lineDownNotifications`). */
 export const NotificationKind = z.enum(['reply', 'campaign', 'billing', 'system_error']);

@@ -3,7 +3,7 @@
  * installs the dependencies if they are missing or differ from the lock file, then runs the task with the Node version
  * that is one of them.
  *
- * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|check|demo> [arguments…]
+ * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|check|texts|demo> [arguments…]
  *        node standalone/bootstrap.mjs run <file.ts> [arguments…]
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -19,6 +19,7 @@ const TASKS = {
   build: ['console/build.ts'],
   'dev-console': ['node_modules/vite/bin/vite.js', 'console'],
   check: ['standalone/check.ts'],
+  texts: ['node_modules/@lingui/cli/dist/lingui.js', 'extract', '--clean'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
   run: [],
 };

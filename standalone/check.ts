@@ -7,7 +7,7 @@ interface Outcome {
   output: string;
 }
 
-/** Static checks: types, lint, format, dead code, lock file, generated pages. */
+/** Static checks: types, lint, format, dead code, lock file, texts, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => types('tsconfig.json'),
   "console's types": () => types('console/tsconfig.json'),
@@ -18,6 +18,9 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   'dead code': () => run('knip', '--no-progress'),
   'lock file': lockFileIsComplete,
   'generated pages': generatedPagesAreCurrent,
+  // `npm run texts` writes them.
+  'catalogs of texts': () => run('lingui', 'check', 'sync', '--clean'),
+  translations: () => run('lingui', 'check', 'missing'),
 };
 
 /** Incremental: checks only what has changed since the last run. */

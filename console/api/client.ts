@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Endpoint, RequestTo, ResponseOf } from './routes.ts';
 import { isAway } from './presence.ts';
 import { currentSession, type Session, setSession } from './session.ts';
@@ -23,7 +24,7 @@ export class ApiFailure extends Error {
     body: { error?: string; code?: string; issues?: Issue[]; requestId?: string },
     retryAfter: string | null = null,
   ) {
-    super(body.error ?? 'The server did not answer. Check your connection and try again.');
+    super(body.error ?? t`The server did not answer. Check your connection and try again.`);
     this.status = status;
     this.code = body.code ?? null;
     this.issues = body.issues ?? [];
@@ -95,10 +96,9 @@ export async function send(
   if (response.ok) return response;
   // Of the session that asked: it may have been replaced meanwhile.
   if (response.status === 401 && session && currentSession() === session) setSession(null);
-  const body = (await response
-    .json()
-    .catch(() => ({ error: `The server answered ${response.status}` }))) as object;
-  throw new ApiFailure(response.status, body, response.headers.get('retry-after'));
+  const { status } = response;
+  const body = (await response.json().catch(() => ({ error: t`The server answered ${status}` }))) as object;
+  throw new ApiFailure(status, body, response.headers.get('retry-after'));
 }
 
 function credentialOf(session: Session | null): Record<string, string> {

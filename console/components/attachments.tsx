@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Paperclip, X } from 'lucide-react';
 import { type ChangeEvent, useRef, useState } from 'react';
 import { send } from '#console/api/client.ts';
@@ -30,6 +31,7 @@ export function Attachments({
   /** Called with true while files are being uploaded, then with false. */
   onBusy: (busy: boolean) => void;
 }) {
+  const { t } = useLingui();
   const [uploading, setUploading] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const busy = (now: boolean): void => {
@@ -51,7 +53,7 @@ export function Attachments({
   return (
     <>
       <IconButton
-        label="Attach files"
+        label={t`Attach files`}
         disabled={uploading || files.length >= MOST_FILES}
         onClick={() => picker.current?.click()}
       >
@@ -62,7 +64,7 @@ export function Attachments({
         type="file"
         multiple
         hidden
-        aria-label="Files to attach"
+        aria-label={t`Files to attach`}
         onChange={(event) => void attach(event)}
       />
       <ul className="flex min-w-0 flex-1 gap-2 overflow-hidden">
@@ -70,7 +72,7 @@ export function Attachments({
           <li key={url} className="flex min-w-0 items-center gap-1 rounded-lg bg-hover py-0.5 pl-2">
             <span className="truncate">{name}</span>
             <IconButton
-              label={`Remove ${name}`}
+              label={t`Remove ${name}`}
               className="size-6"
               onClick={() => onChange(files.filter((file) => file.url !== url))}
             >

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Pause, Play } from 'lucide-react';
 import { type CSSProperties, type KeyboardEvent, useRef, useState } from 'react';
 import { clockOf } from '#console/lib/format.ts';
@@ -15,6 +16,7 @@ let playing: HTMLAudioElement | null = null;
  * @param onError called if the browser cannot play it.
  */
 export function AudioPlayer({ url, label, onError }: { url: string; label: string; onError: () => void }) {
+  const { t } = useLingui();
   const audio = useRef<HTMLAudioElement>(null);
   const [isPlaying, setPlaying] = useState(false);
   const [position, setPosition] = useState(0);
@@ -54,7 +56,8 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
     event.preventDefault();
     act();
   };
-  const length = duration === null ? '' : ` / ${clockOf(duration)}`;
+  const at = clockOf(position);
+  const end = duration === null ? null : clockOf(duration);
   return (
     // The keys are those of the controls in it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -82,7 +85,7 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
       />
       <button
         type="button"
-        aria-label={isPlaying ? 'Pause' : 'Play'}
+        aria-label={isPlaying ? t`Pause` : t`Play`}
         onClick={toggle}
         className="flex size-8 shrink-0 items-center justify-center rounded-full bg-accent text-white hover:bg-accent-hover"
       >
@@ -94,10 +97,8 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
       </button>
       <input
         type="range"
-        aria-label="Position"
-        aria-valuetext={
-          duration === null ? clockOf(position) : `${clockOf(position)} of ${clockOf(duration)}`
-        }
+        aria-label={t`Position`}
+        aria-valuetext={end === null ? at : t`${at} of ${end}`}
         min={0}
         max={duration ?? Math.max(position, 1)}
         step={0.1}
@@ -107,12 +108,12 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
         className="track min-w-0 flex-1"
       />
       <span className="shrink-0 text-xs text-muted tabular-nums" aria-hidden="true">
-        {clockOf(position)}
-        {length}
+        {at}
+        {end !== null && ` / ${end}`}
       </span>
       <button
         type="button"
-        aria-label={`Speed ${speed}×`}
+        aria-label={t`Speed ${speed}×`}
         onClick={setNextSpeed}
         className="h-6 w-9 shrink-0 rounded-md text-xs font-medium text-muted tabular-nums hover:bg-hover hover:text-ink"
       >

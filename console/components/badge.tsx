@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { wordsOf } from '#console/lib/format.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { classes } from './class-names.ts';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info' | 'accent';
@@ -60,6 +60,6 @@ const STATUS_TONES: Record<string, Tone> = {
 export const Status = ({ status }: { status: string }) => (
   <Badge tone={STATUS_TONES[status] ?? 'neutral'}>
     <span className="size-1.5 rounded-full bg-current" aria-hidden="true" />
-    {wordsOf(status)}
+    {statusName(status)}
   </Badge>
 );

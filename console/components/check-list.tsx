@@ -1,3 +1,5 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { useLingui } from '@lingui/react/macro';
 import { type ReactNode, useId } from 'react';
 import { classes } from './class-names.ts';
 
@@ -12,7 +14,7 @@ export function CheckList<Name extends string>({
 }: {
   legend: ReactNode;
   /** What each name means. */
-  options: Readonly<Record<Name, string>>;
+  options: Readonly<Record<Name, MessageDescriptor>>;
   value: readonly Name[];
   onChange: (value: Name[]) => void;
   /** Why the value is invalid (`issueOf`). */
@@ -20,6 +22,7 @@ export function CheckList<Name extends string>({
   /** Shows the names themselves on phones, too: for short ones. */
   namesOnPhones?: boolean;
 }) {
+  const { t } = useLingui();
   const noteId = useId();
   const names = Object.keys(options) as Name[];
   const toggle = (name: Name, isOn: boolean): void =>
@@ -36,7 +39,7 @@ export function CheckList<Name extends string>({
               checked={value.includes(name)}
               onChange={(event) => toggle(name, event.target.checked)}
             />
-            <span className="min-w-0 flex-1">{options[name]}</span>
+            <span className="min-w-0 flex-1">{t(options[name])}</span>
             <code className={classes('font-mono text-xs text-muted', !namesOnPhones && 'max-sm:hidden')}>
               {name}
             </code>

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -31,7 +32,9 @@ export const ConfirmDialog = ({
     title={title}
     footer={
       <>
-        <Button onClick={close}>Go back</Button>
+        <Button onClick={close}>
+          <Trans>Go back</Trans>
+        </Button>
         <Button kind={kind} busy={busy} onClick={onConfirm}>
           {confirm}
         </Button>

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
@@ -19,6 +20,7 @@ const BACKDROP =
   'fixed inset-0 z-40 bg-black/30 transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0';
 
 function Overlay({ open, onClose, title, description, children, footer, popup }: Props & { popup: string }) {
+  const { t } = useLingui();
   const element = useRef<HTMLDivElement>(null);
   // The first field, not the button that closes it.
   const initialFocus = (): HTMLElement | null =>
@@ -44,7 +46,7 @@ function Overlay({ open, onClose, title, description, children, footer, popup }:
             </div>
             <Base.Close
               render={
-                <IconButton label="Close" className="-mt-1 -mr-2">
+                <IconButton label={t`Close`} className="-mt-1 -mr-2">
                   <X className="size-4" aria-hidden="true" />
                 </IconButton>
               }

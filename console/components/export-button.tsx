@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { download } from '#console/lib/download.ts';
@@ -18,7 +19,7 @@ export function ExportButton({ address, fileName }: { address: string; fileName:
   };
   return (
     <Button busy={busy} icon={<Download className="size-4" aria-hidden="true" />} onClick={() => void save()}>
-      Export CSV
+      <Trans>Export CSV</Trans>
     </Button>
   );
 }

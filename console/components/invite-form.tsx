@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from './field.tsx';
@@ -16,6 +17,7 @@ export function InviteForm({
   /** A field that chooses the role, where there is more than one. */
   role?: ReactNode;
 }) {
+  const { t } = useLingui();
   const [email, setEmail] = useState('');
   return (
     <form
@@ -24,7 +26,7 @@ export function InviteForm({
         event.preventDefault();
         invite(email, {
           onSuccess: () => {
-            toast(`${email} was invited`);
+            toast(t`${email} was invited`);
             setEmail('');
           },
         });
@@ -33,7 +35,7 @@ export function InviteForm({
       <div className="flex flex-col gap-3 sm:flex-row sm:items-start">
         <div className="flex-1">
           <TextField
-            label="Email address"
+            label={t`Email address`}
             type="email"
             required
             autoComplete="off"
@@ -44,7 +46,7 @@ export function InviteForm({
         </div>
         {role && <div className="sm:w-40">{role}</div>}
         <Button kind="primary" type="submit" busy={busy} className="sm:mt-[1.65rem]">
-          Invite
+          <Trans>Invite</Trans>
         </Button>
       </div>
       <FormError>{generalErrorOf(error, ['email', 'role'])}</FormError>

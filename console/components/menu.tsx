@@ -1,6 +1,16 @@
-import { Menu as Base } from '@base-ui/react/menu';
-import { Check } from 'lucide-react';
-import type { ReactElement, ReactNode, RefObject } from 'react';
+import {
+  cloneElement,
+  type ComponentProps,
+  type KeyboardEvent,
+  lazy,
+  type MouseEvent,
+  type ReactElement,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useId,
+  useState,
+} from 'react';
 
 export interface MenuItem {
   label: ReactNode;
@@ -10,65 +20,55 @@ export interface MenuItem {
   checked?: boolean;
 }
 
-/** A button that opens a menu of grouped actions. */
-export function Menu({
-  trigger,
-  groups,
-  side = 'bottom',
-  focusAfter,
-}: {
+export interface MenuProps {
+  /** A button. */
   trigger: ReactElement;
   groups: readonly { title?: string; items: readonly MenuItem[] }[];
   side?: 'top' | 'bottom';
-  /** What has the focus once it is closed. Default: what had it before. */
+  /** What has the focus once it is closed. Default: the button. */
   focusAfter?: RefObject<HTMLElement | null>;
-}) {
+}
+
+const load = () => import('./menu-popup.tsx');
+const MenuPopup = lazy(load);
+
+/** A button that opens a menu of grouped actions. */
+export function Menu({ trigger, ...menu }: MenuProps) {
+  const triggerId = useId();
+  /** The button, once the menu was opened. */
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const [open, setOpen] = useState(false);
+  const button = cloneElement(trigger as ReactElement<ComponentProps<'button'>>, {
+    id: triggerId,
+    'aria-haspopup': 'menu',
+    'aria-expanded': open,
+    // Before it is asked for, so that it opens at once.
+    onPointerEnter: () => void load(),
+    onFocus: () => void load(),
+    onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => {
+      setAnchor(currentTarget);
+      setOpen(true);
+    },
+    onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+      event.preventDefault();
+      event.currentTarget.click();
+    },
+  });
   return (
-    <Base.Root>
-      <Base.Trigger render={trigger} />
-      <Base.Portal>
-        {/* At the end of the body, outside of the page's landmarks: a landmark of its own. */}
-        <Base.Positioner
-          role="region"
-          aria-label="Menu"
-          side={side}
-          align="start"
-          sideOffset={6}
-          className="z-50"
-        >
-          <Base.Popup
-            {...(focusAfter && { finalFocus: focusAfter })}
-            className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
-          >
-            {groups.map(({ title, items }, index) => (
-              <Base.Group
-                key={title ?? index}
-                className="border-line not-first:mt-1 not-first:border-t not-first:pt-1"
-              >
-                {title && (
-                  <Base.GroupLabel className="px-2.5 py-1 text-xs text-muted">{title}</Base.GroupLabel>
-                )}
-                {items.map(({ label, onSelect, icon, checked }, position) => (
-                  <Base.Item
-                    key={position}
-                    onClick={onSelect}
-                    className="flex cursor-pointer items-center gap-2.5 rounded-lg px-2.5 py-1.5 outline-none data-highlighted:bg-hover"
-                  >
-                    {icon}
-                    <span className="min-w-0 flex-1 truncate">{label}</span>
-                    {checked && (
-                      <>
-                        <Check className="size-4" aria-hidden="true" />
-                        <span className="sr-only">, selected</span>
-                      </>
-                    )}
-                  </Base.Item>
-                ))}
-              </Base.Group>
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+    <>
+      {button}
+      <Suspense fallback={null}>
+        {anchor && (
+          <MenuPopup
+            {...menu}
+            triggerId={triggerId}
+            anchor={anchor}
+            open={open}
+            close={() => setOpen(false)}
+          />
+        )}
+      </Suspense>
+    </>
   );
 }

@@ -1,15 +1,19 @@
+import { Trans } from '@lingui/react/macro';
 import { numberOf } from '#console/lib/format.ts';
 import { classes } from './class-names.ts';
 
 /** The used part of a limit, as a number and a bar. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
+  const [usedText, limitText] = [numberOf(used), numberOf(limit)];
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   return (
     <div className="min-w-0">
       <div className="flex justify-between gap-2 text-xs">
         <span className="truncate text-muted">{label}</span>
         <span className="tabular-nums">
-          {numberOf(used)} <span className="text-muted">of {numberOf(limit)}</span>
+          <Trans>
+            {usedText} <span className="text-muted">of {limitText}</span>
+          </Trans>
         </span>
       </div>
       <div

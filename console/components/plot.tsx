@@ -1,8 +1,10 @@
 import 'uplot/dist/uPlot.min.css';
+import { t } from '@lingui/core/macro';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { numberOf } from '#console/lib/format.ts';
+import { DATE_NAMES, dateTemplate } from '#console/lib/plot-dates.ts';
 import { timeRange } from '#console/lib/plot-range.ts';
 import { useTheme } from '#console/lib/theme.ts';
 
@@ -52,6 +54,7 @@ function Canvas({ times, series, summary, bars = false }: Props) {
       height: HEIGHT,
       cursor: { y: false, points: { size: 6 } },
       legend: { live: true },
+      fmtDate: (template) => UPlot.fmtDate(dateTemplate(template), DATE_NAMES),
       tzDate: (second) => UPlot.tzDate(new Date(second * 1000), zone),
       axes: [axis, { ...axis, size: 48, values: (_, values) => values.map((value) => numberOf(value)) }],
       scales: {
@@ -59,11 +62,13 @@ function Canvas({ times, series, summary, bars = false }: Props) {
         y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.05)] },
       },
       series: [
-        {},
+        { label: t`Time` },
         ...series.map(({ label, colour: name }) => ({
           label,
           stroke: colour(name),
           width: 2,
+          value: (_: unknown, value: number | null, __: number, index: number | null) =>
+            index === null ? '--' : value === null ? '' : numberOf(value),
           // A line through one value is none.
           points: { show: !bars && times.length === 1, size: 7 },
           ...(bars

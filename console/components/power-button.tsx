@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Power } from 'lucide-react';
 import { Button } from './button.tsx';
 import { toast, toastError } from './toast.tsx';
@@ -14,9 +15,11 @@ export function PowerButton({
   busy: boolean;
   set: (isActive: boolean, callbacks: { onSuccess: () => void; onError: typeof toastError }) => void;
 }) {
+  const { t } = useLingui();
   const change = (to: boolean): void =>
     set(to, {
-      onSuccess: () => toast(`${name} is ${to ? 'on' : 'off'}`, to ? {} : { undo: () => change(true) }),
+      onSuccess: () =>
+        toast(to ? t`${name} is on` : t`${name} is off`, to ? {} : { undo: () => change(true) }),
       onError: toastError,
     });
   return (
@@ -26,7 +29,7 @@ export function PowerButton({
       icon={<Power className="size-4" aria-hidden="true" />}
       onClick={() => change(!isActive)}
     >
-      {isActive ? 'Turn off' : 'Turn on'}
+      {isActive ? <Trans>Turn off</Trans> : <Trans>Turn on</Trans>}
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from './button.tsx';
@@ -5,6 +6,7 @@ import { TextField } from './field.tsx';
 
 /** A key or a secret that the API returns only once. */
 export function ShownOnce({ label, value, use }: { label: string; value: string; use?: string }) {
+  const { t } = useLingui();
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     try {
@@ -22,12 +24,12 @@ export function ShownOnce({ label, value, use }: { label: string; value: string;
         readOnly
         value={value}
         className="font-mono text-xs"
-        hint={['Copy it now: it is not shown again.', use].filter(Boolean).join(' ')}
+        hint={[t`Copy it now: it is not shown again.`, use].filter(Boolean).join(' ')}
         onFocus={(event) => event.target.select()}
       />
       <div>
         <Button small icon={<Icon className="size-4" aria-hidden="true" />} onClick={() => void copy()}>
-          {copied ? 'Copied' : 'Copy'}
+          {copied ? <Trans>Copied</Trans> : <Trans>Copy</Trans>}
         </Button>
       </div>
     </div>

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiFailure } from '#console/api/client.ts';
@@ -34,22 +35,27 @@ export function EmptyState({
 
 /** An error with the request id for support, and a button to retry. */
 export function ErrorState({ error, retry }: { error: unknown; retry?: () => void }) {
+  const { t } = useLingui();
   const requestId = error instanceof ApiFailure ? error.requestId : null;
   return (
     <div role="alert">
       <EmptyState
         icon={<CircleAlert className="size-5 text-bad" aria-hidden="true" />}
-        title="This could not be loaded"
+        title={t`This could not be loaded`}
         action={
           retry && (
             <Button icon={<RotateCw className="size-4" aria-hidden="true" />} onClick={retry}>
-              Try again
+              <Trans>Try again</Trans>
             </Button>
           )
         }
       >
-        <p>{error instanceof Error ? error.message : 'Something went wrong.'}</p>
-        {requestId && <p className="mt-1 font-mono text-xs">Request {requestId}</p>}
+        <p>{error instanceof Error ? error.message : t`Something went wrong.`}</p>
+        {requestId && (
+          <p className="mt-1 font-mono text-xs">
+            <Trans>Request {requestId}</Trans>
+          </p>
+        )}
       </EmptyState>
     </div>
   );
@@ -64,7 +70,9 @@ export const Skeleton = ({ className = '' }: { className?: string }) => (
 export function SkeletonRows({ rows = 6, className = 'h-12' }: { rows?: number; className?: string }) {
   return (
     <div role="status" className="flex flex-col gap-2 p-4">
-      <span className="sr-only">Loading</span>
+      <span className="sr-only">
+        <Trans>Loading</Trans>
+      </span>
       {Array.from({ length: rows }, (_, row) => (
         <Skeleton key={row} className={className} />
       ))}

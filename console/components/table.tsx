@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from './button.tsx';
@@ -146,7 +147,7 @@ export function Table<T>({
         <div className="flex justify-center py-3 text-muted">
           {next.hasFailed ? (
             <Button small onClick={next.load}>
-              Try to load more
+              <Trans>Try to load more</Trans>
             </Button>
           ) : (
             <Spinner />

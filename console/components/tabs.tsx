@@ -1,7 +1,8 @@
 import { Tabs as Base } from '@base-ui/react/tabs';
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
+import { SkeletonRows } from './states.tsx';
 
-/** Tabs. Tabs without `children` filter the list below. */
+/** Tabs, whose content may be loaded with `lazy`. Tabs without content filter the list below. */
 export function Tabs({
   label,
   value,
@@ -29,7 +30,7 @@ export function Tabs({
       </Base.List>
       {tabs.map((tab) => (
         <Base.Panel key={tab.value} value={tab.value} className="pt-4 outline-none">
-          {tab.content}
+          <Suspense fallback={<SkeletonRows />}>{tab.content}</Suspense>
         </Base.Panel>
       ))}
     </Base.Root>

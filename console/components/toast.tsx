@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import { onSessionChange } from '#console/api/session.ts';
@@ -17,7 +18,7 @@ export function toast(
     timeout: undo ? 8000 : 5000,
     ...(undo && {
       actionProps: {
-        children: 'Undo',
+        children: t`Undo`,
         onClick: () => {
           manager.close(id);
           undo();
@@ -30,8 +31,8 @@ export function toast(
 /** Shows an error. */
 export const toastError = (error: unknown): void => {
   manager.add({
-    title: 'That did not work',
-    description: error instanceof Error ? error.message : 'Something went wrong.',
+    title: t`That did not work`,
+    description: error instanceof Error ? error.message : t`Something went wrong.`,
     priority: 'high',
     timeout: 8000,
   });
@@ -44,7 +45,10 @@ export const Toaster = () => (
         Where no button is: on a narrow screen at the top, between the buttons of the corners, on a wide one beside the
         sidebar and left of a drawer.
       */}
-      <Toast.Viewport className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74">
+      <Toast.Viewport
+        aria-label={t`Notifications`}
+        className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74"
+      >
         <ToastList />
       </Toast.Viewport>
     </Toast.Portal>
@@ -66,7 +70,7 @@ function ToastList() {
         </div>
         <Toast.Action className="rounded-md px-2 py-0.5 font-medium text-accent-ink hover:bg-hover" />
         <Toast.Close
-          aria-label="Dismiss"
+          aria-label={t`Dismiss`}
           className="rounded-md p-0.5 text-muted hover:bg-hover hover:text-ink"
         >
           <X className="size-4" aria-hidden="true" />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+
 /** In the order in which they are looked for: most browsers name others as well. */
 const BROWSERS = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
@@ -21,5 +23,6 @@ const find = (names: readonly (readonly [RegExp, string])[], text: string): stri
 /** What a person calls a browser: `Firefox on Windows`. */
 export function browserName(userAgent: string): string {
   const [browser, system] = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)];
-  return [browser ?? 'another browser', system].filter(Boolean).join(' on ');
+  const name = browser ?? t`another browser`;
+  return system === undefined ? name : t`${name} on ${system}`;
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useSyncExternalStore } from 'react';
 
 const STORED = 'linepace.notifications';
@@ -26,9 +27,9 @@ export const useNotifies = (): boolean =>
  */
 export async function setNotifies(on: boolean): Promise<string | null> {
   if (on) {
-    if (!isSupported()) return 'This browser shows no notifications of this site.';
+    if (!isSupported()) return t`This browser shows no notifications of this site.`;
     if ((await Notification.requestPermission()) !== 'granted')
-      return 'The browser blocks notifications of this site. Allow them in its settings first.';
+      return t`The browser blocks notifications of this site. Allow them in its settings first.`;
   }
   localStorage.setItem(STORED, on ? 'on' : 'off');
   for (const listener of listeners) listener();

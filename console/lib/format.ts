@@ -1,10 +1,11 @@
 /** Formats times in the workspace's time zone, numbers and addresses. */
+import { formatLocale } from './locale.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = timeZone + JSON.stringify(options);
-  const known = formats.get(key) ?? new Intl.DateTimeFormat(undefined, { timeZone, ...options });
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(formatLocale, { timeZone, ...options });
   formats.set(key, known);
   return known;
 }
@@ -24,6 +25,16 @@ export function dateOf(at: Moment, zone: string, now = new Date()): string {
     day,
   );
 }
+
+/** 12 Mar, 09:41:07 */
+export const exactTimeOf = (at: Moment, zone: string): string =>
+  formatOf(zone, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).format(new Date(at));
 
 /** Thursday, 12 March */
 export const longDateOf = (at: Moment, zone: string): string =>
@@ -50,11 +61,14 @@ export function dayOf(at: Moment, zone: string): string {
   return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
 }
 
+const RELATIVE = new Intl.RelativeTimeFormat(formatLocale, { numeric: 'auto' });
+
 /** Today, Yesterday, or the date */
 export function dayNameOf(at: Moment, zone: string, now = new Date()): string {
   const day = dayOf(at, zone);
-  if (day === dayOf(now, zone)) return 'Today';
-  if (day === dayOf(new Date(now.getTime() - 86_400_000), zone)) return 'Yesterday';
+  if (day === dayOf(now, zone)) return capitalised(RELATIVE.format(0, 'day'));
+  if (day === dayOf(new Date(now.getTime() - 86_400_000), zone))
+    return capitalised(RELATIVE.format(-1, 'day'));
   return dateOf(at, zone, now);
 }
 
@@ -72,23 +86,22 @@ const STEPS = [
 /** in 5 minutes, 2 hours ago */
 export function relativeTimeOf(at: Moment, now = new Date()): string {
   let amount = (new Date(at).getTime() - now.getTime()) / 1000;
-  if (Math.abs(amount) < 5) return 'now';
-  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+  if (Math.abs(amount) < 5) return RELATIVE.format(0, 'second');
   for (const [length, unit] of STEPS) {
-    if (Math.abs(amount) < length) return format.format(Math.round(amount), unit);
+    if (Math.abs(amount) < length) return RELATIVE.format(Math.round(amount), unit);
     amount /= length;
   }
-  return format.format(Math.round(amount), 'week');
+  return RELATIVE.format(Math.round(amount), 'week');
 }
 
-const NUMBER = new Intl.NumberFormat();
+const NUMBER = new Intl.NumberFormat(formatLocale);
 export const numberOf = (value: number): string => NUMBER.format(value);
 
-const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const PERCENT = new Intl.NumberFormat(formatLocale, { style: 'percent', maximumFractionDigits: 1 });
 /** @param share from 0 to 1; null if nothing was counted. */
 export const percentOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
 
-const POINTS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const POINTS = new Intl.NumberFormat(formatLocale, { maximumFractionDigits: 1 });
 
 /** The difference of two shares, in percentage points. */
 export const pointsOf = (difference: number): string => POINTS.format(difference * 100);
@@ -98,7 +111,7 @@ const UNITS = ['kilobyte', 'megabyte', 'gigabyte'] as const;
 export function bytesOf(bytes: number): string {
   const known = Math.max(bytes, 1000);
   const power = Math.min(UNITS.length, Math.floor(Math.log10(known) / 3));
-  return new Intl.NumberFormat(undefined, {
+  return new Intl.NumberFormat(formatLocale, {
     style: 'unit',
     unit: UNITS[power - 1] ?? 'kilobyte',
     unitDisplay: 'short',
@@ -119,7 +132,6 @@ export function addressName(address: string): string {
 }
 
 /** `awaiting_payment` → Awaiting payment */
-export function wordsOf(name: string): string {
-  const words = name.replaceAll(/[_-]/g, ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
+export const wordsOf = (name: string): string => capitalised(name.replaceAll(/[_-]/g, ' '));
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,12 +1,19 @@
+import { t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from './format.ts';
 
 export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];
 
-export const CHANNELS = { imessage: 'iMessage', sms: 'SMS', email: 'Email' } as const;
+export const CHANNELS = {
+  imessage: 'iMessage',
+  sms: 'SMS',
+  get email() {
+    return t`Email`;
+  },
+};
 
 export const lineName = ({ firstName, lastName, phone, email }: Line): string =>
-  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? 'Line');
+  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? t`Line`);
 
 export const lineAddress = ({ phone, email }: Line): string | null => {
   const address = phone ?? email;

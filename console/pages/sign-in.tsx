@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
 import { setSession } from '#console/api/session.ts';
@@ -27,10 +29,10 @@ async function verify(token: string): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof ApiFailure)) return 'Something went wrong. Try again.';
-  if (error.status === 401) return 'This key is not valid, or it was revoked.';
+  if (!(error instanceof ApiFailure)) return t`Something went wrong. Try again.`;
+  if (error.status === 401) return t`This key is not valid, or it was revoked.`;
   if (error.code === 'AGENCY_KEY_WRONG_ENDPOINT')
-    return 'This is an agency key. Sign in with a key of one workspace, or with a session token.';
+    return t`This is an agency key. Sign in with a key of one workspace, or with a session token.`;
   return error.message;
 }
 
@@ -49,7 +51,7 @@ export default function SignIn() {
   const [error, setError] = useState<string>();
 
   useEffect(() => {
-    document.title = 'Sign in · Linepace';
+    document.title = `${t`Sign in`} · Linepace`;
     readOptions().then(
       (read) => {
         setOptions(read);
@@ -64,7 +66,7 @@ export default function SignIn() {
     exchange(given)
       .then((token) => setSession({ token, workspaceId: null }))
       .catch(() => {
-        setError('This link was used before or has expired.');
+        setError(t`This link was used before or has expired.`);
         setExchanging(false);
       });
   }, []);
@@ -73,7 +75,9 @@ export default function SignIn() {
     <main className="flex min-h-full items-center justify-center px-4 py-12">
       <div className="w-full max-w-sm">
         <img src="/console/assets/icon.svg" alt="" className="mb-6 size-10" />
-        <h1 className="text-2xl font-semibold tracking-tight">Sign in to Linepace</h1>
+        <h1 className="text-2xl font-semibold tracking-tight">
+          <Trans>Sign in to Linepace</Trans>
+        </h1>
         {options?.method === 'provider' ? (
           <AtProvider failure={error} />
         ) : options ? (
@@ -87,7 +91,7 @@ export default function SignIn() {
         )}
         {isExchanging && (
           <p role="status" className="mt-4 flex items-center gap-2 text-muted">
-            <Spinner /> Signing in with your link
+            <Spinner /> <Trans>Signing in with your link</Trans>
           </p>
         )}
       </div>
@@ -99,7 +103,7 @@ export default function SignIn() {
 const AtProvider = ({ failure }: { failure: string | undefined }) => (
   <>
     <p className="mt-1.5 mb-6 text-muted">
-      You sign in with the account of your organization, and come back to this page.
+      <Trans>You sign in with the account of your organization, and come back to this page.</Trans>
     </p>
     {failure !== undefined && (
       <p role="alert" className="mb-4 text-bad">
@@ -110,7 +114,7 @@ const AtProvider = ({ failure }: { failure: string | undefined }) => (
       href={`/auth/sign-in?returnTo=${encodeURIComponent(location.pathname + location.search)}`}
       className={buttonClasses('primary')}
     >
-      Sign in
+      <Trans>Sign in</Trans>
     </a>
   </>
 );
@@ -132,7 +136,7 @@ function WithCredential({
     event.preventDefault();
     const token = credential.trim();
     if (!keys && token.startsWith('svc')) {
-      setRefusal('Keys are for programs. Sign in with a session token.');
+      setRefusal(t`Keys are for programs. Sign in with a session token.`);
       return;
     }
     setChecking(true);
@@ -148,12 +152,18 @@ function WithCredential({
   return (
     <>
       <p className="mt-1.5 text-muted">
-        Paste a {keys && 'workspace key or a '}session token. It stays in this tab, and is forgotten when you
-        close it.
+        {keys ? (
+          <Trans>
+            Paste a workspace key or a session token. It stays in this tab, and is forgotten when you close
+            it.
+          </Trans>
+        ) : (
+          <Trans>Paste a session token. It stays in this tab, and is forgotten when you close it.</Trans>
+        )}
       </p>
       <form className="mt-6 flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
         <TextField
-          label={keys ? 'Workspace key' : 'Session token'}
+          label={keys ? t`Workspace key` : t`Session token`}
           type="password"
           autoComplete="off"
           spellCheck={false}
@@ -165,17 +175,19 @@ function WithCredential({
           required
         />
         <Button kind="primary" type="submit" busy={isBusy || isChecking} disabled={credential.trim() === ''}>
-          Sign in
+          <Trans>Sign in</Trans>
         </Button>
       </form>
       <p className="mt-8 text-[0.8125rem] text-muted">
         {keys ? (
-          <>
+          <Trans>
             An admin creates keys in the settings of a workspace. On your own machine, <code>npm start</code>{' '}
             prints a link that signs in to the demo.
-          </>
+          </Trans>
         ) : (
-          'Your identity provider issues it. With AUTH_CLIENT_ID, an operator has you sign in there instead.'
+          <Trans>
+            Your identity provider issues it. With AUTH_CLIENT_ID, an operator has you sign in there instead.
+          </Trans>
         )}
       </p>
     </>

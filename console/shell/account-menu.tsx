@@ -1,9 +1,12 @@
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import {
   Bell,
   BookOpen,
   ChevronsUpDown,
   FlaskConical,
   KeyRound,
+  Languages,
   LogOut,
   Monitor,
   Moon,
@@ -13,28 +16,30 @@ import {
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { toast } from '#console/components/toast.tsx';
+import { changeLocale, LOCALES, type Locale, locale } from '#console/lib/locale.ts';
 import { setNotifies, useNotifies } from '#console/lib/desktop-notifications.ts';
 import { signOut } from '#console/lib/sign-out.ts';
 import { setTheme, useTheme } from '#console/lib/theme.ts';
 import { useTestModeSwitch } from './test-mode.tsx';
 
 const THEMES = [
-  { theme: 'system', label: 'As the system', icon: Monitor },
-  { theme: 'light', label: 'Light', icon: Sun },
-  { theme: 'dark', label: 'Dark', icon: Moon },
+  { theme: 'system', label: msg`As the system`, icon: Monitor },
+  { theme: 'light', label: msg`Light`, icon: Sun },
+  { theme: 'dark', label: msg`Dark`, icon: Moon },
 ] as const;
 
 async function switchNotifications(on: boolean): Promise<void> {
   const problem = await setNotifies(on);
-  if (problem !== null) return toast('No notifications', { description: problem });
+  if (problem !== null) return toast(t`No notifications`, { description: problem });
   toast(
-    on ? 'This browser notifies you' : 'This browser no longer notifies you',
-    on ? { description: 'When contacts write in conversations that are yours or nobody’s.' } : {},
+    on ? t`This browser notifies you` : t`This browser no longer notifies you`,
+    on ? { description: t`When contacts write in conversations that are yours or nobody’s.` } : {},
   );
 }
 
-/** Who is signed in, the theme, and signing out. */
+/** Who is signed in, the theme, the language, and signing out. */
 export function AccountMenu() {
+  const { t } = useLingui();
   const { caller } = useIdentity();
   const current = useTheme();
   const modeSwitch = useTestModeSwitch();
@@ -50,21 +55,32 @@ export function AccountMenu() {
             className="flex h-9 w-full items-center gap-2.5 rounded-lg px-2.5 hover:bg-hover"
           >
             <Icon className="size-4 shrink-0 text-muted" aria-hidden="true" />
-            <span className="sr-only">Account:</span>
+            <span className="sr-only">
+              <Trans>Account:</Trans>
+            </span>
             <span className="min-w-0 flex-1 truncate text-left">
-              {caller.name ?? caller.id ?? 'Signed in'}
+              {caller.name ?? caller.id ?? t`Signed in`}
             </span>
             <ChevronsUpDown className="size-4 shrink-0 text-muted" aria-hidden="true" />
           </button>
         }
         groups={[
           {
-            title: 'Theme',
+            title: t`Theme`,
             items: THEMES.map(({ theme, label, icon: ThemeIcon }) => ({
-              label,
+              label: t(label),
               icon: <ThemeIcon className="size-4 text-muted" aria-hidden="true" />,
               checked: theme === current,
               onSelect: () => setTheme(theme),
+            })),
+          },
+          {
+            title: t`Language`,
+            items: Object.entries(LOCALES).map(([name, label]) => ({
+              label,
+              icon: <Languages className="size-4 text-muted" aria-hidden="true" />,
+              checked: name === locale,
+              onSelect: () => changeLocale(name as Locale),
             })),
           },
           {
@@ -72,25 +88,25 @@ export function AccountMenu() {
               ...(modeSwitch
                 ? [
                     {
-                      label: modeSwitch.isTest ? 'Leave test mode' : 'Test mode',
+                      label: modeSwitch.isTest ? t`Leave test mode` : t`Test mode`,
                       icon: <FlaskConical className="size-4 text-muted" aria-hidden="true" />,
                       onSelect: modeSwitch.change,
                     },
                   ]
                 : []),
               {
-                label: 'Desktop notifications',
+                label: t`Desktop notifications`,
                 icon: <Bell className="size-4 text-muted" aria-hidden="true" />,
                 checked: isNotifying,
                 onSelect: () => void switchNotifications(!isNotifying),
               },
               {
-                label: 'API reference',
+                label: t`API reference`,
                 icon: <BookOpen className="size-4 text-muted" aria-hidden="true" />,
                 onSelect: () => window.open('/docs', '_blank', 'noopener'),
               },
               {
-                label: 'Sign out',
+                label: t`Sign out`,
                 icon: <LogOut className="size-4 text-muted" aria-hidden="true" />,
                 onSelect: () => void signOut(),
               },

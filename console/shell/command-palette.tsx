@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
@@ -16,6 +17,7 @@ interface Command {
 
 /** Finds pages and actions by parts of their names. */
 export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
+  const { t } = useLingui();
   const navigate = useNavigate();
   const navigation = useNavigation();
   const listId = useId();
@@ -28,10 +30,10 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       keys: `g ${key}`,
       run: () => void navigate({ to }),
     })),
-    { title: 'Light theme', icon: Sun, run: () => setTheme('light') },
-    { title: 'Dark theme', icon: Moon, run: () => setTheme('dark') },
-    { title: 'Keyboard shortcuts', icon: Keyboard, keys: '?', run: openHelp },
-    { title: 'Sign out', icon: LogOut, run: () => void signOut() },
+    { title: t`Light theme`, icon: Sun, run: () => setTheme('light') },
+    { title: t`Dark theme`, icon: Moon, run: () => setTheme('dark') },
+    { title: t`Keyboard shortcuts`, icon: Keyboard, keys: '?', run: openHelp },
+    { title: t`Sign out`, icon: LogOut, run: () => void signOut() },
   ];
   const found = commands.filter(({ title }) => matches(title, text));
   const chosen = Math.min(position, found.length - 1);
@@ -54,14 +56,16 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/30" />
         <Dialog.Popup className="fixed inset-x-4 top-[14vh] z-50 mx-auto max-w-xl overflow-hidden rounded-xl border border-line bg-raised shadow-raised">
-          <Dialog.Title className="sr-only">Search</Dialog.Title>
+          <Dialog.Title className="sr-only">
+            <Trans>Search</Trans>
+          </Dialog.Title>
           <input
             role="combobox"
             aria-expanded="true"
             aria-controls={listId}
             aria-activedescendant={found[chosen] && `${listId}-${chosen}`}
-            aria-label="Search for a page or an action"
-            placeholder="Search for a page or an action"
+            aria-label={t`Search for a page or an action`}
+            placeholder={t`Search for a page or an action`}
             className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none"
             value={text}
             onKeyDown={listen}
@@ -70,7 +74,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
               setPosition(0);
             }}
           />
-          <div id={listId} role="listbox" aria-label="Results" className="max-h-80 scroll-y p-1.5">
+          <div id={listId} role="listbox" aria-label={t`Results`} className="max-h-80 scroll-y p-1.5">
             {found.map((command, index) => (
               <div
                 key={command.title}
@@ -90,7 +94,9 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
             ))}
           </div>
           {found.length === 0 && (
-            <p className="px-4 pb-6 text-center text-muted">Nothing matches “{text}”.</p>
+            <p className="px-4 pb-6 text-center text-muted">
+              <Trans>Nothing matches “{text}”.</Trans>
+            </p>
           )}
         </Dialog.Popup>
       </Dialog.Portal>

@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import {
   ArrowLeftRight,
   Building2,
@@ -12,12 +14,13 @@ import {
   Users,
   Webhook,
 } from 'lucide-react';
+import type { MessageDescriptor } from '@lingui/core';
 import type { LucideIcon } from 'lucide-react';
 import { useIdentity } from '#console/api/workspace.ts';
 
-export interface NavigationItem {
+interface NavigationEntry {
   to: string;
-  title: string;
+  title: MessageDescriptor;
   icon: LucideIcon;
   /** The key after `g`. */
   key: string;
@@ -26,27 +29,34 @@ export interface NavigationItem {
 }
 
 /** The sidebar, in groups. The command palette and the keyboard shortcuts follow it. */
-export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
+export const NAVIGATION: readonly (readonly NavigationEntry[])[] = [
   [
-    { to: '/', title: 'Home', icon: House, key: 'h' },
-    { to: '/inbox', title: 'Inbox', icon: Inbox, key: 'i' },
-    { to: '/lines', title: 'Lines', icon: Phone, key: 'l' },
-    { to: '/contacts', title: 'Contacts', icon: Users, key: 'c' },
-    { to: '/campaigns', title: 'Campaigns', icon: Megaphone, key: 'p' },
-    { to: '/messages', title: 'Messages', icon: MessageSquare, key: 'm' },
-    { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
-    { to: '/requests', title: 'Requests', icon: ArrowLeftRight, key: 'r' },
-    { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
-    { to: '/compliance', title: 'Compliance', icon: ShieldCheck, key: 'o' },
-    { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
+    { to: '/', title: msg`Home`, icon: House, key: 'h' },
+    { to: '/inbox', title: msg`Inbox`, icon: Inbox, key: 'i' },
+    { to: '/lines', title: msg`Lines`, icon: Phone, key: 'l' },
+    { to: '/contacts', title: msg`Contacts`, icon: Users, key: 'c' },
+    { to: '/campaigns', title: msg`Campaigns`, icon: Megaphone, key: 'p' },
+    { to: '/messages', title: msg`Messages`, icon: MessageSquare, key: 'm' },
+    { to: '/webhooks', title: msg`Webhooks`, icon: Webhook, key: 'w' },
+    { to: '/requests', title: msg`Requests`, icon: ArrowLeftRight, key: 'r' },
+    { to: '/analytics', title: msg`Analytics`, icon: ChartLine, key: 'a' },
+    { to: '/compliance', title: msg`Compliance`, icon: ShieldCheck, key: 'o' },
+    { to: '/settings', title: msg`Settings`, icon: Settings, key: 's' },
   ],
-  [{ to: '/agency', title: 'Agency', icon: Building2, key: 'y', forAgency: true }],
+  [{ to: '/agency', title: msg`Agency`, icon: Building2, key: 'y', forAgency: true }],
 ];
+
+export interface NavigationItem extends Omit<NavigationEntry, 'title'> {
+  title: string;
+}
 
 /** The items for the caller. */
 export function useNavigation(): readonly (readonly NavigationItem[])[] {
   const { agency } = useIdentity();
-  return NAVIGATION.map((group) => group.filter(({ forAgency }) => agency !== null || !forAgency)).filter(
-    (group) => group.length > 0,
-  );
+  const { t } = useLingui();
+  return NAVIGATION.map((group) =>
+    group
+      .filter(({ forAgency }) => agency !== null || !forAgency)
+      .map((item) => ({ ...item, title: t(item.title) })),
+  ).filter((group) => group.length > 0);
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { request } from '#console/api/client.ts';
@@ -37,7 +38,7 @@ export function useDesktopNotifications(): void {
       const { assigneeId, name } = conversation;
       if (signal.aborted || (assigneeId !== null && assigneeId !== userId)) return;
       const notification = new Notification(addressName(name), {
-        body: event.message.slice(0, MOST_LETTERS) || 'Sent a file',
+        body: event.message.slice(0, MOST_LETTERS) || t`Sent a file`,
         // The next one of the conversation replaces it.
         tag: `${workspace._id} ${address}`,
       });

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
@@ -32,6 +33,7 @@ export function Shell() {
 }
 
 function SignedIn() {
+  const { t } = useLingui();
   const identity = useRead('GET /api/workspace', {});
   const [palette, setPalette] = useState(false);
   const [menu, setMenu] = useState(false);
@@ -52,17 +54,17 @@ function SignedIn() {
         href="#content"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-lg focus:bg-raised focus:px-3 focus:py-2"
       >
-        Skip to the content
+        <Trans>Skip to the content</Trans>
       </a>
       <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
       <div className="flex min-w-0 flex-1 flex-col">
         <TestModeBanner />
         <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
-          <IconButton label="Open the menu" aria-expanded={menu} onClick={() => setMenu(true)}>
+          <IconButton label={t`Open the menu`} aria-expanded={menu} onClick={() => setMenu(true)}>
             <MenuIcon className="size-5" aria-hidden="true" />
           </IconButton>
           <span className="min-w-0 flex-1 truncate font-medium">{identity.data.workspace.name}</span>
-          <IconButton label="Search" onClick={() => setPalette(true)}>
+          <IconButton label={t`Search`} onClick={() => setPalette(true)}>
             <SearchIcon className="size-5" aria-hidden="true" />
           </IconButton>
         </header>
@@ -94,6 +96,7 @@ function useNavigationKeys(openPalette: () => void, openHelp: () => void): void 
 }
 
 function Sidebar({ open, close, search }: { open: boolean; close: () => void; search: () => void }) {
+  const { t } = useLingui();
   const groups = useNavigation();
   useEffect(() => {
     if (!open) return;
@@ -109,7 +112,7 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
         <div className="fixed inset-0 z-20 bg-black/30 md:hidden" onClick={close} aria-hidden="true" />
       )}
       <nav
-        aria-label="Pages"
+        aria-label={t`Pages`}
         className={classes(
           'fixed inset-y-0 left-0 z-30 flex w-60 flex-col border-r border-line bg-canvas md:static md:flex',
           !open && 'hidden',
@@ -117,7 +120,7 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
       >
         <div className="flex items-center gap-1 p-2">
           <WorkspaceMenu />
-          <IconButton label="Close the menu" className="md:hidden" onClick={close}>
+          <IconButton label={t`Close the menu`} className="md:hidden" onClick={close}>
             <X className="size-5" aria-hidden="true" />
           </IconButton>
         </div>
@@ -127,7 +130,9 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
           className="mx-3 mb-2 flex h-8 items-center gap-2 rounded-lg border border-line bg-surface px-2.5 text-muted hover:bg-hover"
         >
           <SearchIcon className="size-4" aria-hidden="true" />
-          <span className="flex-1 text-left">Search</span>
+          <span className="flex-1 text-left">
+            <Trans>Search</Trans>
+          </span>
           <kbd className="font-sans text-xs">Ctrl K</kbd>
         </button>
         <div className="flex min-h-0 flex-1 flex-col gap-4 scroll-y px-3 py-1">

@@ -1,53 +1,54 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Dialog } from '#console/components/dialog.tsx';
 import { enableShortcuts, shortcutsEnabled } from '#console/lib/shortcuts.ts';
-import { type NavigationItem, useNavigation } from './navigation.ts';
+import { useNavigation } from './navigation.ts';
 
-const EVERYWHERE = 'Everywhere';
-const pageKeys = ({ key, title }: NavigationItem) => [`g ${key}`, title] as const;
+type Shortcut = readonly [keys: string, text: MessageDescriptor];
 
-const GROUPS: readonly { title: string; keys: readonly (readonly [keys: string, text: string])[] }[] = [
+const EVERYWHERE: readonly Shortcut[] = [
+  ['Ctrl K', msg`Search`],
+  ['?', msg`These shortcuts`],
+];
+
+const ELSEWHERE: readonly { title: MessageDescriptor; shortcuts: readonly Shortcut[] }[] = [
   {
-    title: EVERYWHERE,
-    keys: [
-      ['Ctrl K', 'Search'],
-      ['?', 'These shortcuts'],
+    title: msg`In lists`,
+    shortcuts: [
+      ['/', msg`Search`],
+      ['j, k', msg`Next, previous`],
+      ['Enter', msg`Open`],
+      ['Escape', msg`Close`],
     ],
   },
   {
-    title: 'In lists',
-    keys: [
-      ['/', 'Search'],
-      ['j, k', 'Next, previous'],
-      ['Enter', 'Open'],
-      ['Escape', 'Close'],
-    ],
-  },
-  {
-    title: 'In a conversation',
-    keys: [
-      ['r', 'Write a reply'],
-      ['Ctrl Enter', 'Send'],
-      ['a', 'Approve the draft'],
-      ['e', 'Edit the draft'],
-      ['x', 'Reject the draft'],
-      ['o', 'Confirm a suspected opt-out'],
-      ['d', 'Dismiss a suspected opt-out'],
-      ['n', 'Write a note'],
-      ['p', 'Insert a snippet'],
-      ['i', 'Assign'],
-      ['s', 'Snooze'],
-      ['c', 'Close or open again'],
-      ['v', 'Select it, to act on several'],
+    title: msg`In a conversation`,
+    shortcuts: [
+      ['r', msg`Write a reply`],
+      ['Ctrl Enter', msg`Send`],
+      ['a', msg`Approve the draft`],
+      ['e', msg`Edit the draft`],
+      ['x', msg`Reject the draft`],
+      ['o', msg`Confirm a suspected opt-out`],
+      ['d', msg`Dismiss a suspected opt-out`],
+      ['n', msg`Write a note`],
+      ['p', msg`Insert a snippet`],
+      ['i', msg`Assign`],
+      ['s', msg`Snooze`],
+      ['c', msg`Close or open again`],
+      ['v', msg`Select it, to act on several`],
     ],
   },
 ];
 
 export default function ShortcutsHelp({ close }: { close: () => void }) {
+  const { t } = useLingui();
   const pages = useNavigation().flat();
   const [enabled, setEnabled] = useState(shortcutsEnabled());
   return (
-    <Dialog open onClose={close} title="Keyboard shortcuts">
+    <Dialog open onClose={close} title={t`Keyboard shortcuts`}>
       <label className="mb-4 flex items-center gap-2">
         <input
           type="checkbox"
@@ -58,23 +59,40 @@ export default function ShortcutsHelp({ close }: { close: () => void }) {
             setEnabled(event.target.checked);
           }}
         />
-        Single keys act, unless a field has the focus
+        <Trans>Single keys act, unless a field has the focus</Trans>
       </label>
-      {GROUPS.map(({ title, keys }) => (
-        <section key={title} className="mb-4">
-          <h3 className="mb-1.5 font-medium">{title}</h3>
-          <dl>
-            {[...keys, ...(title === EVERYWHERE ? pages.map(pageKeys) : [])].map(([name, text]) => (
-              <div key={name} className="flex justify-between border-b border-line py-1.5">
-                <dt className="text-muted">{text}</dt>
-                <dd>
-                  <kbd className="rounded border border-line px-1.5 py-0.5 font-sans text-xs">{name}</kbd>
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </section>
+      <Group
+        title={t`Everywhere`}
+        shortcuts={[
+          ...EVERYWHERE.map(([keys, text]) => [keys, t(text)] as const),
+          ...pages.map(({ key, title }) => [`g ${key}`, title] as const),
+        ]}
+      />
+      {ELSEWHERE.map(({ title, shortcuts }) => (
+        <Group
+          key={title.id}
+          title={t(title)}
+          shortcuts={shortcuts.map(([keys, text]) => [keys, t(text)] as const)}
+        />
       ))}
     </Dialog>
+  );
+}
+
+function Group({ title, shortcuts }: { title: string; shortcuts: readonly (readonly [string, string])[] }) {
+  return (
+    <section className="mb-4">
+      <h3 className="mb-1.5 font-medium">{title}</h3>
+      <dl>
+        {shortcuts.map(([keys, text]) => (
+          <div key={keys} className="flex justify-between border-b border-line py-1.5">
+            <dt className="text-muted">{text}</dt>
+            <dd>
+              <kbd className="rounded border border-line px-1.5 py-0.5 font-sans text-xs">{keys}</kbd>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }

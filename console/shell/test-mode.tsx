@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { FlaskConical } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
@@ -30,10 +31,12 @@ export function TestModeBanner() {
       className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b-4 border-warn bg-warn-soft px-4 py-2 text-warn"
     >
       <FlaskConical className="size-4 shrink-0" aria-hidden="true" />
-      <p className="min-w-0 flex-1 font-semibold">Test mode: nothing here is sent to anybody.</p>
+      <p className="min-w-0 flex-1 font-semibold">
+        <Trans>Test mode: nothing here is sent to anybody.</Trans>
+      </p>
       {modeSwitch && (
         <Button small onClick={modeSwitch.change}>
-          Leave test mode
+          <Trans>Leave test mode</Trans>
         </Button>
       )}
     </div>

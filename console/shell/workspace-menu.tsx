@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { ChevronsUpDown } from 'lucide-react';
 import { useRead } from '#console/api/queries.ts';
 import { type Identity, useIdentity } from '#console/api/workspace.ts';
@@ -6,6 +7,7 @@ import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
 /** The current workspace; a menu of the others of the user, for an agency of its clients. */
 export function WorkspaceMenu() {
+  const { t } = useLingui();
   const { workspace, agency, workspaces } = useIdentity();
   if (!agency && workspaces.length < 2) {
     return (
@@ -15,12 +17,15 @@ export function WorkspaceMenu() {
       </div>
     );
   }
-  return agency ? <Clients /> : <Switcher title="Workspaces" places={workspaces} />;
+  return agency ? <Clients /> : <Switcher title={t`Workspaces`} places={workspaces} />;
 }
 
 function Clients() {
+  const { t } = useLingui();
   const clients = useRead('GET /api/agency/subaccounts', {}).data?.subAccounts ?? [];
-  return <Switcher title="Clients" places={clients.map(({ idpOrgId, name }) => ({ _id: idpOrgId, name }))} />;
+  return (
+    <Switcher title={t`Clients`} places={clients.map(({ idpOrgId, name }) => ({ _id: idpOrgId, name }))} />
+  );
 }
 
 function Switcher({ title, places }: { title: string; places: Identity['workspaces'] }) {
@@ -37,7 +42,9 @@ function Switcher({ title, places }: { title: string; places: Identity['workspac
           className="flex h-9 min-w-0 flex-1 items-center gap-2.5 rounded-lg px-2 hover:bg-hover"
         >
           <Mark name={workspace.name} />
-          <span className="sr-only">Workspace:</span>
+          <span className="sr-only">
+            <Trans>Workspace:</Trans>
+          </span>
           <span className="min-w-0 flex-1 truncate text-left font-semibold">{workspace.name}</span>
           <ChevronsUpDown className="size-4 shrink-0 text-muted" aria-hidden="true" />
         </button>

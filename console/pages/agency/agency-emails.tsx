@@ -1,3 +1,6 @@
+import { i18n } from '@lingui/core';
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { ConfirmButton } from '#console/components/confirm.tsx';
@@ -11,14 +14,14 @@ import { EMAIL_TOPICS, TOPICS } from '#console/pages/settings/email-preferences.
 
 type Client = ResponseOf<'GET /api/agency/email-preferences'>['workspaces'][number];
 
-const COLUMNS: readonly Column<Client>[] = [
+const columns = (): readonly Column<Client>[] => [
   {
-    header: 'Client',
+    header: t`Client`,
     width: 'minmax(9rem, 2fr)',
     cell: ({ name }) => <span className="font-medium">{name}</span>,
   },
   {
-    header: 'Emails about',
+    header: t`Emails about`,
     width: 'minmax(8rem, 3fr)',
     cell: ({ preferences }) => <span className="text-muted">{topicsOf(preferences)}</span>,
   },
@@ -26,17 +29,18 @@ const COLUMNS: readonly Column<Client>[] = [
 
 function topicsOf(preferences: Client['preferences']): string {
   const on = EMAIL_TOPICS.filter((topic) => preferences[topic].enabled);
-  if (on.length === EMAIL_TOPICS.length) return 'All topics';
-  return on.map((topic) => TOPICS[topic].label).join(', ') || 'None';
+  if (on.length === EMAIL_TOPICS.length) return t`All topics`;
+  return on.map((topic) => i18n._(TOPICS[topic].label)).join(', ') || t`None`;
 }
 
 /** Which emails each client gets; a row opens the client's own settings. */
-export function AgencyEmails() {
+export default function AgencyEmails() {
+  const { t } = useLingui();
   const clients = useRead('GET /api/agency/email-preferences', {});
   const switchTo = useSwitchWorkspace();
   return (
     <Card
-      title="Emails of all clients"
+      title={t`Emails of all clients`}
       actions={
         <div className="flex gap-2">
           <Switch to />
@@ -47,14 +51,18 @@ export function AgencyEmails() {
     >
       <div className="h-[50vh] min-h-80">
         <ReadTable
-          label="Emails of all clients"
+          label={t`Emails of all clients`}
           rowHeight={48}
-          columns={COLUMNS}
+          columns={columns()}
           read={clients}
           rows={clients.data?.workspaces}
           rowKey={({ workspaceId }) => workspaceId}
           onOpen={({ workspaceId }) => switchTo(workspaceId, { to: '/settings', search: { tab: 'emails' } })}
-          empty={<EmptyState title="No clients yet">Add the first one under Clients.</EmptyState>}
+          empty={
+            <EmptyState title={t`No clients yet`}>
+              <Trans>Add the first one under Clients.</Trans>
+            </EmptyState>
+          }
         />
       </div>
     </Card>
@@ -63,27 +71,31 @@ export function AgencyEmails() {
 
 /** The API does not keep what each client had chosen before, so there is no undo. */
 function Switch({ to: enabled }: { to: boolean }) {
+  const { t } = useLingui();
   const save = useWrite('POST /api/agency/email-preferences', {
     refresh: ['GET /api/agency/email-preferences', 'GET /api/email-preferences'],
   });
-  const word = enabled ? 'on' : 'off';
+  const switchAll = enabled ? t`Turn all on` : t`Turn all off`;
   return (
     <ConfirmButton
       kind="secondary"
-      label={`Turn all ${word}`}
-      title={`Turn all emails of all clients ${word}?`}
-      confirm={`Turn all ${word}`}
+      label={switchAll}
+      title={enabled ? t`Turn all emails of all clients on?` : t`Turn all emails of all clients off?`}
+      confirm={switchAll}
       busy={save.isPending}
       onConfirm={() =>
         save.mutate(
           { body: { enabled } },
-          { onSuccess: () => toast(`All emails are ${word}`), onError: toastError },
+          {
+            onSuccess: () => toast(enabled ? t`All emails are on` : t`All emails are off`),
+            onError: toastError,
+          },
         )
       }
     >
       {enabled
-        ? 'Every client gets emails about every topic, also about those that it has turned off.'
-        : 'No client gets any emails until they are turned on again, here or in its own settings.'}
+        ? t`Every client gets emails about every topic, also about those that it has turned off.`
+        : t`No client gets any emails until they are turned on again, here or in its own settings.`}
     </ConfirmButton>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { ArrowRight, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -14,21 +16,25 @@ import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 import { DeleteWebhook } from '#console/pages/webhooks/delete-webhook.tsx';
 import { Secret } from '#console/pages/webhooks/secret.tsx';
 import { eventsOf, type Webhook, webhookName } from '#console/pages/webhooks/webhook.ts';
-import { State, WEBHOOK_COLUMNS } from '#console/pages/webhooks/webhook-columns.tsx';
+import { State, webhookColumns } from '#console/pages/webhooks/webhook-columns.tsx';
 import { WebhookForm } from '#console/pages/webhooks/webhook-form.tsx';
 
 /** A webhook, and the name of the client that it belongs to. */
 type ClientWebhook = Webhook & { client: string };
 
-const COLUMNS: readonly Column<ClientWebhook>[] = [
-  WEBHOOK_COLUMNS.webhook,
-  { header: 'Client', width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
-  WEBHOOK_COLUMNS.state,
-  WEBHOOK_COLUMNS.lastDelivery,
-];
+const columns = (): readonly Column<ClientWebhook>[] => {
+  const { webhook, state, lastDelivery } = webhookColumns();
+  return [
+    webhook,
+    { header: t`Client`, width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
+    state,
+    lastDelivery,
+  ];
+};
 
 /** The webhooks of all clients; a row opens one of them. */
-export function AgencyWebhooks() {
+export default function AgencyWebhooks() {
+  const { t } = useLingui();
   const webhooks = useRead('GET /api/agency/webhooks', {});
   const clients = useRead('GET /api/agency/subaccounts', {});
   const [selected, select] = useSearchParam('webhook');
@@ -39,7 +45,7 @@ export function AgencyWebhooks() {
     ...webhook,
     client: names.get(webhook.workspaceId) ?? webhook.workspaceId,
   }));
-  const without = webhooks.data?.workspacesWithoutWebhook ?? [];
+  const without = webhooks.data?.workspacesWithoutWebhook.map(({ name }) => name).join(', ');
   const add = (
     <Button
       small
@@ -47,28 +53,28 @@ export function AgencyWebhooks() {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => setAdding(true)}
     >
-      Add a webhook
+      <Trans>Add a webhook</Trans>
     </Button>
   );
   return (
-    <Card title="Webhooks of all clients" actions={add} className="overflow-hidden">
-      {rows && rows.length > 0 && without.length > 0 && (
+    <Card title={t`Webhooks of all clients`} actions={add} className="overflow-hidden">
+      {rows && rows.length > 0 && without && (
         <p className="border-b border-line px-4 py-2.5 text-muted">
-          Without a webhook: {without.map(({ name }) => name).join(', ')}
+          <Trans>Without a webhook: {without}</Trans>
         </p>
       )}
       <div className="h-[50vh] min-h-80">
         <ReadTable
-          label="Webhooks of all clients"
-          columns={COLUMNS}
+          label={t`Webhooks of all clients`}
+          columns={columns()}
           read={webhooks}
           rows={rows}
           rowKey={({ _id }) => _id}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={
-            <EmptyState title="No client has a webhook">
-              Add one for a single client, or the same one for all of them.
+            <EmptyState title={t`No client has a webhook`}>
+              <Trans>Add one for a single client, or the same one for all of them.</Trans>
             </EmptyState>
           }
         />
@@ -83,6 +89,7 @@ const ALL = 'all';
 
 /** Adds a webhook to one client, or one to each. */
 function AddClientWebhook({ names, close }: { names: ReadonlyMap<string, string>; close: () => void }) {
+  const { t } = useLingui();
   const [workspaceId, setWorkspaceId] = useState(ALL);
   const { mutate, data, isPending, error } = useWrite('POST /api/agency/webhooks', {
     refresh: ['GET /api/agency/webhooks', 'GET /api/webhooks'],
@@ -108,13 +115,13 @@ function AddClientWebhook({ names, close }: { names: ReadonlyMap<string, string>
       fields={['workspaceId']}
     >
       <SelectField
-        label="Client"
+        label={t`Client`}
         value={workspaceId}
         options={[
-          { value: ALL, label: 'All clients' },
+          { value: ALL, label: t`All clients` },
           ...[...names].map(([value, label]) => ({ value, label })),
         ]}
-        hint={workspaceId === ALL ? 'Each client gets a webhook with its own signing secret.' : undefined}
+        hint={workspaceId === ALL ? t`Each client gets a webhook with its own signing secret.` : undefined}
         onChange={(event) => setWorkspaceId(event.target.value)}
         error={issueOf(error, 'workspaceId')}
       />
@@ -123,22 +130,24 @@ function AddClientWebhook({ names, close }: { names: ReadonlyMap<string, string>
 }
 
 function ClientWebhookDrawer({ webhook, close }: { webhook: ClientWebhook | undefined; close: () => void }) {
+  const { t } = useLingui();
   const switchTo = useSwitchWorkspace();
+  const client = webhook?.client;
   return (
     <Drawer
       open={webhook !== undefined}
       onClose={close}
-      title={webhook ? webhookName(webhook) : 'Webhook'}
+      title={webhook ? webhookName(webhook) : t`Webhook`}
       description={webhook && <span className="break-all">{webhook.url}</span>}
     >
       {webhook && (
         <div className="flex flex-col gap-5">
           <Facts>
-            <Fact name="Client">{webhook.client}</Fact>
-            <Fact name="State">
+            <Fact name={t`Client`}>{webhook.client}</Fact>
+            <Fact name={t`State`}>
               <State webhook={webhook} />
             </Fact>
-            <Fact name="Events">{eventsOf(webhook)}</Fact>
+            <Fact name={t`Events`}>{eventsOf(webhook)}</Fact>
           </Facts>
           <div>
             <Button
@@ -147,7 +156,7 @@ function ClientWebhookDrawer({ webhook, close }: { webhook: ClientWebhook | unde
                 switchTo(webhook.workspaceId, { to: '/webhooks', search: { webhook: webhook._id } })
               }
             >
-              Deliveries and settings, at {webhook.client}
+              <Trans>Deliveries and settings, at {client}</Trans>
             </Button>
           </div>
           <DeleteWebhook webhook={webhook} endpoint="DELETE /api/agency/webhooks/{id}" onDeleted={close} />

@@ -1,52 +1,59 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Building2 } from 'lucide-react';
+import { lazy } from 'react';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { useTabParam } from '#console/lib/search.ts';
-import { Log } from '#console/pages/settings/audit-log.tsx';
-import { KeyList } from '#console/pages/settings/keys.tsx';
-import { AgencyEmails } from './agency-emails.tsx';
-import { AgencyLines } from './agency-lines.tsx';
-import { AgencyWebhooks } from './agency-webhooks.tsx';
-import { Billing } from './billing.tsx';
 import { Clients } from './clients.tsx';
-import { CoAdmins } from './co-admins.tsx';
+
+const AgencyLines = lazy(() => import('./agency-lines.tsx'));
+const Billing = lazy(() => import('./billing.tsx'));
+const AgencyWebhooks = lazy(() => import('./agency-webhooks.tsx'));
+const AgencyEmails = lazy(() => import('./agency-emails.tsx'));
+const CoAdmins = lazy(() => import('./co-admins.tsx'));
+const KeyList = lazy(() =>
+  import('#console/pages/settings/keys.tsx').then((keys) => ({ default: keys.KeyList })),
+);
+const Log = lazy(() => import('#console/pages/settings/audit-log.tsx').then((log) => ({ default: log.Log })));
 
 const TABS = [
-  { value: 'clients', label: 'Clients', content: <Clients /> },
-  { value: 'lines', label: 'Lines', content: <AgencyLines /> },
-  { value: 'billing', label: 'Billing', content: <Billing /> },
-  { value: 'webhooks', label: 'Webhooks', content: <AgencyWebhooks /> },
-  { value: 'emails', label: 'Emails', content: <AgencyEmails /> },
+  { value: 'clients', label: msg`Clients`, content: <Clients /> },
+  { value: 'lines', label: msg`Lines`, content: <AgencyLines /> },
+  { value: 'billing', label: msg`Billing`, content: <Billing /> },
+  { value: 'webhooks', label: msg`Webhooks`, content: <AgencyWebhooks /> },
+  { value: 'emails', label: msg`Emails`, content: <AgencyEmails /> },
 ];
 /** What the API shows to the owner alone. */
 const OWNER_TABS = [
-  { value: 'admins', label: 'Co-admins', content: <CoAdmins /> },
-  { value: 'keys', label: 'API keys', content: <KeyList owner="agency" /> },
-  { value: 'audit', label: 'Audit log', content: <Log endpoint="GET /api/agency/audit-log" /> },
+  { value: 'admins', label: msg`Co-admins`, content: <CoAdmins /> },
+  { value: 'keys', label: msg`API keys`, content: <KeyList owner="agency" /> },
+  { value: 'audit', label: msg`Audit log`, content: <Log endpoint="GET /api/agency/audit-log" /> },
 ];
 
 /** The clients of an agency, their lines and plans, and who manages them. */
 export default function Agency() {
+  const { t } = useLingui();
   const { agency } = useIdentity();
   const [tab, show] = useTabParam();
   const tabs = agency?.role === 'owner' ? [...TABS, ...OWNER_TABS] : TABS;
   return (
-    <Page title="Agency" description="All clients, their lines and plans">
+    <Page title={t`Agency`} description={t`All clients, their lines and plans`}>
       {agency ? (
         <Tabs
-          label="Agency"
+          label={t`Agency`}
           value={tabs.some(({ value }) => value === tab) ? tab : 'clients'}
           onChange={show}
-          tabs={tabs}
+          tabs={tabs.map((one) => ({ ...one, label: t(one.label) }))}
         />
       ) : (
         <EmptyState
           icon={<Building2 className="size-5" aria-hidden="true" />}
-          title="This needs a signed-in user of an agency"
+          title={t`This needs a signed-in user of an agency`}
         >
-          It shows the clients of an agency to its owner and co-admins.
+          <Trans>It shows the clients of an agency to its owner and co-admins.</Trans>
         </EmptyState>
       )}
     </Page>

@@ -1,3 +1,4 @@
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { CreditCard } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -10,7 +11,7 @@ import { toastError } from '#console/components/toast.tsx';
 import { ChangePlan, PLANS, type SubAccount } from './change-plan.tsx';
 
 /** How the agency pays, and the plans of its clients. */
-export function Billing() {
+export default function Billing() {
   const { agency } = useIdentity();
   return (
     <div className="flex flex-col gap-4">
@@ -22,6 +23,7 @@ export function Billing() {
 
 /** The API lets the owner alone change the card. */
 function Payment() {
+  const { t } = useLingui();
   const billing = useRead('GET /api/agency/billing', {});
   const change = useWrite('POST /api/agency/billing/card');
   const open = (): void =>
@@ -33,12 +35,12 @@ function Payment() {
   if (!billing.data) return <SkeletonRows rows={1} />;
   const { billingMode } = billing.data;
   return (
-    <Card title="Payment">
+    <Card title={t`Payment`}>
       <div className="flex flex-wrap items-center gap-4 p-4">
         <p className="min-w-56 flex-1 text-muted">
           {billingMode === 'card'
-            ? 'The plans and additional lines of all clients are charged to one card, on a page of the payment provider.'
-            : 'The plans and additional lines of all clients are on the monthly invoice.'}
+            ? t`The plans and additional lines of all clients are charged to one card, on a page of the payment provider.`
+            : t`The plans and additional lines of all clients are on the monthly invoice.`}
         </p>
         {billingMode === 'card' && (
           <Button
@@ -46,7 +48,7 @@ function Payment() {
             busy={change.isPending}
             onClick={open}
           >
-            Save or change the card
+            <Trans>Save or change the card</Trans>
           </Button>
         )}
       </div>
@@ -55,34 +57,40 @@ function Payment() {
 }
 
 function Plans() {
+  const { t } = useLingui();
   const clients = useRead('GET /api/agency/subaccounts', {});
   const [chosen, choose] = useState<SubAccount | null>(null);
   return (
-    <Card title="Plans">
+    <Card title={t`Plans`}>
       {clients.error ? (
         <ErrorState error={clients.error} retry={() => void clients.refetch()} />
       ) : !clients.data ? (
         <SkeletonRows rows={3} />
       ) : clients.data.subAccounts.length === 0 ? (
-        <EmptyState title="No clients yet">Add the first one under Clients.</EmptyState>
+        <EmptyState title={t`No clients yet`}>
+          <Trans>Add the first one under Clients.</Trans>
+        </EmptyState>
       ) : (
-        <ul aria-label="Plans" className="divide-y divide-line">
-          {clients.data.subAccounts.map((client) => (
-            <li key={client.idpOrgId} className="flex items-center gap-3 px-4 py-3">
-              <div className="min-w-0 flex-1">
-                <p className="truncate font-medium">{client.name}</p>
-                <p className="truncate text-xs text-muted">
-                  {client.plan === null ? 'No plan' : PLANS[client.plan].name}
-                  {' · '}
-                  {client.lineCount === 1 ? '1 line' : `${client.lineCount} lines`}
-                </p>
-              </div>
-              <Status status={client.subscriptionStatus} />
-              <Button small aria-label={`Plan of ${client.name}`} onClick={() => choose(client)}>
-                {client.plan === null ? 'Choose' : 'Change'}
-              </Button>
-            </li>
-          ))}
+        <ul aria-label={t`Plans`} className="divide-y divide-line">
+          {clients.data.subAccounts.map((client) => {
+            const { idpOrgId, name, plan, lineCount, subscriptionStatus } = client;
+            return (
+              <li key={idpOrgId} className="flex items-center gap-3 px-4 py-3">
+                <div className="min-w-0 flex-1">
+                  <p className="truncate font-medium">{name}</p>
+                  <p className="truncate text-xs text-muted">
+                    {plan === null ? t`No plan` : PLANS[plan].name}
+                    {' · '}
+                    <Plural value={lineCount} one="# line" other="# lines" />
+                  </p>
+                </div>
+                <Status status={subscriptionStatus} />
+                <Button small aria-label={t`Plan of ${name}`} onClick={() => choose(client)}>
+                  {plan === null ? t`Choose` : t({ message: 'Change', context: 'verb' })}
+                </Button>
+              </li>
+            );
+          })}
         </ul>
       )}
       <ChangePlan key={chosen?.idpOrgId} client={chosen} close={() => choose(null)} />

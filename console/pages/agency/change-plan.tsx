@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useId, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -11,27 +14,34 @@ const FORM = 'change-plan';
 export type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
 type Plan = NonNullable<SubAccount['plan']>;
 
-export const PLANS: Record<Plan, { name: string; lines: string }> = {
-  mini: { name: 'Mini', lines: 'One email line included, more for a charge. No phone lines.' },
-  starter: { name: 'Starter', lines: 'One phone line included. Email lines for a charge.' },
-  growth: { name: 'Growth', lines: 'Two phone lines included, more for a charge. Email lines for a charge.' },
+export const PLANS: Record<Plan, { name: string; lines: MessageDescriptor }> = {
+  mini: { name: 'Mini', lines: msg`One email line included, more for a charge. No phone lines.` },
+  starter: { name: 'Starter', lines: msg`One phone line included. Email lines for a charge.` },
+  growth: {
+    name: 'Growth',
+    lines: msg`Two phone lines included, more for a charge. Email lines for a charge.`,
+  },
 };
 
 /** Subscribes a client to a plan: charged to the agency's card, or on its invoice. */
 export function ChangePlan({ client, close }: { client: SubAccount | null; close: () => void }) {
+  const { t } = useLingui();
   const [plan, setPlan] = useState<Plan>(client?.plan ?? 'starter');
   const group = useId();
+  const shown = client?.name;
   const subscribe = useWrite('POST /api/agency/billing/subscribe', {
     refresh: ['GET /api/agency/subaccounts', 'GET /api/workspace'],
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!client) return;
+    const { name } = client;
+    const planName = PLANS[plan].name;
     subscribe.mutate(
       { body: { workspaceId: client.idpOrgId, plan } },
       {
         onSuccess: () => {
-          toast(`${client.name} is on the plan ${PLANS[plan].name}`);
+          toast(t`${name} is on the plan ${planName}`);
           close();
         },
       },
@@ -41,21 +51,23 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
     <Dialog
       open={client !== null}
       onClose={close}
-      title={`Plan of ${client?.name ?? 'the client'}`}
+      title={shown === undefined ? t`Plan of the client` : t`Plan of ${shown}`}
       description={
         client?.billingMode === 'invoice'
-          ? 'It is added to the agency’s invoice.'
-          : 'It is charged to the agency’s card at once.'
+          ? t`It is added to the agency’s invoice.`
+          : t`It is charged to the agency’s card at once.`
       }
       footer={
         <Button kind="primary" type="submit" form={FORM} busy={subscribe.isPending}>
-          Subscribe
+          <Trans>Subscribe</Trans>
         </Button>
       }
     >
       <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
         <fieldset className="divide-y divide-line rounded-lg border border-line">
-          <legend className="sr-only">Plan</legend>
+          <legend className="sr-only">
+            <Trans>Plan</Trans>
+          </legend>
           {(Object.keys(PLANS) as Plan[]).map((name) => (
             <div key={name} className="flex items-start gap-3 px-3 py-2.5">
               <input
@@ -72,7 +84,7 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
                   {PLANS[name].name}
                 </label>
                 <p id={`${group}-${name}-lines`} className="text-muted">
-                  {PLANS[name].lines}
+                  {t(PLANS[name].lines)}
                 </p>
               </div>
             </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -17,35 +19,35 @@ type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][numbe
 type Client = SubAccount & { metrics: Metrics | undefined };
 
 const DEFAULT_DAYS = '30';
-const DAYS = [
-  { value: '7', label: 'Last 7 days' },
-  { value: DEFAULT_DAYS, label: 'Last 30 days' },
-  { value: '90', label: 'Last 90 days' },
-  { value: '365', label: 'Last 365 days' },
+const periods = () => [
+  { value: '7', label: t`Last 7 days` },
+  { value: DEFAULT_DAYS, label: t`Last 30 days` },
+  { value: '90', label: t`Last 90 days` },
+  { value: '365', label: t`Last 365 days` },
 ];
 
-const COLUMNS: readonly Column<Client>[] = [
+const columns = (): readonly Column<Client>[] => [
   {
-    header: 'Client',
+    header: t`Client`,
     width: 'minmax(9rem, 2fr)',
     cell: ({ name, plan }) => (
       <>
         <p className="truncate font-medium">{name}</p>
-        <p className="truncate text-xs text-muted">{plan === null ? 'No plan' : wordsOf(plan)}</p>
+        <p className="truncate text-xs text-muted">{plan === null ? t`No plan` : wordsOf(plan)}</p>
       </>
     ),
   },
   {
-    header: 'Subscription',
+    header: t`Subscription`,
     width: '8rem',
     wide: true,
     cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
   },
-  { header: 'Lines', width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
-  figure('Sent', ({ sent }) => numberOf(sent)),
-  figure('Replied', ({ uniqueReplied }) => numberOf(uniqueReplied), true),
-  figure('Reply rate', ({ repliedPct }) => percentOf(repliedPct), true),
-  figure('Failed', ({ failed }) => numberOf(failed), true),
+  { header: t`Lines`, width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
+  figure(t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => numberOf(sent)),
+  figure(t`Replied`, ({ uniqueReplied }) => numberOf(uniqueReplied), true),
+  figure(t`Reply rate`, ({ repliedPct }) => percentOf(repliedPct), true),
+  figure(t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => numberOf(failed), true),
 ];
 
 function figure(header: string, shown: (metrics: Metrics) => string, wide = false): Column<Client> {
@@ -60,8 +62,9 @@ function figure(header: string, shown: (metrics: Metrics) => string, wide = fals
 
 /** The metrics of each client. A row opens the client's workspace. */
 export function Clients() {
+  const { t } = useLingui();
   const [chosen, choose] = useSearchParam('days');
-  const days = DAYS.some(({ value }) => value === chosen) ? chosen : DEFAULT_DAYS;
+  const days = periods().some(({ value }) => value === chosen) ? chosen : DEFAULT_DAYS;
   const clients = useRead('GET /api/agency/subaccounts', {});
   const overview = useRead('GET /api/agency/overview', { query: { days: Number(days) } }, { keep: true });
   const switchTo = useSwitchWorkspace();
@@ -77,25 +80,25 @@ export function Clients() {
     <>
       <div className="mb-4 w-48">
         <SelectField
-          label="Period"
+          label={t`Period`}
           value={days}
-          options={DAYS}
+          options={periods()}
           onChange={(event) => choose(event.target.value)}
         />
       </div>
       <Totals totals={overview.data?.totals} />
-      <Card title="Clients" actions={<CreateClient />} className="mt-4 overflow-hidden">
+      <Card title={t`Clients`} actions={<CreateClient />} className="mt-4 overflow-hidden">
         <div className="h-[50vh] min-h-80">
           <ReadTable
-            label="Clients"
-            columns={COLUMNS}
+            label={t`Clients`}
+            columns={columns()}
             read={clients}
             rows={rows}
             rowKey={({ idpOrgId }) => idpOrgId}
             onOpen={({ idpOrgId }) => switchTo(idpOrgId)}
             empty={
-              <EmptyState title="No clients yet">
-                A client is a workspace of the agency. Create the first one.
+              <EmptyState title={t`No clients yet`}>
+                <Trans>A client is a workspace of the agency. Create the first one.</Trans>
               </EmptyState>
             }
           />
@@ -105,22 +108,25 @@ export function Clients() {
   );
 }
 
-const Totals = ({ totals }: { totals: Metrics | undefined }) => (
-  <dl aria-label="All clients" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-    {(
-      [
-        ['Messages sent', totals?.sent],
-        ['Contacts reached', totals?.reached],
-        ['Contacts who replied', totals?.uniqueReplied],
-        ['Failed', totals?.failed],
-      ] as const
-    ).map(([label, value]) => (
-      <div key={label} className="rounded-xl border border-line bg-surface px-4 py-3 shadow-card">
-        <dt className="text-muted">{label}</dt>
-        <dd className="mt-0.5 text-xl font-semibold tracking-tight tabular-nums">
-          {value === undefined ? <Skeleton className="h-7 w-16" /> : numberOf(value)}
-        </dd>
-      </div>
-    ))}
-  </dl>
-);
+function Totals({ totals }: { totals: Metrics | undefined }) {
+  const { t } = useLingui();
+  return (
+    <dl aria-label={t`All clients`} className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      {(
+        [
+          [t`Messages sent`, totals?.sent],
+          [t`Contacts reached`, totals?.reached],
+          [t`Contacts who replied`, totals?.uniqueReplied],
+          [t({ message: 'Failed', context: 'number of messages' }), totals?.failed],
+        ] as const
+      ).map(([label, value]) => (
+        <div key={label} className="rounded-xl border border-line bg-surface px-4 py-3 shadow-card">
+          <dt className="text-muted">{label}</dt>
+          <dd className="mt-0.5 text-xl font-semibold tracking-tight tabular-nums">
+            {value === undefined ? <Skeleton className="h-7 w-16" /> : numberOf(value)}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -11,36 +12,37 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
 
 /** Who manages the agency besides its owner, and who is invited to. */
-export function CoAdmins() {
+export default function CoAdmins() {
+  const { t } = useLingui();
   const members = useRead('GET /api/agency/members', {});
   const invitations = useRead('GET /api/agency/invitations', {});
   return (
     <div className="flex flex-col gap-4">
-      <Card title="Owner and co-admins">
+      <Card title={t`Owner and co-admins`}>
         {members.error ? (
           <ErrorState error={members.error} retry={() => void members.refetch()} />
         ) : !members.data ? (
           <SkeletonRows rows={2} />
         ) : (
-          <ul aria-label="Owner and co-admins" className="divide-y divide-line">
+          <ul aria-label={t`Owner and co-admins`} className="divide-y divide-line">
             {members.data.members.map((member) => (
               <Member key={member.userId} member={member} />
             ))}
           </ul>
         )}
       </Card>
-      <Card title="Invitations">
+      <Card title={t`Invitations`}>
         <Invite />
         {invitations.error ? (
           <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
         ) : !invitations.data ? (
           <SkeletonRows rows={1} />
         ) : invitations.data.invitations.length === 0 ? (
-          <EmptyState title="No open invitations">
-            A co-admin manages all clients. Keys, co-admins and the card remain with the owner.
+          <EmptyState title={t`No open invitations`}>
+            <Trans>A co-admin manages all clients. Keys, co-admins and the card remain with the owner.</Trans>
           </EmptyState>
         ) : (
-          <ul aria-label="Open invitations" className="divide-y divide-line border-t border-line">
+          <ul aria-label={t`Open invitations`} className="divide-y divide-line border-t border-line">
             {invitations.data.invitations.map((invitation) => (
               <Invitation key={invitation._id} invitation={invitation} />
             ))}
@@ -56,6 +58,7 @@ function Member({
 }: {
   member: ResponseOf<'GET /api/agency/members'>['members'][number];
 }) {
+  const { t } = useLingui();
   const remove = useWrite('DELETE /api/agency/admins/{userId}', {
     refresh: ['GET /api/agency/members', 'GET /api/agency/audit-log'],
   });
@@ -67,21 +70,25 @@ function Member({
         <p className="truncate text-xs text-muted">{email}</p>
       </div>
       {role === 'owner' ? (
-        <Badge tone="accent">Owner</Badge>
+        <Badge tone="accent">
+          <Trans>Owner</Trans>
+        </Badge>
       ) : (
         <ConfirmButton
-          label="Remove"
-          title={`Remove ${who}?`}
-          confirm="Remove the co-admin"
+          label={t`Remove`}
+          title={t`Remove ${who}?`}
+          confirm={t`Remove the co-admin`}
           busy={remove.isPending}
           onConfirm={() =>
             remove.mutate(
               { params: { userId } },
-              { onSuccess: () => toast(`${who} was removed`), onError: toastError },
+              { onSuccess: () => toast(t`${who} was removed`), onError: toastError },
             )
           }
         >
-          They lose access to all clients at once, except where they are a member of a client’s own team.
+          <Trans>
+            They lose access to all clients at once, except where they are a member of a client’s own team.
+          </Trans>
         </ConfirmButton>
       )}
     </li>
@@ -95,6 +102,7 @@ function Invitation({
 }: {
   invitation: ResponseOf<'GET /api/agency/invitations'>['invitations'][number];
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const revoke = useWrite('DELETE /api/agency/invitations/{id}', { refresh: INVITATIONS });
   const isExpired = new Date(expiresAt) <= new Date();
@@ -103,22 +111,22 @@ function Invitation({
       <div className="min-w-0 flex-1">
         <p className="truncate font-medium">{email}</p>
         <p className="text-xs text-muted">
-          {isExpired ? 'Expired' : 'Expires'} {dateOf(expiresAt, zone)}
+          {isExpired ? t`Expired` : t`Expires`} {dateOf(expiresAt, zone)}
         </p>
       </div>
       <Button
         small
         kind="danger"
-        aria-label={`Revoke the invitation of ${email}`}
+        aria-label={t`Revoke the invitation of ${email}`}
         busy={revoke.isPending}
         onClick={() =>
           revoke.mutate(
             { params: { id: _id } },
-            { onSuccess: () => toast(`The invitation of ${email} was revoked`), onError: toastError },
+            { onSuccess: () => toast(t`The invitation of ${email} was revoked`), onError: toastError },
           )
         }
       >
-        Revoke
+        <Trans>Revoke</Trans>
       </Button>
     </li>
   );

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -15,6 +16,7 @@ const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Creates the workspace of a client and shows its first key, which the API does only once. */
 export function CreateClient() {
+  const { t } = useLingui();
   const [open, setOpen] = useState(false);
   const [country, setCountry] = useState('US');
   const create = useWrite('POST /api/agency/subaccounts', {
@@ -30,6 +32,7 @@ export function CreateClient() {
   };
   const error = (name: string): string | undefined => issueOf(create.error, name);
   const created = create.data?.subAccount;
+  const name = created?.name;
   return (
     <>
       <Button
@@ -38,64 +41,66 @@ export function CreateClient() {
         icon={<Plus className="size-4" aria-hidden="true" />}
         onClick={() => setOpen(true)}
       >
-        New client
+        <Trans>New client</Trans>
       </Button>
       <FormDialog
         open={open && !create.data}
         onClose={close}
-        title="New client"
-        description="A workspace of its own: its lines, contacts and messages are seen by nobody else."
-        submit="Create"
+        title={t`New client`}
+        description={t`A workspace of its own: its lines, contacts and messages are seen by nobody else.`}
+        submit={t`Create`}
         busy={create.isPending}
         error={create.error}
         fields={FIELDS}
         onSubmit={submit}
       >
-        <TextField label="Name" name="name" required maxLength={200} error={error('name')} />
+        <TextField label={t`Name`} name="name" required maxLength={200} error={error('name')} />
         <TextField
-          label="Legal name (optional)"
+          label={t`Legal name (optional)`}
           name="legalName"
           maxLength={200}
           error={error('legalName')}
         />
         <SelectField
-          label="Time zone"
+          label={t`Time zone`}
           name="timezone"
           options={TIME_ZONES}
           defaultValue={OWN_ZONE}
-          hint="Send windows, caps and reports follow it."
+          hint={t`Send windows, caps and reports follow it.`}
           error={error('timezone')}
         />
         <TextField
-          label="Country"
+          label={t`Country`}
           name="country"
           required
           maxLength={2}
           className="uppercase"
           value={country}
           onChange={(event) => setCountry(event.target.value.toUpperCase())}
-          hint="Two letters. It is assumed for phone numbers without a country code."
+          hint={t`Two letters. It is assumed for phone numbers without a country code.`}
           error={error('country')}
         />
       </FormDialog>
       <Dialog
         open={open && created !== undefined}
         onClose={close}
-        title={`${created?.name ?? 'The client'} was created`}
+        title={name === undefined ? t`The client was created` : t`${name} was created`}
         footer={
           <>
-            <Button onClick={() => created && switchTo(created.idpOrgId)}>Open the workspace</Button>
+            <Button onClick={() => created && switchTo(created.idpOrgId)}>
+              <Trans>Open the workspace</Trans>
+            </Button>
             <Button kind="primary" onClick={close}>
-              Done
+              <Trans>Done</Trans>
             </Button>
           </>
         }
       >
         {create.data && (
           <ShownOnce
-            label="First API key"
+            label={t`First API key`}
             value={create.data.workspaceApiKey}
-            use="Programs call the API of this client with it."
+            use={t`Programs call the API of this client with it.`}
           />
         )}
       </Dialog>

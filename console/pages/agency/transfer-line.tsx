@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -18,6 +19,7 @@ export function TransferLine({
   clients: readonly SubAccount[];
   close: () => void;
 }) {
+  const { t } = useLingui();
   const [target, setTarget] = useState('');
   const transfer = useWrite('POST /api/agency/lines', {
     refresh: ['GET /api/agency/lines', 'GET /api/agency/subaccounts', 'GET /api/lines/by-user'],
@@ -26,6 +28,8 @@ export function TransferLine({
     body: { action: 'transfer' as const, lineId, targetWorkspaceId },
   });
   const from = clients.find(({ idpOrgId }) => idpOrgId === line?.workspaceId);
+  const shown = line && lineName(line);
+  const owner = from?.name ?? line?.workspaceId;
   const others = clients.filter(({ idpOrgId }) => idpOrgId !== line?.workspaceId);
   const submit = (): void => {
     if (!line) return;
@@ -34,7 +38,8 @@ export function TransferLine({
     transfer.mutate(move(line._id, target), {
       onSuccess: () => {
         const to = clients.find(({ idpOrgId }) => idpOrgId === target);
-        toast(`${lineName(line)} belongs to ${to?.name ?? 'the client'} now`, { undo });
+        const client = to?.name ?? target;
+        toast(t`${shown} belongs to ${client} now`, { undo });
         close();
       },
     });
@@ -43,9 +48,9 @@ export function TransferLine({
     <FormDialog
       open={line !== undefined}
       onClose={close}
-      title={`Transfer ${line ? lineName(line) : 'the line'}`}
-      description={from && `It belongs to ${from.name}.`}
-      submit="Transfer"
+      title={line ? t`Transfer ${shown}` : t`Transfer the line`}
+      description={from && t`It belongs to ${owner}.`}
+      submit={t`Transfer`}
       busy={transfer.isPending}
       disabled={target === ''}
       error={transfer.error}
@@ -53,19 +58,21 @@ export function TransferLine({
       onSubmit={submit}
     >
       <SelectField
-        label="To the client"
+        label={t`To the client`}
         required
         value={target}
         options={[
-          { value: '', label: 'Choose a client' },
+          { value: '', label: t`Choose a client` },
           ...others.map(({ idpOrgId, name }) => ({ value: idpOrgId, label: name })),
         ]}
         onChange={(event) => setTarget(event.target.value)}
         error={issueOf(transfer.error, 'targetWorkspaceId')}
       />
       <p className="text-muted">
-        The line keeps today’s usage and its contacts. Messages that were not sent yet stay with{' '}
-        {from?.name ?? 'the client'} and leave through another line.
+        <Trans>
+          The line keeps today’s usage and its contacts. Messages that were not sent yet stay with {owner} and
+          leave through another line.
+        </Trans>
       </p>
     </FormDialog>
   );

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { addressOf } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
@@ -8,12 +9,13 @@ import { ErrorState } from '#console/components/states.tsx';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { Figures } from './figures.tsx';
 import { Filters } from './filters.tsx';
-import { explained, metricNamed } from './metrics.ts';
+import { metricNamed } from './metrics.ts';
 import { periodOf } from './period.ts';
 import { Intervals, MetricOverTime } from './series.tsx';
 
 /** How messages and replies develop, over time and by line, campaign or person. */
 export default function Analytics() {
+  const { t } = useLingui();
   const search: Search = useSearch({ strict: false });
   const zone = useTimeZone();
   const period = periodOf(search, zone, new Date());
@@ -35,12 +37,11 @@ export default function Analytics() {
     void series.refetch();
   };
   const points = series.data?.series;
-  const explanation = totals.data?.explainer[name];
 
   return (
     <Page
-      title="Analytics"
-      description={`Messages and replies, in the time zone ${zone}`}
+      title={t`Analytics`}
+      description={t`Messages and replies, in the time zone ${zone}`}
       actions={
         <ExportButton
           address={addressOf('/api/analytics/export', {}, { ...filter, interval })}
@@ -54,12 +55,7 @@ export default function Analytics() {
       ) : (
         <div className="mt-4">
           <Figures metrics={totals.data?.metrics} selected={name} onSelect={select} />
-          <MetricOverTime
-            metric={name}
-            points={points}
-            interval={series.data?.interval ?? interval}
-            explanation={explanation && explained(explanation)}
-          />
+          <MetricOverTime metric={name} points={points} interval={series.data?.interval ?? interval} />
           {points && <Intervals points={points} interval={series.data?.interval ?? interval} />}
         </div>
       )}

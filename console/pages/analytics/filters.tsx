@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { SelectField, TextField } from '#console/components/field.tsx';
 import { lineName } from '#console/lib/line.ts';
@@ -13,6 +14,7 @@ interface Option {
 
 /** What is counted: the period, and the line, campaign or person. All of it stays in the address. */
 export function Filters({ search, period }: { search: Search; period: Period }) {
+  const { t } = useLingui();
   const change = useSearchChange();
   const lines = useRead('GET /api/lines/by-user', {});
   const campaigns = useRead('GET /api/campaigns', { query: { limit: MOST_CAMPAIGNS } });
@@ -22,20 +24,20 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
   const choices = [
     {
       name: 'line',
-      label: 'Line',
-      all: 'All lines',
+      label: t`Line`,
+      all: t`All lines`,
       options: lines.data?.lines.map((line) => ({ value: line._id, label: lineName(line) })),
     },
     {
       name: 'campaign',
-      label: 'Campaign',
-      all: 'All messages',
+      label: t`Campaign`,
+      all: t`All messages`,
       options: campaigns.data?.campaigns.map(({ _id, name }) => ({ value: _id, label: name })),
     },
     {
       name: 'user',
-      label: 'Created by',
-      all: 'Everyone',
+      label: t`Created by`,
+      all: t`Everyone`,
       options: members.data?.members.map(({ userId, name, email }) => ({
         value: userId,
         label: name || email,
@@ -44,11 +46,11 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
   ];
 
   return (
-    <div role="group" aria-label="Filters" className="grid grid-cols-2 gap-3 md:grid-cols-4">
+    <div role="group" aria-label={t`Filters`} className="grid grid-cols-2 gap-3 md:grid-cols-4">
       <SelectField
-        label="Period"
+        label={t`Period`}
         value={chosen}
-        options={PERIODS}
+        options={PERIODS.map(({ value, label }) => ({ value, label: t(label) }))}
         onChange={({ target: { value } }) =>
           change(
             value === CUSTOM
@@ -69,14 +71,14 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
       {chosen === CUSTOM && (
         <>
           <TextField
-            label="From"
+            label={t({ message: 'From', context: 'date' })}
             type="date"
             value={period.dateFrom}
             max={period.dateTo}
             onChange={(event) => event.target.value !== '' && change({ from: event.target.value })}
           />
           <TextField
-            label="To"
+            label={t({ message: 'To', context: 'date' })}
             type="date"
             value={period.dateTo}
             min={period.dateFrom}

@@ -1,3 +1,4 @@
+import { msg } from '@lingui/core/macro';
 import { dayOf } from '#console/lib/format.ts';
 import type { Search } from '#console/lib/search.ts';
 
@@ -15,12 +16,12 @@ export const DEFAULT_PERIOD = '30';
 
 /** By the number of days, today included. */
 export const PERIODS = [
-  { value: '1', label: 'Today' },
-  { value: '7', label: 'Last 7 days' },
-  { value: '30', label: 'Last 30 days' },
-  { value: '90', label: 'Last 90 days' },
-  { value: '365', label: 'Last 12 months' },
-  { value: CUSTOM, label: 'Other dates' },
+  { value: '1', label: msg`Today` },
+  { value: '7', label: msg`Last 7 days` },
+  { value: '30', label: msg`Last 30 days` },
+  { value: '90', label: msg`Last 90 days` },
+  { value: '365', label: msg`Last 12 months` },
+  { value: CUSTOM, label: msg`Other dates` },
 ];
 
 const DAY_MS = 86_400_000;

@@ -1,39 +1,48 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useMemo } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, Skeleton } from '#console/components/states.tsx';
 import { type Column, Table } from '#console/components/table.tsx';
 import { dateOf, timeOf } from '#console/lib/format.ts';
-import { isRate, METRICS, metricNamed, type MetricName, type Point, shownValue } from './metrics.ts';
+import {
+  explanationOf,
+  isRate,
+  METRICS,
+  metricNamed,
+  type MetricName,
+  type Point,
+  shownValue,
+} from './metrics.ts';
 import type { Period } from './period.ts';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
-
-const EACH = { hour: 'by hour', day: 'by day', week: 'by week' };
 
 /** One metric over time. */
 export function MetricOverTime({
   metric,
   points,
   interval,
-  explanation,
 }: {
   metric: MetricName;
   points: readonly Point[] | undefined;
   interval: Period['interval'];
-  explanation: string | undefined;
 }) {
-  const { label } = metricNamed(metric);
+  const { t } = useLingui();
+  const label = t(metricNamed(metric).label);
+  const title = { hour: t`${label} by hour`, day: t`${label} by day`, week: t`${label} by week` }[interval];
   return (
-    <Card title={`${label} ${EACH[interval]}`} className="mt-4">
+    <Card title={title} className="mt-4">
       <div className="p-4">
-        {explanation && <p className="mb-4 text-muted">{explanation}</p>}
+        <p className="mb-4 text-muted">{explanationOf(metric)}</p>
         <Suspense fallback={<Skeleton className="h-60" />}>
           {!points ? (
             <Skeleton className="h-60" />
           ) : points.every((point) => METRICS.every(({ name }) => point[name] === 0)) ? (
-            <EmptyState title="No messages in this period">
-              Choose another period, or fewer filters.
+            <EmptyState title={t`No messages in this period`}>
+              <Trans>Choose another period, or fewer filters.</Trans>
             </EmptyState>
           ) : (
             <MetricPlot metric={metric} points={points} />
@@ -45,35 +54,39 @@ export function MetricOverTime({
 }
 
 function MetricPlot({ metric, points }: { metric: MetricName; points: readonly Point[] }) {
-  const { label, colour } = metricNamed(metric);
+  const { t } = useLingui();
+  const { label: name, colour } = metricNamed(metric);
+  const label = t(name);
   const times = useMemo(() => points.map(({ start }) => start), [points]);
   const series = useMemo(() => {
     const rate = isRate(metric);
     const values = points.map((point) => (rate ? Math.round(point[metric] * 1000) / 10 : point[metric]));
     return [{ label: rate ? `${label} (%)` : label, values, colour }];
   }, [points, metric, label, colour]);
-  const highest = Math.max(...points.map((point) => point[metric]));
+  const highest = shownValue(metric, Math.max(...points.map((point) => point[metric])));
+  const count = points.length;
   return (
     <Plot
       times={times}
       series={series}
-      summary={`${label}: at most ${shownValue(metric, highest)} in each of ${points.length} intervals. The table below has all values.`}
+      summary={t`${label}: at most ${highest} in each of ${count} intervals. The table below has all values.`}
     />
   );
 }
 
 /** All metrics of each interval, the latest first. */
 export function Intervals({ points, interval }: { points: readonly Point[]; interval: Period['interval'] }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const columns: Column<Point>[] = [
     {
-      header: 'Start',
+      header: t({ message: 'Start', context: 'noun' }),
       width: 'minmax(6rem, 1.2fr)',
       cell: ({ start }) =>
         interval === 'hour' ? `${dateOf(start, zone)}, ${timeOf(start, zone)}` : dateOf(start, zone),
     },
     ...METRICS.map(({ name, label }) => ({
-      header: SHORT[name] ?? label,
+      header: t(SHORT[name] ?? label),
       width: 'minmax(4.5rem, 1fr)',
       right: true,
       wide: !ON_PHONES.has(name),
@@ -82,10 +95,10 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
   ];
   const rows = useMemo(() => points.toReversed(), [points]);
   return (
-    <Card title="All metrics" className="mt-4 overflow-hidden">
+    <Card title={t`All metrics`} className="mt-4 overflow-hidden">
       <div className="h-96">
         <Table
-          label="Metrics of each interval"
+          label={t`Metrics of each interval`}
           columns={columns}
           rows={rows}
           rowKey={({ start }) => start}
@@ -97,11 +110,11 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
 }
 
 /** Shorter, for column headers. */
-const SHORT: Partial<Record<MetricName, string>> = {
-  sent: 'Sent',
-  reached: 'Reached',
-  uniqueReplied: 'Replied',
-  positiveReplied: 'Positive',
-  replied: 'Received',
+const SHORT: Partial<Record<MetricName, MessageDescriptor>> = {
+  sent: msg({ message: 'Sent', context: 'number of messages' }),
+  reached: msg`Reached`,
+  uniqueReplied: msg`Replied`,
+  positiveReplied: msg({ message: 'Positive', context: 'number of contacts' }),
+  replied: msg`Received`,
 };
 const ON_PHONES = new Set<MetricName>(['sent', 'uniqueReplied']);

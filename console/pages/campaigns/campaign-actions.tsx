@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Archive, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -19,6 +20,7 @@ export function CampaignActions({
   onEdit: () => void;
   onDeleted: () => void;
 }) {
+  const { t } = useLingui();
   const start = useWrite('POST /api/campaigns/{id}/start', OPTIONS);
   const pause = useWrite('POST /api/campaigns/{id}/pause', OPTIONS);
   const resume = useWrite('POST /api/campaigns/{id}/resume', OPTIONS);
@@ -28,12 +30,12 @@ export function CampaignActions({
   const onError = toastError;
   const doPause = (): void =>
     pause.mutate(input, {
-      onSuccess: () => toast(`${name} is paused`, { undo: () => resume.mutate(input, { onError }) }),
+      onSuccess: () => toast(t`${name} is paused`, { undo: () => resume.mutate(input, { onError }) }),
       onError,
     });
   const doResume = (): void =>
     resume.mutate(input, {
-      onSuccess: () => toast(`${name} goes on`, { undo: () => pause.mutate(input, { onError }) }),
+      onSuccess: () => toast(t`${name} goes on`, { undo: () => pause.mutate(input, { onError }) }),
       onError,
     });
   return (
@@ -42,54 +44,60 @@ export function CampaignActions({
       <span className="flex-1" />
       {status !== 'archived' && (
         <ConfirmButton
-          label="Archive"
+          label={t`Archive`}
           kind="secondary"
           icon={<Archive className={icon} aria-hidden="true" />}
-          title="Archive this campaign?"
-          confirm="Archive the campaign"
+          title={t`Archive this campaign?`}
+          confirm={t`Archive the campaign`}
           busy={archive.isPending}
-          onConfirm={() => archive.mutate(input, { onSuccess: () => toast(`${name} is archived`), onError })}
+          onConfirm={() => archive.mutate(input, { onSuccess: () => toast(t`${name} is archived`), onError })}
         >
-          <p>Its unsent messages are canceled. An archived campaign cannot be resumed.</p>
+          <p>
+            <Trans>Its unsent messages are canceled. An archived campaign cannot be resumed.</Trans>
+          </p>
         </ConfirmButton>
       )}
       {(status === 'draft' || status === 'archived') && (
         <ConfirmButton
-          label="Delete"
+          label={t`Delete`}
           icon={<Trash2 className={icon} aria-hidden="true" />}
-          title="Delete this campaign?"
-          confirm="Delete the campaign"
+          title={t`Delete this campaign?`}
+          confirm={t`Delete the campaign`}
           busy={remove.isPending}
           onConfirm={() =>
             remove.mutate(input, {
               onSuccess: () => {
-                toast(`Deleted ${name}`);
+                toast(t`Deleted ${name}`);
                 onDeleted();
               },
               onError,
             })
           }
         >
-          <p>Its unsent messages are canceled. A deleted campaign cannot be restored.</p>
+          <p>
+            <Trans>Its unsent messages are canceled. A deleted campaign cannot be restored.</Trans>
+          </p>
         </ConfirmButton>
       )}
       {status === 'draft' && (
         <>
           <Button small icon={<Pencil className={icon} aria-hidden="true" />} onClick={onEdit}>
-            Edit
+            <Trans>Edit</Trans>
           </Button>
           <ConfirmButton
-            label="Start"
+            label={t`Start`}
             kind="secondary"
             icon={<Play className={icon} aria-hidden="true" />}
-            title="Start this campaign?"
-            confirm="Start the campaign"
+            title={t`Start this campaign?`}
+            confirm={t`Start the campaign`}
             busy={start.isPending}
-            onConfirm={() => start.mutate(input, { onSuccess: () => toast(`${name} has started`), onError })}
+            onConfirm={() => start.mutate(input, { onSuccess: () => toast(t`${name} has started`), onError })}
           >
             <p>
-              The leads of its list enter, and their messages are sent at the pace of your lines. It can be
-              paused at any time; its steps can no longer be changed.
+              <Trans>
+                The leads of its list enter, and their messages are sent at the pace of your lines. It can be
+                paused at any time; its steps can no longer be changed.
+              </Trans>
             </p>
           </ConfirmButton>
         </>
@@ -101,7 +109,7 @@ export function CampaignActions({
           icon={<Pause className={icon} aria-hidden="true" />}
           onClick={doPause}
         >
-          Pause
+          <Trans>Pause</Trans>
         </Button>
       )}
       {status === 'paused' && (
@@ -112,7 +120,7 @@ export function CampaignActions({
           icon={<Play className={icon} aria-hidden="true" />}
           onClick={doResume}
         >
-          Resume
+          <Trans>Resume</Trans>
         </Button>
       )}
     </div>

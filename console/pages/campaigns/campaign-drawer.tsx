@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -18,6 +19,7 @@ const REFRESH_MS = 5000;
 
 /** Everything about one campaign. */
 export function CampaignDrawer({ campaignId, close }: { campaignId: string; close: () => void }) {
+  const { t } = useLingui();
   const isOpen = campaignId !== '';
   const { data, error, refetch } = useRead(
     'GET /api/campaigns/{id}',
@@ -31,7 +33,7 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
     <Drawer
       open={isOpen}
       onClose={close}
-      title={campaign?.name ?? 'Campaign'}
+      title={campaign?.name ?? t`Campaign`}
       description={campaign?.description}
     >
       {error && isOpen ? (
@@ -45,13 +47,13 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
             onDeleted={close}
           />
           <Tabs
-            label="About this campaign"
+            label={t`About this campaign`}
             value={part || 'overview'}
             onChange={(next) => setPart(next === 'overview' ? '' : next)}
             tabs={[
               {
                 value: 'overview',
-                label: 'Overview',
+                label: t`Overview`,
                 content: (
                   <Overview
                     campaign={campaign}
@@ -60,9 +62,9 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
                   />
                 ),
               },
-              { value: 'funnel', label: 'Funnel', content: <StepFunnel campaign={campaign} /> },
-              { value: 'steps', label: 'Steps', content: <Steps campaign={campaign} /> },
-              { value: 'preview', label: 'Preview', content: <Preview campaign={campaign} /> },
+              { value: 'funnel', label: t`Funnel`, content: <StepFunnel campaign={campaign} /> },
+              { value: 'steps', label: t`Steps`, content: <Steps campaign={campaign} /> },
+              { value: 'preview', label: t`Preview`, content: <Preview campaign={campaign} /> },
             ]}
           />
           {editing && (
@@ -83,13 +85,17 @@ const Steps = ({ campaign: { steps } }: { campaign: Campaign }) => (
         <div className="flex flex-wrap items-center gap-2">
           <Badge>{CHANNELS[step.messageType]}</Badge>
           <span className="text-muted">{whenText(step, index)}</span>
-          {step.smsFallbackEnabled && <Badge tone="info">SMS fallback</Badge>}
+          {step.smsFallbackEnabled && (
+            <Badge tone="info">
+              <Trans>SMS fallback</Trans>
+            </Badge>
+          )}
         </div>
         {textsOf(step).map(({ name, subject, text, share }) => (
           <div key={name} className="mt-2">
             {share !== null && (
               <p className="text-xs font-medium text-muted">
-                Variant {name} · {percentOf(share)} of the leads
+                <VariantName name={name} share={share} />
               </p>
             )}
             {subject && <p className="font-medium">{subject}</p>}
@@ -105,3 +111,12 @@ const Steps = ({ campaign: { steps } }: { campaign: Campaign }) => (
     ))}
   </ol>
 );
+
+function VariantName({ name, share }: { name: string; share: number }) {
+  const percent = percentOf(share);
+  return (
+    <Trans>
+      Variant {name} · {percent} of the leads
+    </Trans>
+  );
+}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -48,6 +49,7 @@ export function CampaignForm({
   close: () => void;
   onSaved: (campaignId: string) => void;
 }) {
+  const { t } = useLingui();
   const lists = useRead('GET /api/lists', {});
   const [draft, setDraft] = useState<CampaignDraft>(campaign ? draftOf(campaign) : NEW_CAMPAIGN());
   const [uploads, setUploads] = useState(0);
@@ -61,7 +63,7 @@ export function CampaignForm({
     event.preventDefault();
     const body = bodyOf(draft);
     const onSuccess = ({ campaign: saved }: { campaign: Campaign }): void => {
-      toast(campaign ? 'The campaign was changed' : 'The campaign was created as a draft');
+      toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`);
       close();
       onSaved(saved._id);
     };
@@ -80,8 +82,8 @@ export function CampaignForm({
     <Drawer
       open
       onClose={close}
-      title={campaign ? 'Edit the campaign' : 'New campaign'}
-      description="It is saved as a draft; nothing is sent until it is started."
+      title={campaign ? t`Edit the campaign` : t`New campaign`}
+      description={t`It is saved as a draft; nothing is sent until it is started.`}
       footer={
         <Button
           kind="primary"
@@ -89,36 +91,38 @@ export function CampaignForm({
           form={FORM}
           busy={create.isPending || update.isPending || uploads > 0}
         >
-          {campaign ? 'Save' : 'Create draft'}
+          {campaign ? t`Save` : t`Create draft`}
         </Button>
       }
     >
       <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
         <TextField
-          label="Name"
+          label={t`Name`}
           value={draft.name}
           onChange={(event) => change({ name: event.target.value })}
           error={issueOf(error, 'name')}
         />
         <TextField
-          label="Description (optional)"
+          label={t`Description (optional)`}
           value={draft.description}
           onChange={(event) => change({ description: event.target.value })}
           error={issueOf(error, 'description')}
         />
         <SelectField
-          label="List"
+          label={t`List`}
           value={draft.listId}
-          hint="Its leads enter when the campaign starts."
+          hint={t`Its leads enter when the campaign starts.`}
           options={[
-            { value: '', label: 'None: leads are added one by one' },
+            { value: '', label: t`None: leads are added one by one` },
             ...(lists.data?.lists ?? []).map((list) => ({ value: list._id, label: list.name })),
           ]}
           onChange={(event) => change({ listId: event.target.value })}
           error={issueOf(error, 'listId')}
         />
         <fieldset className="flex flex-col gap-3">
-          <legend className="mb-2 font-medium">Steps</legend>
+          <legend className="mb-2 font-medium">
+            <Trans>Steps</Trans>
+          </legend>
           {steps.map((step, index) => (
             <StepFields
               key={step.key}
@@ -140,25 +144,27 @@ export function CampaignForm({
               icon={<Plus className="size-4" aria-hidden="true" />}
               onClick={() => change({ steps: [...steps, { ...NEW_STEP(), days: '1' }] })}
             >
-              Add a step
+              <Trans>Add a step</Trans>
             </Button>
           </div>
         </fieldset>
         <SendingFields draft={draft} onChange={change} errorOf={(field) => issueOf(error, field)} />
         <fieldset className="flex flex-col gap-2">
-          <legend className="mb-2 font-medium">Each lead</legend>
+          <legend className="mb-2 font-medium">
+            <Trans>Each lead</Trans>
+          </legend>
           <Check
-            label="Send only to leads who consented"
+            label={t`Send only to leads who consented`}
             checked={draft.requireConsent}
             onChange={(requireConsent) => change({ requireConsent })}
           />
           <Check
-            label="Stop for a lead that replies"
+            label={t`Stop for a lead that replies`}
             checked={draft.stopOnReply}
             onChange={(stopOnReply) => change({ stopOnReply })}
           />
           <Check
-            label="Let the language model reword each message for its lead"
+            label={t`Let the language model reword each message for its lead`}
             checked={draft.needsAiPersonalization}
             onChange={(needsAiPersonalization) => change({ needsAiPersonalization })}
           />

@@ -1,4 +1,6 @@
+import { plural, t } from '@lingui/core/macro';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import { formatLocale } from '#console/lib/locale.ts';
 
 export type Campaign = ResponseOf<'GET /api/campaigns'>['campaigns'][number];
 export type Step = Campaign['steps'][number];
@@ -25,31 +27,32 @@ export function textsOf({ message, subject, variants }: Step) {
   }));
 }
 
-/** In the numbers of the API. */
-export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+/** Of a day in the numbers of the API: 0 is Sunday. */
+export const dayName = (day: number, weekday: 'long' | 'short' = 'long'): string =>
+  new Intl.DateTimeFormat(formatLocale, { weekday, timeZone: 'UTC' }).format(Date.UTC(2023, 0, 1 + day));
 
 /** 1 day, 2 hours */
-export function delayText({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string {
-  const parts = [unit(days, 'day'), unit(hours, 'hour'), unit(minutes, 'minute')].filter(Boolean);
-  return parts.join(', ');
-}
-
-const unit = (amount: number, name: string): string =>
-  amount === 0 ? '' : `${amount} ${name}${amount === 1 ? '' : 's'}`;
+export const delayText = ({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string =>
+  [
+    days > 0 && plural(days, { one: '# day', other: '# days' }),
+    hours > 0 && plural(hours, { one: '# hour', other: '# hours' }),
+    minutes > 0 && plural(minutes, { one: '# minute', other: '# minutes' }),
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 /** When the step is sent, as its delay counts: from entering, or from the step before. */
 export function whenText(step: Step, index: number): string {
   const delay = delayText(step.delay);
-  if (index === 0) return delay === '' ? 'When a lead enters' : `${delay} after a lead enters`;
-  return delay === '' ? 'Right after the previous step' : `${delay} after the previous step`;
+  if (index === 0) return delay === '' ? t`When a lead enters` : t`${delay} after a lead enters`;
+  return delay === '' ? t`Right after the previous step` : t`${delay} after the previous step`;
 }
 
 /** The hours and days in which messages leave. */
 export function windowText({ sendWindowStart, sendWindowEnd, allowedDaysOfWeek }: Campaign): string {
-  const hours =
-    sendWindowStart === null && sendWindowEnd === null
-      ? 'Any time'
-      : `${sendWindowStart ?? '00:00'} to ${sendWindowEnd ?? '24:00'}`;
-  const days = allowedDaysOfWeek?.map((day) => DAYS[day]).join(', ');
+  const start = sendWindowStart ?? '00:00';
+  const end = sendWindowEnd ?? '24:00';
+  const hours = sendWindowStart === null && sendWindowEnd === null ? t`Any time` : t`${start} to ${end}`;
+  const days = allowedDaysOfWeek?.map((day) => dayName(day)).join(', ');
   return days === undefined ? hours : `${hours}, ${days}`;
 }

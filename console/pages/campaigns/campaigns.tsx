@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, plural, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Megaphone, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useRead, useReadPages } from '#console/api/queries.ts';
@@ -9,7 +12,8 @@ import { ReadTable } from '#console/components/read-table.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import { numberOf, wordsOf } from '#console/lib/format.ts';
+import { numberOf } from '#console/lib/format.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { type Campaign, STATUSES } from './campaign.ts';
 import { CampaignDrawer } from './campaign-drawer.tsx';
@@ -17,28 +21,28 @@ import { CampaignForm } from './campaign-form.tsx';
 
 const REFRESH_MS = 15_000;
 
-const COLUMNS: readonly Column<Campaign>[] = [
+const columns = (): readonly Column<Campaign>[] => [
   {
-    header: 'Campaign',
+    header: t`Campaign`,
     width: 'minmax(10rem, 2fr)',
-    cell: ({ name, steps }) => (
+    cell: ({ name, steps: { length: stepCount } }) => (
       <>
         <p className="truncate font-medium">{name}</p>
         <p className="truncate text-xs text-muted">
-          {steps.length === 1 ? '1 step' : `${steps.length} steps`}
+          {plural(stepCount, { one: '# step', other: '# steps' })}
         </p>
       </>
     ),
   },
-  { header: 'Status', width: '8rem', cell: (campaign) => <Status status={campaign.status} /> },
+  { header: t`Status`, width: '8rem', cell: (campaign) => <Status status={campaign.status} /> },
   {
-    header: 'Progress',
+    header: t`Progress`,
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: (campaign) => <Done campaign={campaign} />,
   },
   {
-    header: 'Started',
+    header: t`Started`,
     width: '7rem',
     wide: true,
     cell: ({ startedAt }) => (startedAt === null ? '–' : <ShortTime at={startedAt} />),
@@ -46,8 +50,9 @@ const COLUMNS: readonly Column<Campaign>[] = [
 ];
 
 export default function Campaigns() {
-  const [statusName, setStatus] = useSearchParam('status');
-  const status = STATUSES.find((known) => known === statusName);
+  const { t } = useLingui();
+  const [chosen, setStatus] = useSearchParam('status');
+  const status = STATUSES.find((known) => known === chosen);
   const [selected] = useSearchParam('campaign');
   const change = useSearchChange();
   const [creating, setCreating] = useState(false);
@@ -57,13 +62,18 @@ export default function Campaigns() {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => setCreating(true)}
     >
-      New campaign
+      <Trans>New campaign</Trans>
     </Button>
   );
   return (
-    <Page title="Campaigns" description="Sequences of messages to the leads of a list" actions={create} fill>
+    <Page
+      title={t`Campaigns`}
+      description={t`Sequences of messages to the leads of a list`}
+      actions={create}
+      fill
+    >
       <NearLimit limit="campaigns" />
-      <div role="group" aria-label="Status" className="flex shrink-0 gap-1 overflow-x-auto px-4 pb-2">
+      <div role="group" aria-label={t`Status`} className="flex shrink-0 gap-1 overflow-x-auto px-4 pb-2">
         {['', ...STATUSES].map((value) => (
           <button
             key={value}
@@ -72,7 +82,7 @@ export default function Campaigns() {
             onClick={() => setStatus(value)}
             className="rounded-lg px-2.5 py-1 font-medium whitespace-nowrap text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
           >
-            {value === '' ? 'All' : wordsOf(value)}
+            {value === '' ? t`All` : statusName(value)}
           </button>
         ))}
       </div>
@@ -95,6 +105,14 @@ export default function Campaigns() {
   );
 }
 
+const NONE_WITH_STATUS: Record<(typeof STATUSES)[number], MessageDescriptor> = {
+  draft: msg`No draft campaigns`,
+  active: msg`No active campaigns`,
+  paused: msg`No paused campaigns`,
+  completed: msg`No completed campaigns`,
+  archived: msg`No archived campaigns`,
+};
+
 function CampaignTable({
   status,
   selected,
@@ -106,6 +124,7 @@ function CampaignTable({
   onOpen: (campaignId: string) => void;
   create: React.ReactNode;
 }) {
+  const { t } = useLingui();
   const campaigns = useReadPages(
     'GET /api/campaigns',
     { query: { ...(status && { status }) } },
@@ -113,20 +132,20 @@ function CampaignTable({
   );
   const rows = useMemo(() => campaigns.data?.pages.flatMap((page) => page.campaigns), [campaigns.data]);
   const empty = status ? (
-    <EmptyState title={`No ${status} campaigns`} />
+    <EmptyState title={t(NONE_WITH_STATUS[status])} />
   ) : (
     <EmptyState
       icon={<Megaphone className="size-5" aria-hidden="true" />}
-      title="No campaigns yet"
+      title={t`No campaigns yet`}
       action={create}
     >
-      A campaign sends its steps to each lead of a list, at the pace of your lines.
+      <Trans>A campaign sends its steps to each lead of a list, at the pace of your lines.</Trans>
     </EmptyState>
   );
   return (
     <ReadTable
-      label="Campaigns"
-      columns={COLUMNS}
+      label={t`Campaigns`}
+      columns={columns()}
       read={campaigns}
       rows={rows}
       empty={empty}
@@ -143,9 +162,13 @@ function Done({ campaign: { _id, status } }: { campaign: Campaign }) {
   const { data } = useRead('GET /api/campaigns/{id}', { params: { id: _id } }, { enabled: hasProgress });
   if (!hasProgress || !data) return <span className="text-muted">–</span>;
   const { entered, running } = data.progress;
+  const done = numberOf(entered - running);
+  const all = numberOf(entered);
   return (
     <span className="tabular-nums">
-      {numberOf(entered - running)} <span className="text-muted">of {numberOf(entered)} leads</span>
+      <Trans>
+        {done} <span className="text-muted">of {all} leads</span>
+      </Trans>
     </span>
   );
 }

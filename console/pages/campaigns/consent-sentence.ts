@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { numberOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
@@ -16,10 +17,17 @@ export function sentenceOf(coverage: Coverage, requireConsent: boolean): string 
   const { channel, granted } = coverage;
   const asked = askedOf(coverage);
   const without = asked - granted;
-  const known = `${numberOf(granted)} of ${numberOf(asked)} leads have consented to ${CHANNELS[channel]}`;
-  if (without === 0) return `${known}.`;
-  const others = without === 1 ? 'the other one' : `the other ${numberOf(without)}`;
+  const known = numberOf(granted);
+  const all = numberOf(asked);
+  const channelName = CHANNELS[channel];
+  if (without === 0) return t`${known} of ${all} leads have consented to ${channelName}.`;
   return requireConsent
-    ? `${known}; ${others} will be skipped.`
-    : `${known}; ${others} ${without === 1 ? 'gets' : 'get'} messages, too, unless you require consent.`;
+    ? t`${known} of ${all} leads have consented to ${channelName}; ${plural(without, {
+        one: 'the other one will be skipped.',
+        other: 'the other # will be skipped.',
+      })}`
+    : t`${known} of ${all} leads have consented to ${channelName}; ${plural(without, {
+        one: 'the other one gets messages, too, unless you require consent.',
+        other: 'the other # get messages, too, unless you require consent.',
+      })}`;
 }

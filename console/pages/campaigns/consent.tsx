@@ -1,5 +1,5 @@
+import { Plural, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
-import { numberOf } from '#console/lib/format.ts';
 import { CHANNELS } from '#console/lib/line.ts';
 import type { CampaignDraft } from './campaign-draft.ts';
 import type { Campaign } from './campaign.ts';
@@ -14,9 +14,11 @@ export function DraftConsent({
   /** The quiet hours of the campaign, instead of the workspace's. */
   ownHours: Campaign['quietHours'];
 }) {
+  const { t } = useLingui();
   const channels = [...new Set(steps.map(({ messageType }) => messageType))];
   const workspace = useRead('GET /api/workspace/quiet-hours', {}).data?.quietHours;
   const hours = ownHours ?? workspace;
+  const { start, end } = hours ?? {};
   const isOn = hours?.enabled && (ownHours !== null || workspace?.appliesTo.includes('campaign'));
   return (
     <>
@@ -27,8 +29,8 @@ export function DraftConsent({
       {hours && (
         <p className="text-muted">
           {isOn
-            ? `Quiet hours: messages leave from ${hours.start} to ${hours.end} by the clocks of the leads.`
-            : 'Quiet hours are off for campaigns: messages leave at any time of the leads’ day.'}
+            ? t`Quiet hours: messages leave from ${start} to ${end} by the clocks of the leads.`
+            : t`Quiet hours are off for campaigns: messages leave at any time of the leads’ day.`}
         </p>
       )}
     </>
@@ -44,18 +46,29 @@ function ChannelConsent({
   channel: Coverage['channel'];
   requireConsent: boolean;
 }) {
+  const { t } = useLingui();
   const { data } = useRead('GET /api/lists/{id}/consent', { params: { id: listId }, query: { channel } });
   if (!data || data.total === 0) return null;
+  const channelName = CHANNELS[channel];
+  const without = data.optedOut + data.suppressed;
   const warns = isLow(data) && !requireConsent;
   return (
     <p
       role="status"
-      aria-label={`Consent to ${CHANNELS[channel]}`}
+      aria-label={t`Consent to ${channelName}`}
       className={`rounded-lg px-3 py-2 ${warns ? 'bg-warn-soft text-warn' : 'bg-accent-soft text-accent-ink'}`}
     >
       {sentenceOf(data, requireConsent)}
-      {data.optedOut + data.suppressed > 0 &&
-        ` ${numberOf(data.optedOut + data.suppressed)} get nothing: they opted out or are suppressed.`}
+      {without > 0 && (
+        <>
+          {' '}
+          <Plural
+            value={without}
+            one="# gets nothing: it opted out or is suppressed."
+            other="# get nothing: they opted out or are suppressed."
+          />
+        </>
+      )}
     </p>
   );
 }

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDeferredValue } from 'react';
 import { request } from '#console/api/client.ts';
@@ -52,8 +53,11 @@ export function CampaignForecast({ campaign: { _id } }: { campaign: Campaign }) 
   return sentence ? <Sentence>{sentence}</Sentence> : null;
 }
 
-const Sentence = ({ children }: { children: string }) => (
-  <p role="status" aria-label="Forecast" className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
-    {children}
-  </p>
-);
+function Sentence({ children }: { children: string }) {
+  const { t } = useLingui();
+  return (
+    <p role="status" aria-label={t`Forecast`} className="rounded-lg bg-accent-soft px-3 py-2 text-accent-ink">
+      {children}
+    </p>
+  );
+}

@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Range } from '#console/components/range.tsx';
@@ -18,6 +20,7 @@ type Column = Omit<Counts, 'name' | 'weight'> & { name: string };
 
 /** How far the leads got, and what they answered, step by step. */
 export function StepFunnel({ campaign }: { campaign: Campaign }) {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead(
     'GET /api/campaigns/{id}/funnel',
     { params: { id: campaign._id } },
@@ -27,7 +30,7 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
   if (!data) return <SkeletonRows rows={3} />;
   const { steps } = data;
   const most = Math.max(...steps.map(({ leads }) => leads));
-  if (most <= 0) return <EmptyState title="No lead has entered yet" />;
+  if (most <= 0) return <EmptyState title={t`No lead has entered yet`} />;
   const all = steps.flatMap((step) => columnsOf(step));
   const scales = {
     replied: Math.max(...all.map(({ replied }) => replied.high ?? 0)),
@@ -41,71 +44,89 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
           <li key={step.stepIndex} className="flex flex-col gap-4 rounded-lg border border-line p-3">
             <Head campaign={campaign} step={step} most={most} />
             <Figures step={step} />
-            <Responses title="Replies" metric="replied" step={step} most={scales.replied} />
-            <Responses title="Opt-outs" metric="optedOut" step={step} most={scales.optedOut} />
+            <Responses metric="replied" step={step} most={scales.replied} />
+            <Responses metric="optedOut" step={step} most={scales.optedOut} />
           </li>
         ))}
       </ol>
       <p className="text-xs text-muted">
-        A reply or an opt-out counts to the last step sent before it. The bars are 95 % confidence intervals;
-        those of all steps have the same scale.
+        <Trans>
+          A reply or an opt-out counts to the last step sent before it. The bars are 95 % confidence
+          intervals; those of all steps have the same scale.
+        </Trans>
       </p>
     </div>
   );
 }
 
 const columnsOf = (step: FunnelStep): Column[] =>
-  step.variants.length === 0 ? [{ ...step, name: 'Leads' }] : step.variants;
+  step.variants.length === 0 ? [{ ...step, name: t`Leads` }] : step.variants;
 
 function Head({ campaign, step, most }: { campaign: Campaign; step: FunnelStep; most: number }) {
+  const { t } = useLingui();
+  const number = step.stepIndex + 1;
   const written = campaign.steps[step.stepIndex];
   return (
     <div>
       <div className="mb-2 flex flex-wrap items-center gap-2">
-        <h3 className="font-medium">Step {step.stepIndex + 1}</h3>
+        <h3 className="font-medium">
+          <Trans>Step {number}</Trans>
+        </h3>
         <Badge>{CHANNELS[step.messageType]}</Badge>
         {written && <span className="text-muted">{whenText(written, step.stepIndex)}</span>}
       </div>
-      <ShareBar label="Leads that reached it" count={step.reached} of={most} colour="bg-accent" />
+      <ShareBar label={t`Leads that reached it`} count={step.reached} of={most} colour="bg-accent" />
     </div>
   );
 }
 
-const REASONS: Record<FunnelStep['skipped'][number]['reason'], string> = {
-  reply: 'replied before',
-  opt_out: 'opted out before',
-  failed: 'could not be reached before',
-  no_consent: 'had not consented',
-  removed: 'were removed',
-  lead_deleted: 'were deleted',
-  campaign_ended: 'were left when the campaign was archived',
-  recipient_opted_out: 'had opted out',
-  recipient_suppressed: 'are suppressed by the agency',
-  canceled: 'canceled by hand',
+const REASONS: Record<FunnelStep['skipped'][number]['reason'], (leads: number) => string> = {
+  reply: (leads) => plural(leads, { one: '# replied before', other: '# replied before' }),
+  opt_out: (leads) => plural(leads, { one: '# opted out before', other: '# opted out before' }),
+  failed: (leads) =>
+    plural(leads, { one: '# could not be reached before', other: '# could not be reached before' }),
+  no_consent: (leads) => plural(leads, { one: '# had not consented', other: '# had not consented' }),
+  removed: (leads) => plural(leads, { one: '# was removed', other: '# were removed' }),
+  lead_deleted: (leads) => plural(leads, { one: '# was deleted', other: '# were deleted' }),
+  campaign_ended: (leads) =>
+    plural(leads, {
+      one: '# was left when the campaign was archived',
+      other: '# were left when the campaign was archived',
+    }),
+  recipient_opted_out: (leads) => plural(leads, { one: '# had opted out', other: '# had opted out' }),
+  recipient_suppressed: (leads) =>
+    plural(leads, { one: '# is suppressed by the agency', other: '# are suppressed by the agency' }),
+  canceled: (leads) => plural(leads, { one: '# canceled by hand', other: '# canceled by hand' }),
 };
 
-const ROWS: readonly [label: string, count: (counts: Column) => number | null][] = [
-  ['Sent', ({ sent }) => sent],
-  ['Delivered', ({ delivered }) => delivered],
-  ['Read', ({ read }) => read],
-  ['Failed', ({ failed }) => failed],
-  ['Waiting', ({ waiting }) => waiting],
-  ['At an earlier step', ({ upcoming }) => upcoming],
-  ['Not sent', ({ skipped }) => skipped.reduce((sum, { leads }) => sum + leads, 0)],
+const rowsOf = (): readonly [label: string, count: (counts: Column) => number | null][] => [
+  [t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => sent],
+  [t({ message: 'Delivered', context: 'number of messages' }), ({ delivered }) => delivered],
+  [t({ message: 'Read', context: 'number of messages' }), ({ read }) => read],
+  [t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => failed],
+  [t`Waiting`, ({ waiting }) => waiting],
+  [t`At an earlier step`, ({ upcoming }) => upcoming],
+  [t`Not sent`, ({ skipped }) => skipped.reduce((sum, { leads }) => sum + leads, 0)],
 ];
 
 /** What became of the messages, with the variants side by side. */
 function Figures({ step }: { step: FunnelStep }) {
-  const columns = [...columnsOf(step), ...(step.variants.length > 0 ? [{ ...step, name: 'All' }] : [])];
-  const rows = ROWS.map(([label, count]) => [label, columns.map(count)] as const);
+  const number = step.stepIndex + 1;
+  const columns = [...columnsOf(step), ...(step.variants.length > 0 ? [{ ...step, name: t`All` }] : [])];
+  const skipped = step.skipped.map(({ reason, leads }) => REASONS[reason](leads)).join(', ');
+  const rows = rowsOf().map(([label, count]) => [label, columns.map(count)] as const);
   return (
     <div>
       <table className="w-full table-fixed text-[0.8125rem]">
-        <caption className="sr-only">Messages of step {step.stepIndex + 1}</caption>
+        <caption className="sr-only">
+          <Trans>Messages of step {number}</Trans>
+        </caption>
         <thead>
           <tr className="border-b border-line text-xs text-muted">
             <th scope="col" className="w-32">
-              <span className="sr-only">Messages</span>
+              <span className="sr-only">
+                <Trans>Messages</Trans>
+              </span>
             </th>
             {columns.map(({ name }) => (
               <th key={name} scope="col" className="py-1 pl-2 text-right font-medium">
@@ -116,9 +137,7 @@ function Figures({ step }: { step: FunnelStep }) {
         </thead>
         <tbody>
           {rows
-            .filter(
-              ([label, counts]) => label === 'Sent' || counts.some((count) => count !== null && count > 0),
-            )
+            .filter(([, counts], index) => index === 0 || counts.some((count) => count !== null && count > 0))
             .map(([label, counts]) => (
               <tr key={label}>
                 <th scope="row" className="py-0.5 text-left font-normal text-muted">
@@ -133,10 +152,9 @@ function Figures({ step }: { step: FunnelStep }) {
             ))}
         </tbody>
       </table>
-      {step.skipped.length > 0 && (
+      {skipped !== '' && (
         <p className="mt-1.5 text-xs text-muted">
-          Not sent:{' '}
-          {step.skipped.map(({ reason, leads }) => `${numberOf(leads)} ${REASONS[reason]}`).join(', ')}.
+          <Trans>Not sent: {skipped}.</Trans>
         </p>
       )}
     </div>
@@ -144,21 +162,25 @@ function Figures({ step }: { step: FunnelStep }) {
 }
 
 function Responses({
-  title,
   metric,
   step,
   most,
 }: {
-  title: string;
   metric: Metric;
   step: FunnelStep;
   /** The end of the scale. */
   most: number;
 }) {
+  const { t } = useLingui();
   if (step.sent === 0) return null;
   const sentence = comparisonSentence(step.comparisons, metric);
+  const number = step.stepIndex + 1;
+  const [title, label] =
+    metric === 'replied'
+      ? [t`Replies`, t`Replies to step ${number}`]
+      : [t`Opt-outs`, t`Opt-outs to step ${number}`];
   return (
-    <section aria-label={`${title} to step ${step.stepIndex + 1}`}>
+    <section aria-label={label}>
       <h4 className="mb-1 text-[0.8125rem] font-medium">{title}</h4>
       <ul className="flex flex-col gap-1.5">
         {columnsOf(step).map((counts) => (
@@ -196,10 +218,19 @@ function Response({
         {low !== null && high !== null && (
           <span className="text-xs text-muted max-sm:block">
             {' '}
-            ({percentOf(low)} to {percentOf(high)})
+            <Interval low={low} high={high} />
           </span>
         )}
       </span>
     </li>
+  );
+}
+
+function Interval({ low, high }: { low: number; high: number }) {
+  const [from, to] = [percentOf(low), percentOf(high)];
+  return (
+    <Trans>
+      ({from} to {to})
+    </Trans>
   );
 }

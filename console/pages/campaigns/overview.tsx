@@ -1,3 +1,5 @@
+import { plural } from '@lingui/core/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -8,7 +10,7 @@ import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
 
 /** The progress, results and sending rules of a campaign. */
-export const Overview = ({
+export function Overview({
   campaign,
   progress,
   personalization,
@@ -16,63 +18,86 @@ export const Overview = ({
   campaign: Campaign;
   progress: Progress;
   personalization: ResponseOf<'GET /api/campaigns/{id}'>['personalization'];
-}) => (
-  <div className="flex flex-col gap-5">
-    <Section title="Leads">
-      <Funnel progress={progress} />
-    </Section>
-    {campaign.status !== 'draft' && (
-      <Section title="Messages">
-        <Results campaignId={campaign._id} />
+}) {
+  const { t } = useLingui();
+  return (
+    <div className="flex flex-col gap-5">
+      <Section title={t`Leads`}>
+        <Funnel progress={progress} />
       </Section>
-    )}
-    {personalization && (
-      <Section title="Personalization">
-        <p>
-          {numberOf(personalization.written)} written · {numberOf(personalization.waiting)} waiting ·{' '}
-          {numberOf(personalization.failed)} failed
-        </p>
-        {personalization.lastError && <p className="mt-1 text-bad">{personalization.lastError}</p>}
+      {campaign.status !== 'draft' && (
+        <Section title={t`Messages`}>
+          <Results campaignId={campaign._id} />
+        </Section>
+      )}
+      {personalization && (
+        <Section title={t`Personalization`}>
+          <p>
+            <Written {...personalization} />
+          </p>
+          {personalization.lastError && <p className="mt-1 text-bad">{personalization.lastError}</p>}
+        </Section>
+      )}
+      <Section title={t`Settings`}>
+        <Settings campaign={campaign} />
       </Section>
-    )}
-    <Section title="Settings">
-      <Settings campaign={campaign} />
-    </Section>
-  </div>
-);
+    </div>
+  );
+}
+
+function Written(counts: Record<'written' | 'waiting' | 'failed', number>) {
+  const [written, waiting, failed] = [counts.written, counts.waiting, counts.failed].map(numberOf);
+  return (
+    <Trans>
+      {written} written · {waiting} waiting · {failed} failed
+    </Trans>
+  );
+}
 
 function Funnel({ progress: { entered, running, finished, stopped, enteredAll } }: { progress: Progress }) {
-  if (entered === 0) return <p className="text-muted">No lead has entered yet.</p>;
+  const { t } = useLingui();
+  if (entered === 0)
+    return (
+      <p className="text-muted">
+        <Trans>No lead has entered yet.</Trans>
+      </p>
+    );
   return (
     <>
       <div className="flex flex-col gap-3">
-        <ShareBar label="Running" count={running} of={entered} colour="bg-accent" />
-        <ShareBar label="Finished: all steps sent" count={finished} of={entered} colour="bg-good" />
+        <ShareBar label={t`Running`} count={running} of={entered} colour="bg-accent" />
+        <ShareBar label={t`Finished: all steps sent`} count={finished} of={entered} colour="bg-good" />
         <ShareBar
-          label="Stopped: replied, opted out, not reachable or removed"
+          label={t`Stopped: replied, opted out, not reachable or removed`}
           count={stopped}
           of={entered}
           colour="bg-warn"
         />
       </div>
       <p className="mt-3 text-muted">
-        {entered === 1 ? '1 lead has entered.' : `${numberOf(entered)} leads have entered.`}
-        {!enteredAll && ' More leads of the list are entering.'}
+        <Plural value={entered} one="# lead has entered." other="# leads have entered." />
+        {!enteredAll && (
+          <>
+            {' '}
+            <Trans>More leads of the list are entering.</Trans>
+          </>
+        )}
       </p>
     </>
   );
 }
 
 function Results({ campaignId }: { campaignId: string }) {
+  const { t } = useLingui();
   const { data, error } = useRead('GET /api/analytics', { query: { campaignId } });
   if (error) return <p className="text-muted">{error.message}</p>;
   if (!data) return <Skeleton className="h-12" />;
   const { sent, reached, failed, uniqueReplied, repliedPct } = data.metrics;
   const figures = [
-    ['Sent', numberOf(sent)],
-    ['Contacts reached', numberOf(reached)],
-    ['Contacts replied', `${numberOf(uniqueReplied)} (${percentOf(repliedPct)})`],
-    ['Failed', numberOf(failed)],
+    [t({ message: 'Sent', context: 'number of messages' }), numberOf(sent)],
+    [t`Contacts reached`, numberOf(reached)],
+    [t`Contacts replied`, `${numberOf(uniqueReplied)} (${percentOf(repliedPct)})`],
+    [t({ message: 'Failed', context: 'number of messages' }), numberOf(failed)],
   ] as const;
   return (
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
@@ -87,32 +112,33 @@ function Results({ campaignId }: { campaignId: string }) {
 }
 
 function Settings({ campaign }: { campaign: Campaign }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const lists = useRead('GET /api/lists', {});
   const list = lists.data?.lists.find(({ _id }) => _id === campaign.listId);
   const pools = useRead('GET /api/pools', { query: { limit: 200 } }, { enabled: campaign.poolId !== null });
   const pool = pools.data?.pools.find(({ _id }) => _id === campaign.poolId);
   const { eligibleLineIds, stickinessPolicy, startedAt, completedAt } = campaign;
+  const poolName = pool?.name ?? '…';
+  const lineCount = eligibleLineIds?.length ?? 0;
   const facts: readonly (readonly [string, string])[] = [
-    ['List', campaign.listId === null ? 'None: leads are added one by one' : (list?.name ?? '–')],
-    ['Sends', `${windowText(campaign)} (${campaign.timezone ?? zone})`],
+    [t`List`, campaign.listId === null ? t`None: leads are added one by one` : (list?.name ?? '–')],
+    [t`Sends`, `${windowText(campaign)} (${campaign.timezone ?? zone})`],
     [
-      'Lines',
+      t`Lines`,
       campaign.poolId !== null
-        ? `The pool ${pool?.name ?? '…'}`
+        ? t`The pool ${poolName}`
         : eligibleLineIds === null
-          ? 'All lines of the channel'
-          : eligibleLineIds.length === 1
-            ? '1 line'
-            : `${eligibleLineIds.length} lines`,
+          ? t`All lines of the channel`
+          : plural(lineCount, { one: '# line', other: '# lines' }),
     ],
     [
-      'Line for a contact',
-      (pool ? pool.sticky : stickinessPolicy === 'sticky') ? 'The same for all messages' : 'In turn',
+      t`Line for a contact`,
+      (pool ? pool.sticky : stickinessPolicy === 'sticky') ? t`The same for all messages` : t`In turn`,
     ],
-    ['On a reply', campaign.stopOnReply ? 'Stops for the lead' : 'Goes on'],
-    ['Started', startedAt === null ? 'Not yet' : fullTimeOf(startedAt, zone)],
-    ...(completedAt === null ? [] : [['Completed', fullTimeOf(completedAt, zone)] as const]),
+    [t`On a reply`, campaign.stopOnReply ? t`Stops for the lead` : t`Goes on`],
+    [t`Started`, startedAt === null ? t`Not yet` : fullTimeOf(startedAt, zone)],
+    ...(completedAt === null ? [] : [[t`Completed`, fullTimeOf(completedAt, zone)] as const]),
   ];
   return (
     <dl className="flex flex-col gap-2">

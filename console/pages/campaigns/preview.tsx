@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '#console/api/client.ts';
@@ -9,7 +12,8 @@ import { Button } from '#console/components/button.tsx';
 import { SearchBox } from '#console/components/search-box.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, fullTimeOf } from '#console/lib/format.ts';
-import { CHANNELS, lineName } from '#console/lib/line.ts';
+import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
+import { formatLocale } from '#console/lib/locale.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import type { Campaign } from './campaign.ts';
 
@@ -17,7 +21,7 @@ type Step = ResponseOf<'POST /api/campaigns/{id}/preview'>['steps'][number];
 type Lead = ResponseOf<'GET /api/leads'>['leads'][number];
 
 const nameOf = ({ firstName, lastName, phone, email }: Lead): string =>
-  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? 'Lead');
+  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? t`Lead`);
 
 /** The messages of a lead that enters now. Nothing is sent. */
 export function Preview({ campaign }: { campaign: Campaign }) {
@@ -36,6 +40,7 @@ function ChooseLead({
   campaign: Campaign;
   onChoose: (leadId: string) => void;
 }) {
+  const { t } = useLingui();
   const [search, setSearch] = useState('');
   const leads = useRead(
     'GET /api/leads',
@@ -44,14 +49,16 @@ function ChooseLead({
   );
   return (
     <div className="flex flex-col gap-3">
-      <p className="text-muted">Choose a lead to see the messages it would get. Nothing is sent.</p>
-      <SearchBox label="Search leads" value={search} onChange={setSearch} />
+      <p className="text-muted">
+        <Trans>Choose a lead to see the messages it would get. Nothing is sent.</Trans>
+      </p>
+      <SearchBox label={t`Search leads`} value={search} onChange={setSearch} />
       {leads.error ? (
         <ErrorState error={leads.error} retry={() => void leads.refetch()} />
       ) : !leads.data ? (
         <SkeletonRows rows={3} />
       ) : leads.data.leads.length === 0 ? (
-        <EmptyState title={search === '' ? 'The list has no leads yet' : 'No leads found'} />
+        <EmptyState title={search === '' ? t`The list has no leads yet` : t`No leads found`} />
       ) : (
         <ul className="flex flex-col">
           {leads.data.leads.map((lead) => (
@@ -73,6 +80,7 @@ function ChooseLead({
 }
 
 function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: string; onBack: () => void }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const lines = useRead('GET /api/lines/by-user', {});
   const lead = useRead('GET /api/leads/{id}', { params: { id: leadId } });
@@ -85,18 +93,15 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
         { signal },
       ),
   });
-  const lineOf = (lineId: string | null): string => {
-    const line = lines.data?.lines.find(({ _id }) => _id === lineId);
-    return line ? ` from ${lineName(line)}` : '';
-  };
+  const name = lead.data && nameOf(lead.data.lead);
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">
         <h3 className="min-w-0 truncate font-medium">
-          {lead.data ? `Messages for ${nameOf(lead.data.lead)}` : 'Preview'}
+          {name === undefined ? t`Preview` : t`Messages for ${name}`}
         </h3>
         <Button small onClick={onBack}>
-          Another lead
+          <Trans>Another lead</Trans>
         </Button>
       </div>
       {preview.error ? (
@@ -104,7 +109,9 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
       ) : !preview.data ? (
         <SkeletonRows rows={2} />
       ) : preview.data.steps.length === 0 ? (
-        <EmptyState title="No messages">The lead has no contact details for any step.</EmptyState>
+        <EmptyState title={t`No messages`}>
+          <Trans>The lead has no contact details for any step.</Trans>
+        </EmptyState>
       ) : (
         <ol className="flex flex-col gap-3">
           {preview.data.steps.map((step) => (
@@ -119,11 +126,15 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
               {step.variants.length === 0 ? (
                 <Text subject={step.subject} message={step.message} />
               ) : (
-                step.variants.map(({ name, ...text }) => (
-                  <div key={name} className="mt-2 border-l-2 border-line pl-3">
+                step.variants.map(({ name: variant, ...text }) => (
+                  <div key={variant} className="mt-2 border-l-2 border-line pl-3">
                     <div className="flex items-center gap-2 text-xs font-medium text-muted">
-                      Variant {name}
-                      {name === step.variant && <Badge tone="accent">This lead gets it</Badge>}
+                      <Trans>Variant {variant}</Trans>
+                      {variant === step.variant && (
+                        <Badge tone="accent">
+                          <Trans>This lead gets it</Trans>
+                        </Badge>
+                      )}
                     </div>
                     <Text {...text} />
                   </div>
@@ -135,14 +146,29 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
                 </p>
               ))}
               <p className="mt-2 text-xs text-muted">
-                To {addressName(step.address)}
-                {lineOf(step.fromLineId)}
+                <Way
+                  address={step.address}
+                  line={lines.data?.lines.find(({ _id }) => _id === step.fromLineId)}
+                />
               </p>
             </li>
           ))}
         </ol>
       )}
     </div>
+  );
+}
+
+/** From which line to whom. */
+function Way({ address, line }: { address: string; line: Line | undefined }) {
+  const to = addressName(address);
+  const from = line && lineName(line);
+  return from === undefined ? (
+    <Trans>To {to}</Trans>
+  ) : (
+    <Trans>
+      To {to} from {from}
+    </Trans>
   );
 }
 
@@ -153,29 +179,43 @@ const Text = ({ subject, message }: Pick<Step, 'subject' | 'message'>) => (
   </>
 );
 
-const SKIPPED: Record<NonNullable<Step['skipReason']>, string> = {
-  recipient_opted_out: 'Not sent: the lead has opted out.',
-  recipient_suppressed: 'Not sent: the agency suppresses the address.',
-  no_consent: 'Not sent: the campaign requires consent, and the lead has not given it.',
+const SKIPPED: Record<NonNullable<Step['skipReason']>, MessageDescriptor> = {
+  recipient_opted_out: msg`Not sent: the lead has opted out.`,
+  recipient_suppressed: msg`Not sent: the agency suppresses the address.`,
+  no_consent: msg`Not sent: the campaign requires consent, and the lead has not given it.`,
 };
 
 /** What quiet hours and consent do to a step. */
 function Rules({ step: { wakingHours, holdReason, skipReason, hasConsent } }: { step: Step }) {
-  const law = wakingHours?.law ? `, and the law of ${wakingHours.law}` : '';
+  const { t } = useLingui();
   return (
     <>
       {skipReason ? (
-        <p className="mt-2 text-warn">{SKIPPED[skipReason]}</p>
+        <p className="mt-2 text-warn">{t(SKIPPED[skipReason])}</p>
       ) : (
-        !hasConsent && <p className="mt-2 text-warn">The lead has not consented to this channel.</p>
+        !hasConsent && (
+          <p className="mt-2 text-warn">
+            <Trans>The lead has not consented to this channel.</Trans>
+          </p>
+        )
       )}
       {wakingHours && (
-        <p className="mt-2 text-xs text-muted">
-          {holdReason === null ? 'Within quiet hours’ limits' : 'Moved by quiet hours'}: {wakingHours.start}{' '}
-          to {wakingHours.end} in {wakingHours.zones.join(' and ').replaceAll('_', ' ')}
-          {law}.
-        </p>
+        <p className="mt-2 text-xs text-muted">{hoursSentence(wakingHours, holdReason !== null)}</p>
       )}
     </>
   );
+}
+
+function hoursSentence(
+  { start, end, zones, law }: NonNullable<Step['wakingHours']>,
+  isMoved: boolean,
+): string {
+  const places = new Intl.ListFormat(formatLocale).format(zones.map((zone) => zone.replaceAll('_', ' ')));
+  if (isMoved)
+    return law
+      ? t`Moved by quiet hours: ${start} to ${end} in ${places}, and the law of ${law}.`
+      : t`Moved by quiet hours: ${start} to ${end} in ${places}.`;
+  return law
+    ? t`Within quiet hours’ limits: ${start} to ${end} in ${places}, and the law of ${law}.`
+    : t`Within quiet hours’ limits: ${start} to ${end} in ${places}.`;
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { classes } from '#console/components/class-names.ts';
@@ -5,11 +7,11 @@ import { SelectField, TextField } from '#console/components/field.tsx';
 import { CHANNELS, lineAddress, lineName } from '#console/lib/line.ts';
 import { TIME_ZONES } from '#console/lib/time-zones.ts';
 import type { CampaignDraft } from './campaign-draft.ts';
-import { DAYS } from './campaign.ts';
+import { dayName } from './campaign.ts';
 
-const STICKINESS = [
-  { value: 'sticky', label: 'The same line for all messages to a contact' },
-  { value: 'round_robin', label: 'The lines in turn' },
+const stickiness = () => [
+  { value: 'sticky', label: t`The same line for all messages to a contact` },
+  { value: 'round_robin', label: t`The lines in turn` },
 ];
 /** As weeks are printed. */
 const MONDAY_FIRST = [1, 2, 3, 4, 5, 6, 0];
@@ -27,18 +29,21 @@ export function SendingFields({
   onChange: (change: Partial<CampaignDraft>) => void;
   errorOf: (field: string) => string | undefined;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const { lineIds, poolId, days } = draft;
   const pools = useRead('GET /api/pools', { query: { limit: 200 } }).data?.pools ?? [];
   return (
     <fieldset className="flex flex-col gap-4">
-      <legend className="mb-2 font-medium">Sending</legend>
+      <legend className="mb-2 font-medium">
+        <Trans context="noun">Sending</Trans>
+      </legend>
       {pools.length > 0 && (
         <SelectField
-          label="Pool"
+          label={t`Pool`}
           value={poolId}
           options={[
-            { value: '', label: 'None: choose lines' },
+            { value: '', label: t`None: choose lines` },
             ...pools.map((pool) => ({ value: pool._id, label: pool.name })),
           ]}
           onChange={(event) => onChange({ poolId: event.target.value })}
@@ -51,9 +56,9 @@ export function SendingFields({
       {errorOf('eligibleLineIds') && <p className="text-bad">{errorOf('eligibleLineIds')}</p>}
       {poolId === '' && lineIds.length !== 1 && (
         <SelectField
-          label="Line for a contact"
+          label={t`Line for a contact`}
           value={draft.stickinessPolicy}
-          options={STICKINESS}
+          options={stickiness()}
           onChange={(event) =>
             onChange({ stickinessPolicy: event.target.value as CampaignDraft['stickinessPolicy'] })
           }
@@ -62,26 +67,26 @@ export function SendingFields({
       )}
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Send from (optional)"
+          label={t`Send from (optional)`}
           type="time"
           value={draft.start}
           onChange={(event) => onChange({ start: event.target.value })}
           error={errorOf('sendWindowStart')}
         />
         <TextField
-          label="Send until (optional)"
+          label={t`Send until (optional)`}
           type="time"
           value={draft.end}
           onChange={(event) => onChange({ end: event.target.value })}
           error={errorOf('sendWindowEnd')}
         />
       </div>
-      <div role="group" aria-label="Days" className="flex flex-wrap gap-1.5">
+      <div role="group" aria-label={t`Days`} className="flex flex-wrap gap-1.5">
         {MONDAY_FIRST.map((day) => (
           <button
             key={day}
             type="button"
-            aria-label={DAYS[day]}
+            aria-label={dayName(day)}
             aria-pressed={days.includes(day)}
             onClick={() => onChange({ days: toggled(days, day) })}
             className={classes(
@@ -91,19 +96,19 @@ export function SendingFields({
                 : 'border-line text-muted hover:bg-hover',
             )}
           >
-            {DAYS[day]?.slice(0, 3)}
+            {dayName(day, 'short')}
           </button>
         ))}
         <p className="w-full text-[0.8125rem] text-muted">
           {days.length === 0
-            ? 'No day chosen: messages leave on every day.'
-            : 'Messages leave on these days.'}
+            ? t`No day chosen: messages leave on every day.`
+            : t`Messages leave on these days.`}
         </p>
       </div>
       <SelectField
-        label="Time zone"
+        label={t`Time zone`}
         value={draft.timezone}
-        options={[{ value: '', label: `The workspace’s: ${zone}` }, ...TIME_ZONES]}
+        options={[{ value: '', label: t`The workspace’s: ${zone}` }, ...TIME_ZONES]}
         onChange={(event) => onChange({ timezone: event.target.value })}
         error={errorOf('timezone')}
       />
@@ -112,10 +117,11 @@ export function SendingFields({
 }
 
 function Lines({ lineIds, onToggle }: { lineIds: readonly string[]; onToggle: (id: string) => void }) {
+  const { t } = useLingui();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines ?? [];
   if (lines.length === 0) return null;
   return (
-    <div role="group" aria-label="Lines" className="divide-y divide-line rounded-lg border border-line">
+    <div role="group" aria-label={t`Lines`} className="divide-y divide-line rounded-lg border border-line">
       {lines.map((line) => (
         <label key={line._id} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
           <input
@@ -131,7 +137,7 @@ function Lines({ lineIds, onToggle }: { lineIds: readonly string[]; onToggle: (i
         </label>
       ))}
       <p className="px-3 py-2 text-[0.8125rem] text-muted">
-        {lineIds.length === 0 ? 'None chosen: all lines of the channel send.' : 'Only these lines send.'}
+        {lineIds.length === 0 ? t`None chosen: all lines of the channel send.` : t`Only these lines send.`}
       </p>
     </div>
   );

@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Trash2 } from 'lucide-react';
 import { Attachments } from '#console/components/attachments.tsx';
 import { IconButton } from '#console/components/button.tsx';
@@ -6,12 +8,10 @@ import { CHANNELS } from '#console/lib/line.ts';
 import type { StepDraft } from './step-draft.ts';
 import { StepTexts } from './step-texts.tsx';
 
-const CHANNEL_OPTIONS = Object.entries(CHANNELS).map(([value, label]) => ({ value, label }));
-
 const DELAYS = [
-  { name: 'days', label: 'Days', most: 365 },
-  { name: 'hours', label: 'Hours', most: 8760 },
-  { name: 'minutes', label: 'Minutes', most: 525_600 },
+  { name: 'days', label: msg`Days`, most: 365 },
+  { name: 'hours', label: msg`Hours`, most: 8760 },
+  { name: 'minutes', label: msg`Minutes`, most: 525_600 },
 ] as const;
 
 /** One step of a campaign. */
@@ -31,21 +31,25 @@ export function StepFields({
   onRemove: (() => void) | undefined;
   errorOf: (field: string) => string | undefined;
 }) {
+  const { t } = useLingui();
+  const number = index + 1;
   return (
-    <section aria-label={`Step ${index + 1}`} className="rounded-lg border border-line p-3">
+    <section aria-label={t`Step ${number}`} className="rounded-lg border border-line p-3">
       <div className="mb-3 flex items-center justify-between gap-2">
-        <h3 className="font-medium">Step {index + 1}</h3>
+        <h3 className="font-medium">
+          <Trans>Step {number}</Trans>
+        </h3>
         {onRemove && (
-          <IconButton label={`Remove step ${index + 1}`} onClick={onRemove}>
+          <IconButton label={t`Remove step ${number}`} onClick={onRemove}>
             <Trash2 className="size-4" aria-hidden="true" />
           </IconButton>
         )}
       </div>
       <div className="flex flex-col gap-3">
         <SelectField
-          label="Channel"
+          label={t`Channel`}
           value={step.messageType}
-          options={CHANNEL_OPTIONS}
+          options={Object.entries(CHANNELS).map(([value, label]) => ({ value, label }))}
           onChange={(event) =>
             onChange({ ...step, messageType: event.target.value as StepDraft['messageType'] })
           }
@@ -68,12 +72,12 @@ export function StepFields({
                 checked={step.smsFallbackEnabled}
                 onChange={(event) => onChange({ ...step, smsFallbackEnabled: event.target.checked })}
               />
-              Send an SMS to a contact without iMessage
+              <Trans>Send an SMS to a contact without iMessage</Trans>
             </label>
             {step.smsFallbackEnabled && (
               <TextAreaField
-                label="Text of the SMS (optional)"
-                hint="Empty: the same text."
+                label={t`Text of the SMS (optional)`}
+                hint={t`Empty: the same text.`}
                 value={step.smsFallbackMessage}
                 onChange={(event) => onChange({ ...step, smsFallbackMessage: event.target.value })}
                 error={errorOf('smsFallbackMessage')}
@@ -83,13 +87,13 @@ export function StepFields({
         )}
         <fieldset>
           <legend className="mb-1.5 text-[0.8125rem] text-muted">
-            {index === 0 ? 'Wait after a lead enters' : 'Wait after the previous step'}
+            {index === 0 ? t`Wait after a lead enters` : t`Wait after the previous step`}
           </legend>
           <div className="grid grid-cols-3 gap-3">
             {DELAYS.map(({ name, label, most }) => (
               <TextField
                 key={name}
-                label={label}
+                label={t(label)}
                 type="number"
                 min={0}
                 max={most}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { TextAreaField, TextField } from '#console/components/field.tsx';
@@ -5,13 +6,15 @@ import { percentOf } from '#console/lib/format.ts';
 import { VARIANT_NAMES } from './campaign.ts';
 import { NEW_VARIANT, type StepDraft, type VariantDraft } from './step-draft.ts';
 
-const FIELDS_HINT = (
+const Code = ({ children }: { children: string }) => <code className="whitespace-nowrap">{children}</code>;
+
+const FIELDS = (
   <>
-    Fields of the lead: <code className="whitespace-nowrap">{'{{ firstName }}'}</code>,{' '}
-    <code className="whitespace-nowrap">{'{{ companyName }}'}</code>,{' '}
-    <code className="whitespace-nowrap">{'{{ customFields.name }}'}</code>
+    <Code>{'{{ firstName }}'}</Code>, <Code>{'{{ companyName }}'}</Code>,{' '}
+    <Code>{'{{ customFields.name }}'}</Code>
   </>
 );
+const FIELDS_HINT = <Trans>Fields of the lead: {FIELDS}</Trans>;
 
 interface Props {
   step: StepDraft;
@@ -22,6 +25,7 @@ interface Props {
 
 /** What a step sends: one message, or variants of which each lead gets one. */
 export function StepTexts({ step, index, onChange, errorOf }: Props) {
+  const { t } = useLingui();
   const { variants } = step;
   const isTested = variants.length > 0;
   const addVariant = (): void =>
@@ -43,7 +47,7 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
     <>
       {step.messageType === 'email' && (
         <TextField
-          label="Subject"
+          label={t`Subject`}
           value={step.subject}
           onChange={(event) => onChange({ ...step, subject: event.target.value })}
           error={errorOf('subject')}
@@ -52,7 +56,7 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
       {isTested ? (
         <>
           <p className="text-[0.8125rem] text-muted">
-            Each lead gets one of the texts, in proportion to their weights. {FIELDS_HINT}
+            <Trans>Each lead gets one of the texts, in proportion to their weights.</Trans> {FIELDS_HINT}
           </p>
           {variants.map((variant, number) => (
             <Variant
@@ -68,7 +72,7 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
         </>
       ) : (
         <TextAreaField
-          label="Message"
+          label={t`Message`}
           hint={FIELDS_HINT}
           value={step.message}
           onChange={(event) => onChange({ ...step, message: event.target.value })}
@@ -78,7 +82,7 @@ export function StepTexts({ step, index, onChange, errorOf }: Props) {
       {variants.length < VARIANT_NAMES.length && (
         <div>
           <Button small icon={<Plus className="size-4" aria-hidden="true" />} onClick={addVariant}>
-            {isTested ? 'Add a variant' : 'Test another text'}
+            {isTested ? t`Add a variant` : t`Test another text`}
           </Button>
         </div>
       )}
@@ -101,18 +105,21 @@ function Variant({
   onRemove: () => void;
   errorOf: (field: string) => string | undefined;
 }) {
+  const { t } = useLingui();
   const variant = variants[number] as VariantDraft;
   const name = VARIANT_NAMES[number] ?? '';
+  const step = index + 1;
   const total = variants.reduce((sum, { weight }) => sum + Number(weight), 0);
+  const share = percentOf(Number(variant.weight) / total);
   return (
     <div
       role="group"
-      aria-label={`Variant ${name} of step ${index + 1}`}
+      aria-label={t`Variant ${name} of step ${step}`}
       className="flex flex-col gap-3 border-l-2 border-line pl-3"
     >
       {messageType === 'email' && (
         <TextField
-          label={`Subject ${name} (optional)`}
+          label={t`Subject ${name} (optional)`}
           placeholder={subject}
           value={variant.subject}
           onChange={(event) => onChange({ ...variant, subject: event.target.value })}
@@ -120,7 +127,7 @@ function Variant({
         />
       )}
       <TextAreaField
-        label={`Message ${name}`}
+        label={t`Message ${name}`}
         value={variant.body}
         onChange={(event) => onChange({ ...variant, body: event.target.value })}
         error={errorOf('body')}
@@ -128,18 +135,18 @@ function Variant({
       <div className="flex items-start gap-2">
         <div className="flex-1">
           <TextField
-            label={`Weight ${name}`}
+            label={t`Weight ${name}`}
             type="number"
             min={1}
             max={100}
             className="w-24"
-            hint={total > 0 ? `${percentOf(Number(variant.weight) / total)} of the leads` : undefined}
+            hint={total > 0 ? t`${share} of the leads` : undefined}
             value={variant.weight}
             onChange={(event) => onChange({ ...variant, weight: event.target.value })}
             error={errorOf('weight')}
           />
         </div>
-        <IconButton label={`Remove variant ${name}`} onClick={onRemove}>
+        <IconButton label={t`Remove variant ${name}`} onClick={onRemove}>
           <Trash2 className="size-4" aria-hidden="true" />
         </IconButton>
       </div>

@@ -1,6 +1,6 @@
-import { lazy, Suspense } from 'react';
+import { useLingui } from '@lingui/react/macro';
+import { lazy } from 'react';
 import { Page } from '#console/components/page.tsx';
-import { SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { useRead } from '#console/api/queries.ts';
 import { useTabParam } from '#console/lib/search.ts';
@@ -10,27 +10,24 @@ const OptOuts = lazy(() => import('./opt-outs.tsx'));
 
 /** Who is sent messages, when, and who no longer is. */
 export default function Compliance() {
+  const { t } = useLingui();
   const [tab, setTab] = useTabParam();
   const waiting = useRead('GET /api/compliance', {}).data?.suspectedOptOuts ?? 0;
   return (
     <Page
-      title="Compliance"
-      description="When people are sent messages, who agreed to them, and who no longer does"
+      title={t`Compliance`}
+      description={t`When people are sent messages, who agreed to them, and who no longer does`}
     >
       <Tabs
-        label="Compliance"
+        label={t`Compliance`}
         value={tab || 'rules'}
         onChange={setTab}
         tabs={[
-          { value: 'rules', label: 'Rules', content: <Rules /> },
+          { value: 'rules', label: t`Rules`, content: <Rules /> },
           {
             value: 'opt-outs',
-            label: waiting > 0 ? `Opt-outs (${waiting} to decide)` : 'Opt-outs',
-            content: (
-              <Suspense fallback={<SkeletonRows />}>
-                <OptOuts />
-              </Suspense>
-            ),
+            label: waiting > 0 ? t`Opt-outs (${waiting} to decide)` : t`Opt-outs`,
+            content: <OptOuts />,
           },
         ]}
       />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -14,17 +16,20 @@ const MOST_SHOWN = 50;
 
 /** Which running campaigns require consent, and how many recipients of the last month had given it. */
 export function Consent({ counts: { running, requireConsent } }: { counts: Counts }) {
+  const { t } = useLingui();
   const campaigns = useRead('GET /api/campaigns', { query: { status: 'active', limit: MOST_SHOWN } });
   const consents = useRead('GET /api/compliance/campaign-consents', {});
   const error = campaigns.error ?? consents.error;
   const lastMonth = new Map(consents.data?.campaigns.map((campaign) => [campaign.campaignId, campaign]));
   return (
     <Card
-      title="Consent"
+      title={t`Consent`}
       actions={
         running > 0 && (
           <Badge tone={requireConsent === running ? 'good' : 'warn'}>
-            Required by {requireConsent} of {running} campaigns
+            <Trans>
+              Required by {requireConsent} of {running} campaigns
+            </Trans>
           </Badge>
         )
       }
@@ -39,7 +44,7 @@ export function Consent({ counts: { running, requireConsent } }: { counts: Count
             <LastMonth {...consents.data} />
           </p>
           {campaigns.data.campaigns.length > 0 && (
-            <ul aria-label="Active campaigns" className="divide-y divide-line border-t border-line">
+            <ul aria-label={t`Active campaigns`} className="divide-y divide-line border-t border-line">
               {campaigns.data.campaigns.map(({ _id, name, requireConsent: isRequired }) => (
                 <li key={_id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">
                   <Link
@@ -51,7 +56,7 @@ export function Consent({ counts: { running, requireConsent } }: { counts: Count
                   </Link>
                   <span className="text-muted tabular-nums">{coverageOf(lastMonth.get(_id))}</span>
                   <Badge tone={isRequired ? 'good' : 'warn'}>
-                    {isRequired ? 'Requires consent' : 'Sends without consent'}
+                    {isRequired ? t`Requires consent` : t`Sends without consent`}
                   </Badge>
                 </li>
               ))}
@@ -73,22 +78,34 @@ function LastMonth({
   'recipients' | 'withoutConsent' | 'complete' | 'from'
 >) {
   const zone = useTimeZone();
-  if (recipients === 0) return 'No campaign has sent anything in the last 30 days.';
+  if (recipients === 0) return <Trans>No campaign has sent anything in the last 30 days.</Trans>;
+  const without = numberOf(withoutConsent);
+  const all = numberOf(recipients);
+  const share = percentOf(withoutConsent / recipients);
+  const since = dateOf(from, zone);
   return (
     <>
-      <strong className="font-semibold">
-        {numberOf(withoutConsent)} of {numberOf(recipients)}
-      </strong>{' '}
-      recipients of campaigns in the last 30 days ({percentOf(withoutConsent / recipients)}) had not
-      consented. A campaign that requires consent would have skipped them.
-      {!complete && ` Only the newest messages are counted, since ${dateOf(from, zone)}.`}
+      <Trans>
+        <strong className="font-semibold">
+          {without} of {all}
+        </strong>{' '}
+        recipients of campaigns in the last 30 days ({share}) had not consented. A campaign that requires
+        consent would have skipped them.
+      </Trans>
+      {!complete && (
+        <>
+          {' '}
+          <Trans>Only the newest messages are counted, since {since}.</Trans>
+        </>
+      )}
     </>
   );
 }
 
 function coverageOf(campaign: OfCampaign | undefined): string {
-  if (!campaign) return 'Nothing sent in 30 days';
+  if (!campaign) return t`Nothing sent in 30 days`;
   const { granted, revoked, unknown } = campaign;
-  const recipients = granted + revoked + unknown;
-  return `${numberOf(granted)} of ${numberOf(recipients)} had consented`;
+  const consented = numberOf(granted);
+  const all = numberOf(granted + revoked + unknown);
+  return t`${consented} of ${all} had consented`;
 }

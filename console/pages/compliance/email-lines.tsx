@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -8,6 +9,7 @@ import { RESULTS } from '#console/pages/lines/email-authentication.tsx';
 
 /** What receivers authenticate the emails of each line by. Shows nothing without lines for email. */
 export function EmailLines() {
+  const { t } = useLingui();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines ?? [];
   const forEmail = lines.filter(
     ({ requestedChannelType, provisioningStatus }) =>
@@ -15,7 +17,7 @@ export function EmailLines() {
   );
   if (forEmail.length === 0) return null;
   return (
-    <Card title="Email authentication">
+    <Card title={t`Email authentication`}>
       <ul className="divide-y divide-line">
         {forEmail.map((line) => (
           <li key={line._id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
@@ -35,6 +37,7 @@ export function EmailLines() {
 }
 
 function Checks({ line }: { line: Line }) {
+  const { t } = useLingui();
   const { data, error } = useRead('GET /api/lines/{id}/email-authentication', { params: { id: line._id } });
   if (error) return <span className="text-muted">{error.message}</span>;
   if (!data) return <Skeleton className="h-5.5 w-56" />;
@@ -42,7 +45,7 @@ function Checks({ line }: { line: Line }) {
     <span className="flex flex-wrap gap-1.5">
       {data.checks.map(({ name, result }) => (
         <Badge key={name} tone={RESULTS[result].tone}>
-          {name.toUpperCase()} {RESULTS[result].text.toLowerCase()}
+          {name.toUpperCase()} {t(RESULTS[result].text).toLowerCase()}
         </Badge>
       ))}
     </span>

@@ -1,3 +1,6 @@
+import { i18n } from '@lingui/core';
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useMemo } from 'react';
 import { addressOf } from '#console/api/client.ts';
 import { useReadPages } from '#console/api/queries.ts';
@@ -18,31 +21,36 @@ import { SOURCES } from '#console/pages/contacts/opt-outs.tsx';
 
 type Change = ResponseOf<'GET /api/opt-outs/history'>['changes'][number];
 
-const CHANGES = [
-  { value: '', label: 'Both' },
-  { value: 'opted_out', label: 'Opt-outs' },
-  { value: 'opted_in', label: 'Opt-ins' },
+const changes = () => [
+  { value: '', label: t`Both` },
+  { value: 'opted_out', label: t`Opt-outs` },
+  { value: 'opted_in', label: t`Opt-ins` },
 ];
 
-const COLUMNS: readonly Column<Change>[] = [
-  { header: 'When', width: '5.5rem', cell: ({ at }) => <ShortTime at={at} /> },
+const columns = (): readonly Column<Change>[] => [
+  { header: t`When`, width: '5.5rem', cell: ({ at }) => <ShortTime at={at} /> },
   {
-    header: 'Contact',
+    header: t`Contact`,
     width: 'minmax(8.5rem, 1fr)',
     cell: ({ address }) => <span className="font-medium">{addressName(address)}</span>,
   },
   {
-    header: 'Change',
+    header: t`Change`,
     width: '6rem',
     cell: ({ change }) => (
       <Badge tone={change === 'opted_out' ? 'warn' : 'good'}>
-        {change === 'opted_out' ? 'Opted out' : 'Opted in'}
+        {change === 'opted_out' ? t`Opted out` : t`Opted in`}
       </Badge>
     ),
   },
-  { header: 'By', width: 'minmax(7rem, 0.8fr)', wide: true, cell: ({ source }) => SOURCES[source] },
   {
-    header: 'In these words',
+    header: t`By`,
+    width: 'minmax(7rem, 0.8fr)',
+    wide: true,
+    cell: ({ source }) => i18n._(SOURCES[source] ?? source),
+  },
+  {
+    header: t`In these words`,
     width: 'minmax(10rem, 2fr)',
     wide: true,
     cell: ({ message }) => message !== null && <span title={message}>“{message}”</span>,
@@ -51,6 +59,7 @@ const COLUMNS: readonly Column<Change>[] = [
 
 /** Each opt-out and opt-in of a period. What is chosen stays in the address. */
 export function History() {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const [period, setPeriod] = useSearchParam('period');
   const [change, setChange] = useSearchParam('change');
@@ -61,7 +70,7 @@ export function History() {
   const rows = useMemo(() => read.data?.pages.flatMap((page) => page.changes), [read.data]);
   return (
     <Card
-      title="Opt-outs and opt-ins"
+      title={t`Opt-outs and opt-ins`}
       className="overflow-hidden"
       actions={
         <ExportButton
@@ -72,27 +81,34 @@ export function History() {
     >
       <div className="grid grid-cols-2 gap-3 border-b border-line px-4 py-3 md:grid-cols-4">
         <SelectField
-          label="Period"
+          label={t`Period`}
           value={chosen}
-          options={PERIODS.filter(({ value }) => value !== CUSTOM)}
+          options={PERIODS.filter(({ value }) => value !== CUSTOM).map(({ value, label }) => ({
+            value,
+            label: t(label),
+          }))}
           onChange={({ target }) => setPeriod(target.value)}
         />
         <SelectField
-          label="Show"
+          label={t`Show`}
           value={change}
-          options={CHANGES}
+          options={changes()}
           onChange={({ target }) => setChange(target.value)}
         />
       </div>
       <div className="h-96">
         <ReadTable
-          label="Opt-outs and opt-ins"
+          label={t`Opt-outs and opt-ins`}
           rowHeight={44}
-          columns={COLUMNS}
+          columns={columns()}
           read={read}
           rows={rows}
           rowKey={({ _id }) => _id}
-          empty={<EmptyState title="None in this period">Choose a longer period.</EmptyState>}
+          empty={
+            <EmptyState title={t`None in this period`}>
+              <Trans>Choose a longer period.</Trans>
+            </EmptyState>
+          }
         />
       </div>
     </Card>

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -23,33 +24,34 @@ type Week = ResponseOf<'GET /api/opt-outs/weeks'>['weeks'][number];
 const ROW_HEIGHT = 34;
 
 function Weeks() {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead('GET /api/opt-outs/weeks', {});
   const zone = useTimeZone();
   const columns: readonly Column<Week>[] = [
-    { header: 'Week of', width: 'minmax(5rem, 1fr)', cell: ({ start }) => dateOf(start, zone) },
+    { header: t`Week of`, width: 'minmax(5rem, 1fr)', cell: ({ start }) => dateOf(start, zone) },
     {
-      header: 'Opted out',
+      header: t`Opted out`,
       width: 'minmax(4rem, 1fr)',
       right: true,
       cell: ({ optedOut }) => numberOf(optedOut),
     },
     {
-      header: 'Opted in',
+      header: t`Opted in`,
       width: 'minmax(4rem, 1fr)',
       right: true,
       wide: true,
       cell: ({ optedIn }) => numberOf(optedIn),
     },
-    { header: 'Messages', width: 'minmax(4rem, 1fr)', right: true, cell: ({ sent }) => numberOf(sent) },
+    { header: t`Messages`, width: 'minmax(4rem, 1fr)', right: true, cell: ({ sent }) => numberOf(sent) },
     {
-      header: 'Share',
+      header: t`Share`,
       width: 'minmax(3.5rem, 1fr)',
       right: true,
       cell: ({ optedOutShare }) => percentOf(optedOutShare),
     },
   ];
   return (
-    <Card title="By week" className="overflow-hidden">
+    <Card title={t`By week`} className="overflow-hidden">
       {error ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
@@ -57,7 +59,7 @@ function Weeks() {
       ) : (
         <div className="h-60">
           <Table
-            label="Opt-outs by week"
+            label={t`Opt-outs by week`}
             columns={columns}
             rows={data.weeks.toReversed()}
             rowKey={({ start }) => start}

@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -9,39 +12,48 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { type Hours, WouldHaveWaited } from './would-have-waited.tsx';
 
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Off' },
+const states = () => [
+  { value: 'true', label: t`On` },
+  { value: 'false', label: t`Off` },
 ];
-const LAWS = [
-  { value: 'none', label: 'None' },
-  { value: 'us', label: 'United States, where it is stricter' },
+const laws = () => [
+  { value: 'none', label: t`None` },
+  { value: 'us', label: t`United States, where it is stricter` },
 ];
-const KINDS: Record<Hours['appliesTo'][number], string> = {
-  campaign: 'Campaigns',
-  drip: 'Drips',
-  message: 'Other messages',
+const KINDS: Record<Hours['appliesTo'][number], MessageDescriptor> = {
+  campaign: msg`Campaigns`,
+  drip: msg`Drips`,
+  message: msg`Other messages`,
 };
 const FIELDS = ['enabled', 'start', 'end', 'law', 'appliesTo'];
 
 /** The quiet hours of the workspace, and what they would have done; admins change them. */
 export function QuietHours({ saved }: { saved: Hours }) {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const [hours, setHours] = useState(saved);
+  const { start, end } = saved;
   const isChanged = JSON.stringify(hours) !== JSON.stringify(saved);
   return (
     <Card
-      title="Quiet hours"
-      actions={<Badge tone={saved.enabled ? 'good' : 'warn'}>{saved.enabled ? 'On' : 'Off'}</Badge>}
+      title={t`Quiet hours`}
+      actions={<Badge tone={saved.enabled ? 'good' : 'warn'}>{saved.enabled ? t`On` : t`Off`}</Badge>}
     >
       <div className="grid gap-x-8 gap-y-6 p-4 lg:grid-cols-2">
         {isAdmin ? (
           <Form hours={hours} saved={saved} isChanged={isChanged} onChange={setHours} />
         ) : (
           <p>
-            {saved.enabled ? 'Messages are sent' : 'When they are on, messages are sent'} from {saved.start}{' '}
-            to {saved.end} by the clocks where people are. Only an owner or admin of the workspace changes
-            this.
+            {saved.enabled ? (
+              <Trans>
+                Messages are sent from {start} to {end} by the clocks where people are.
+              </Trans>
+            ) : (
+              <Trans>
+                When they are on, messages are sent from {start} to {end} by the clocks where people are.
+              </Trans>
+            )}{' '}
+            <Trans>Only an owner or admin of the workspace changes this.</Trans>
           </p>
         )}
         {/* What is off is shown as if it were on: that is what one wants to know before. */}
@@ -62,6 +74,7 @@ function Form({
   isChanged: boolean;
   onChange: (hours: Hours) => void;
 }) {
+  const { t } = useLingui();
   const save = useWrite('PUT /api/workspace/quiet-hours', { refresh: ['GET /api/compliance'] });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -69,7 +82,7 @@ function Form({
       { body: hours },
       {
         onSuccess: () =>
-          toast('The quiet hours were saved', {
+          toast(t`The quiet hours were saved`, {
             undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
           }),
       },
@@ -77,17 +90,17 @@ function Form({
   };
   const change = (part: Partial<Hours>): void => onChange({ ...hours, ...part });
   return (
-    <form aria-label="Quiet hours" className="flex flex-col gap-4" onSubmit={submit}>
+    <form aria-label={t`Quiet hours`} className="flex flex-col gap-4" onSubmit={submit}>
       <SelectField
-        label="State"
-        options={STATES}
+        label={t`State`}
+        options={states()}
         value={String(hours.enabled)}
         onChange={({ target }) => change({ enabled: target.value === 'true' })}
         error={issueOf(save.error, 'enabled')}
       />
       <div className="grid grid-cols-2 gap-4">
         <TextField
-          label="Send from"
+          label={t`Send from`}
           type="time"
           required
           value={hours.start}
@@ -95,7 +108,7 @@ function Form({
           error={issueOf(save.error, 'start')}
         />
         <TextField
-          label="Send until"
+          label={t`Send until`}
           type="time"
           required
           value={hours.end}
@@ -104,17 +117,17 @@ function Form({
         />
       </div>
       <p className="-mt-2 text-[0.8125rem] text-muted">
-        By the clocks where people are: the lead’s time zone, else the area of the number.
+        <Trans>By the clocks where people are: the lead’s time zone, else the area of the number.</Trans>
       </p>
       <SelectField
-        label="Law"
-        options={LAWS}
+        label={t`Law`}
+        options={laws()}
         value={hours.law}
         onChange={({ target }) => change({ law: target.value as Hours['law'] })}
         error={issueOf(save.error, 'law')}
       />
       <CheckList
-        legend="Apply to"
+        legend={t`Apply to`}
         options={KINDS}
         value={hours.appliesTo}
         onChange={(appliesTo) => change({ appliesTo })}
@@ -123,9 +136,13 @@ function Form({
       <FormError>{generalErrorOf(save.error, FIELDS)}</FormError>
       <div className="flex gap-2">
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
-          Save
+          <Trans>Save</Trans>
         </Button>
-        {isChanged && <Button onClick={() => onChange(saved)}>Discard</Button>}
+        {isChanged && (
+          <Button onClick={() => onChange(saved)}>
+            <Trans>Discard</Trans>
+          </Button>
+        )}
       </div>
     </form>
   );

@@ -1,10 +1,10 @@
+import { Plural, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Fact, Facts } from '#console/components/facts.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { numberOf } from '#console/lib/format.ts';
 import { Consent } from './consent.tsx';
 import { EmailLines } from './email-lines.tsx';
 import { QuietHours } from './quiet-hours.tsx';
@@ -29,22 +29,24 @@ function NoMessages({
 }: {
   overview: Pick<ResponseOf<'GET /api/compliance'>, 'suppressions' | 'keywords'>;
 }) {
+  const { t } = useLingui();
   return (
-    <Card title="Who gets no messages">
+    <Card title={t`Who gets no messages`}>
       <div className="p-4">
         <Facts>
-          <Fact name="Opt out by">
+          <Fact name={t`Opt out by`}>
             <Keywords words={keywords.optOut} />
           </Fact>
-          <Fact name="Opt in again by">
+          <Fact name={t`Opt in again by`}>
             <Keywords words={keywords.optIn} />
           </Fact>
-          <Fact name="Suppressed">
-            {suppressions === 0
-              ? 'Nothing by the agency'
-              : suppressions === 1
-                ? '1 address or domain by the agency'
-                : `${numberOf(suppressions)} addresses and domains by the agency`}
+          <Fact name={t`Suppressed`}>
+            <Plural
+              value={suppressions}
+              _0="Nothing by the agency"
+              one="# address or domain by the agency"
+              other="# addresses and domains by the agency"
+            />
           </Fact>
         </Facts>
       </div>

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
@@ -10,21 +11,24 @@ import { type Suspicion, useDecision } from '#console/pages/inbox/suspicion.ts';
 
 /** Replies that ask to be left alone in other words than the keywords: campaigns wait until somebody decides. */
 export function Suspected() {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead(
     'GET /api/opt-outs/suspected',
     { query: { limit: 200 } },
     { refetchInterval: useLiveInterval() },
   );
   return (
-    <Card title="Suspected opt-outs">
+    <Card title={t`Suspected opt-outs`}>
       {error ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
         <SkeletonRows rows={2} />
       ) : data.suspicions.length === 0 ? (
-        <p className="px-4 py-3 text-muted">Nothing to decide. Campaigns to a contact wait while there is.</p>
+        <p className="px-4 py-3 text-muted">
+          <Trans>Nothing to decide. Campaigns to a contact wait while there is.</Trans>
+        </p>
       ) : (
-        <ul aria-label="Suspected opt-outs" className="divide-y divide-line">
+        <ul aria-label={t`Suspected opt-outs`} className="divide-y divide-line">
           {data.suspicions.map((suspicion) => (
             <Row key={suspicion._id} suspicion={suspicion} />
           ))}
@@ -35,6 +39,7 @@ export function Suspected() {
 }
 
 function Row({ suspicion: { _id, address, message, createdAt } }: { suspicion: Suspicion }) {
+  const { t } = useLingui();
   const { act, isPending } = useDecision(_id);
   const name = addressName(address);
   return (
@@ -53,13 +58,13 @@ function Row({ suspicion: { _id, address, message, createdAt } }: { suspicion: S
           small
           kind="primary"
           busy={isPending}
-          aria-label={`Opt out ${name}`}
+          aria-label={t`Opt out ${name}`}
           onClick={() => act('confirm')}
         >
-          Opt out
+          <Trans>Opt out</Trans>
         </Button>
-        <Button small aria-label={`Dismiss the suspicion about ${name}`} onClick={() => act('dismiss')}>
-          Dismiss
+        <Button small aria-label={t`Dismiss the suspicion about ${name}`} onClick={() => act('dismiss')}>
+          <Trans>Dismiss</Trans>
         </Button>
       </div>
     </li>

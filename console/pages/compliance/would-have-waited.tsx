@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useDeferredValue, useMemo } from 'react';
 import { ApiFailure, request } from '#console/api/client.ts';
@@ -17,6 +19,7 @@ const MOST_PLACES = 6;
 
 /** What quiet hours would have done to the messages of the last month. */
 export function WouldHaveWaited({ hours, isOn }: { hours: Hours; isOn: boolean }) {
+  const { t } = useLingui();
   const body = useDeferredValue(hours);
   const isComplete = body.start !== '' && body.end !== '' && body.appliesTo.length > 0;
   const preview = useQuery({
@@ -26,9 +29,9 @@ export function WouldHaveWaited({ hours, isOn }: { hours: Hours; isOn: boolean }
     placeholderData: keepPreviousData,
     staleTime: STALE_MS,
   });
-  const title = isOn ? 'In the last 30 days' : 'With these hours, in the last 30 days';
+  const title = isOn ? t`In the last 30 days` : t`With these hours, in the last 30 days`;
   return (
-    <section aria-label="What would have waited" className="min-w-0">
+    <section aria-label={t`What would have waited`} className="min-w-0">
       <h3 className="mb-2 font-medium">{title}</h3>
       {preview.error ? (
         // A refused field is shown at the field once it is saved.
@@ -42,27 +45,47 @@ export function WouldHaveWaited({ hours, isOn }: { hours: Hours; isOn: boolean }
       ) : isComplete ? (
         <SkeletonRows rows={3} />
       ) : (
-        <p className="text-muted">Choose hours and what they apply to.</p>
+        <p className="text-muted">
+          <Trans>Choose hours and what they apply to.</Trans>
+        </p>
       )}
     </section>
   );
 }
 
 function Shown({ preview }: { preview: Preview }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
-  const { messages, held, longestHoldMinutes, byReason, byPlace, byDay, complete, from } = preview;
+  const { messages, held, byReason, byPlace, byDay, complete, from } = preview;
+  const lawCount = byReason.law;
+  const otherPlaces = byPlace.length - MOST_PLACES;
+  const since = dateOf(from, zone);
   if (messages === 0)
-    return <EmptyState title="No messages yet">Nothing was sent in the last 30 days.</EmptyState>;
+    return (
+      <EmptyState title={t`No messages yet`}>
+        <Trans>Nothing was sent in the last 30 days.</Trans>
+      </EmptyState>
+    );
   return (
     <div className="flex flex-col gap-3">
       <p aria-live="polite">
-        <strong className="font-semibold">
-          {numberOf(held)} of {numberOf(messages)}
-        </strong>{' '}
-        messages ({percentOf(held / messages)}) would have waited
-        {longestHoldMinutes !== null && `, ${durationOf(longestHoldMinutes)} at most`}.
-        {byReason.law > 0 && ` ${numberOf(byReason.law)} of them because of a state’s law.`}
-        {!complete && ` Only the newest messages are counted, since ${dateOf(from, zone)}.`}
+        <Held preview={preview} />
+        {lawCount > 0 && (
+          <>
+            {' '}
+            <Plural
+              value={lawCount}
+              one="# of them because of a state’s law."
+              other="# of them because of a state’s law."
+            />
+          </>
+        )}
+        {!complete && (
+          <>
+            {' '}
+            <Trans>Only the newest messages are counted, since {since}.</Trans>
+          </>
+        )}
       </p>
       {held > 0 && (
         <>
@@ -73,16 +96,13 @@ function Shown({ preview }: { preview: Preview }) {
             {byPlace.slice(0, MOST_PLACES).map((place) => (
               <li key={placeName(place)} className="flex items-baseline gap-3 px-3 py-1.5">
                 <span className="min-w-0 flex-1 truncate">{placeName(place)}</span>
-                <span className="shrink-0 text-muted tabular-nums">
-                  {numberOf(place.held)} of {numberOf(place.messages)}
-                  {place.longestHoldMinutes !== null && `, up to ${durationOf(place.longestHoldMinutes)}`}
-                </span>
+                <span className="shrink-0 text-muted tabular-nums">{heldAt(place)}</span>
               </li>
             ))}
           </ul>
           {byPlace.length > MOST_PLACES && (
             <p className="text-[0.8125rem] text-muted">
-              And in {numberOf(byPlace.length - MOST_PLACES)} more places.
+              <Plural value={otherPlaces} one="And in # more place." other="And in # more places." />
             </p>
           )}
         </>
@@ -91,20 +111,54 @@ function Shown({ preview }: { preview: Preview }) {
   );
 }
 
+function Held({ preview: { messages, held, longestHoldMinutes } }: { preview: Preview }) {
+  const count = numberOf(held);
+  const all = numberOf(messages);
+  const share = percentOf(held / messages);
+  if (longestHoldMinutes === null)
+    return (
+      <Trans>
+        <strong className="font-semibold">
+          {count} of {all}
+        </strong>{' '}
+        messages ({share}) would have waited.
+      </Trans>
+    );
+  const most = durationOf(longestHoldMinutes);
+  return (
+    <Trans>
+      <strong className="font-semibold">
+        {count} of {all}
+      </strong>{' '}
+      messages ({share}) would have waited, {most} at most.
+    </Trans>
+  );
+}
+
+function heldAt({ held, messages, longestHoldMinutes }: Place): string {
+  const count = numberOf(held);
+  const all = numberOf(messages);
+  if (longestHoldMinutes === null) return t`${count} of ${all}`;
+  const most = durationOf(longestHoldMinutes);
+  return t`${count} of ${all}, up to ${most}`;
+}
+
 function Days({ byDay }: { byDay: Preview['byDay'] }) {
+  const { t } = useLingui();
   // At noon, so that a day is the same one in each zone near the workspace's.
   const times = useMemo(() => byDay.map(({ date }) => `${date}T12:00:00Z`), [byDay]);
   const series = useMemo(
-    () => [{ label: 'Would have waited', values: byDay.map(({ held }) => held), colour: 'warn' }],
-    [byDay],
+    () => [{ label: t`Would have waited`, values: byDay.map(({ held }) => held), colour: 'warn' }],
+    [byDay, t],
   );
-  const most = Math.max(...byDay.map(({ held }) => held));
+  const most = numberOf(Math.max(...byDay.map(({ held }) => held)));
+  const days = byDay.length;
   return (
     <Plot
       times={times}
       series={series}
       bars
-      summary={`Messages that would have waited, by day: at most ${numberOf(most)} on one of ${byDay.length} days.`}
+      summary={t`Messages that would have waited, by day: at most ${most} on one of ${days} days.`}
     />
   );
 }

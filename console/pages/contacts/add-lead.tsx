@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { issueOf, SelectField } from '#console/components/field.tsx';
@@ -22,6 +23,7 @@ export function AddLead({
   listId: string;
   onAdded: (leadId: string) => void;
 }) {
+  const { t } = useLingui();
   const [values, setValues] = useState(NO_VALUES);
   const [chosen, setChosen] = useState<string>();
   const create = useWrite('POST /api/leads', { refresh: LEADS });
@@ -38,7 +40,7 @@ export function AddLead({
       { body: { leads: [bodyOf(given)], ...(target !== '' && { listId: target }), source: 'console' } },
       {
         onSuccess: ({ leadIds, duplicateCount }) => {
-          toast(duplicateCount > 0 ? 'The list already has this lead' : 'The lead was added');
+          toast(duplicateCount > 0 ? t`The list already has this lead` : t`The lead was added`);
           end();
           if (leadIds[0]) onAdded(leadIds[0]);
         },
@@ -49,9 +51,9 @@ export function AddLead({
     <FormDialog
       open={open}
       onClose={end}
-      title="Add a lead"
-      description="A phone number or an email address is required."
-      submit="Add"
+      title={t`Add a lead`}
+      description={t`A phone number or an email address is required.`}
+      submit={t`Add`}
       busy={create.isPending}
       error={create.error}
       fields={PATHS}
@@ -63,7 +65,7 @@ export function AddLead({
         errorOf={(name) => issueOf(create.error, `leads.0.${name}`)}
       />
       <SelectField
-        label="List"
+        label={t`List`}
         value={target}
         options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
         onChange={(event) => setChosen(event.target.value)}

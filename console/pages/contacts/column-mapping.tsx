@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { classes } from '#console/components/class-names.ts';
 import type { CsvStart } from '#console/lib/csv-start.ts';
 import { columnField } from '#domain/shared/lead-columns.ts';
@@ -6,7 +7,6 @@ import { FIELDS } from './lead.ts';
 
 const CUSTOM = 'custom';
 const LEFT_OUT = 'left-out';
-const FIELD_OPTIONS = FIELDS.map((name) => ({ value: name as string, label: LABELS[name] }));
 
 /** What the API makes of a column that is sent by this name. */
 const meaningOf = (name: string): string => (name === '' ? LEFT_OUT : (columnField(name) ?? CUSTOM));
@@ -26,36 +26,46 @@ export function ColumnMapping({
   names: readonly string[];
   onChange: (names: readonly string[]) => void;
 }) {
+  const { t } = useLingui();
   return (
     <fieldset>
-      <legend className="mb-1.5 font-medium">Columns</legend>
+      <legend className="mb-1.5 font-medium">
+        <Trans>Columns</Trans>
+      </legend>
       <ul className="max-h-64 divide-y divide-line scroll-y rounded-lg border border-line">
         {header.map((column, index) => {
+          const name = column || index + 1;
           const own = meaningOf(column);
           const meaning = meaningOf(names[index] ?? '');
           return (
             <li key={index} className="flex items-center gap-3 px-3 py-2">
               <div className="min-w-0 flex-1">
                 <p className={classes('truncate', meaning === LEFT_OUT && 'line-through opacity-70')}>
-                  {column || 'Without a name'}
+                  {column || t`Without a name`}
                 </p>
                 <p className="truncate text-xs text-muted">{example[index] || '–'}</p>
               </div>
               <select
-                aria-label={`Column ${column || index + 1}`}
+                aria-label={t`Column ${name}`}
                 className="input-box w-44 shrink-0"
                 value={meaning}
                 onChange={({ target: { value } }) =>
                   onChange(names.with(index, value === own ? column : value === LEFT_OUT ? '' : value))
                 }
               >
-                {FIELD_OPTIONS.map(({ value, label }) => (
-                  <option key={value} value={value}>
-                    {label}
+                {FIELDS.map((field) => (
+                  <option key={field} value={field}>
+                    {t(LABELS[field])}
                   </option>
                 ))}
-                {own === CUSTOM && <option value={CUSTOM}>Custom field</option>}
-                <option value={LEFT_OUT}>Leave out</option>
+                {own === CUSTOM && (
+                  <option value={CUSTOM}>
+                    <Trans>Custom field</Trans>
+                  </option>
+                )}
+                <option value={LEFT_OUT}>
+                  <Trans>Leave out</Trans>
+                </option>
               </select>
             </li>
           );
@@ -63,8 +73,8 @@ export function ColumnMapping({
       </ul>
       <p className="mt-1.5 text-[0.8125rem] text-muted">
         {hasAddresses(names)
-          ? 'The fields were recognized by the names of the columns.'
-          : 'Choose the column that contains phone numbers or email addresses.'}
+          ? t`The fields were recognized by the names of the columns.`
+          : t`Choose the column that contains phone numbers or email addresses.`}
       </p>
     </fieldset>
   );

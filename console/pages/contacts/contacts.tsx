@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus, Upload } from 'lucide-react';
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
@@ -19,11 +21,12 @@ import { ListSidebar } from './list-sidebar.tsx';
 import { AddOptOut, OptOuts } from './opt-outs.tsx';
 
 const TABS = [
-  { value: '', label: 'Leads' },
-  { value: 'opt-outs', label: 'Opt-outs' },
+  { value: '', label: msg`Leads` },
+  { value: 'opt-outs', label: msg`Opt-outs` },
 ] as const;
 
 export default function Contacts() {
+  const { t } = useLingui();
   const lists = useRead('GET /api/lists', {});
   const [tab, setTab] = useSearchParam('tab');
   const [dialog, setDialog] = useState<'lead' | 'import' | 'list' | 'opt-out' | null>(null);
@@ -33,15 +36,15 @@ export default function Contacts() {
   const plus = <Plus className="size-4" aria-hidden="true" />;
   const actions = isOptOuts ? (
     <Button kind="primary" icon={plus} onClick={() => setDialog('opt-out')}>
-      Opt an address out
+      <Trans>Opt an address out</Trans>
     </Button>
   ) : (
     <>
       <Button icon={<Upload className="size-4" aria-hidden="true" />} onClick={() => setDialog('import')}>
-        Import
+        <Trans>Import</Trans>
       </Button>
       <Button kind="primary" icon={plus} onClick={() => setDialog('lead')}>
-        Add a lead
+        <Trans>Add a lead</Trans>
       </Button>
     </>
   );
@@ -49,14 +52,14 @@ export default function Contacts() {
   const [listId] = useSearchParam('list');
   return (
     <Page
-      title="Contacts"
-      description="The people you write to, and who has opted out"
+      title={t`Contacts`}
+      description={t`The people you write to, and who has opted out`}
       actions={actions}
       fill
     >
       <NearLimit limit="lists" />
       <NearLimit limit="customFields" />
-      <div role="group" aria-label="Show" className="flex shrink-0 gap-1 px-4 pb-2">
+      <div role="group" aria-label={t`Show`} className="flex shrink-0 gap-1 px-4 pb-2">
         {TABS.map(({ value, label }) => (
           <button
             key={value}
@@ -65,7 +68,7 @@ export default function Contacts() {
             onClick={() => setTab(value)}
             className="rounded-lg px-2.5 py-1 font-medium text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
           >
-            {label}
+            {t(label)}
           </button>
         ))}
       </div>
@@ -80,7 +83,7 @@ export default function Contacts() {
             onNew={() => setDialog('list')}
             add={
               <Button icon={plus} onClick={() => setDialog('lead')}>
-                Add a lead
+                <Trans>Add a lead</Trans>
               </Button>
             }
           />
@@ -118,6 +121,7 @@ function Lists({
   onNew: () => void;
   add: React.ReactNode;
 }) {
+  const { t } = useLingui();
   const go = useSearchChange();
   const [listId] = useSearchParam('list');
   const [search, setSearch] = useSearchParam('q');
@@ -132,10 +136,15 @@ function Lists({
         onSelect={(next) => go({ list: next, import: '' })}
         onNew={onNew}
       />
-      <section aria-label={list?.name ?? 'All leads'} className="flex min-h-0 min-w-0 flex-1 flex-col">
+      <section aria-label={list?.name ?? t`All leads`} className="flex min-h-0 min-w-0 flex-1 flex-col">
         <div className="flex items-center gap-2 border-b border-line p-2">
           {/* A new list or import ends a search: the field begins anew with what the address says. */}
-          <SearchBox key={`${listId} ${importId}`} label="Search leads" value={search} onChange={setSearch} />
+          <SearchBox
+            key={`${listId} ${importId}`}
+            label={t`Search leads`}
+            value={search}
+            onChange={setSearch}
+          />
           {list && <ListMenu key={list._id} list={list} onDeleted={() => go({ list: '', import: '' })} />}
         </div>
         {importId !== '' && list && (

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
@@ -7,6 +8,7 @@ import { bodyOf, FIELDS, type Lead, LEADS, type LeadValues, valuesOf } from './l
 import { LeadFields } from './lead-fields.tsx';
 
 export function EditLead({ lead }: { lead: Lead }) {
+  const { t } = useLingui();
   const [values, setValues] = useState(() => valuesOf(lead));
   const update = useWrite('PATCH /api/leads/{id}', { refresh: LEADS });
   const stored = valuesOf(lead);
@@ -20,7 +22,7 @@ export function EditLead({ lead }: { lead: Lead }) {
       {
         onSuccess: ({ lead: saved }) => {
           setValues(valuesOf(saved));
-          toast('The lead was changed', {
+          toast(t`The lead was changed`, {
             undo: () => {
               // Restores all addresses, since a patch replaces the list.
               const { phone: _, email: __, ...rest } = before;
@@ -38,7 +40,7 @@ export function EditLead({ lead }: { lead: Lead }) {
       <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={update.isPending} disabled={changed.length === 0}>
-          Save
+          <Trans>Save</Trans>
         </Button>
       </div>
     </form>

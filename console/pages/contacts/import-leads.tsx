@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useRef, useState } from 'react';
 import { addressOf, send } from '#console/api/client.ts';
 import { Button } from '#console/components/button.tsx';
@@ -28,6 +29,7 @@ export function ImportLeads({
   close: () => void;
   onStarted: (listId: string, importId: string) => void;
 }) {
+  const { t } = useLingui();
   const [target, setTarget] = useState(listId || (lists[0]?._id ?? ''));
   const [code, setCode] = useState('');
   const [file, setFile] = useState<File>();
@@ -67,8 +69,8 @@ export function ImportLeads({
     <Dialog
       open
       onClose={close}
-      title="Import leads"
-      description="From a CSV file of up to 100 MB whose first row names the columns."
+      title={t`Import leads`}
+      description={t`From a CSV file of up to 100 MB whose first row names the columns.`}
       footer={
         <Button
           kind="primary"
@@ -77,12 +79,12 @@ export function ImportLeads({
           busy={busy}
           disabled={!file || (start !== null && !hasAddresses(names))}
         >
-          Import
+          <Trans>Import</Trans>
         </Button>
       }
     >
       <form id={FORM} className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-        <Field label="CSV file">
+        <Field label={t`CSV file`}>
           {(control) => (
             <input
               {...control}
@@ -95,16 +97,16 @@ export function ImportLeads({
         </Field>
         {start && <ColumnMapping start={start} names={names} onChange={setNames} />}
         <SelectField
-          label="List"
+          label={t`List`}
           value={target}
           options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
           onChange={(event) => setTarget(event.target.value)}
         />
         <TextField
-          label="Country code (optional)"
+          label={t`Country code (optional)`}
           placeholder="+1"
           inputMode="tel"
-          hint="For phone numbers without one. Default: the country of the workspace."
+          hint={t`For phone numbers without one. Default: the country of the workspace.`}
           value={code}
           onChange={(event) => setCode(event.target.value)}
           error={issueOf(error, 'defaultCountryCode')}

@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, CircleCheck, Download, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { addressOf } from '#console/api/client.ts';
@@ -21,6 +23,7 @@ export function ImportProgress({
   importId: string;
   close: () => void;
 }) {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead('GET /api/lists/{id}/imports/{importId}', {
     params: { id: listId, importId },
   });
@@ -46,7 +49,7 @@ export function ImportProgress({
         <Spinner />
       )}
       <p className="min-w-0 flex-1">
-        {error ? error.message : data ? <Progress {...data} /> : 'The import is starting'}
+        {error ? error.message : data ? <Progress {...data} /> : t`The import is starting`}
       </p>
       {data && data.rejected > 0 && (
         <Button
@@ -60,19 +63,23 @@ export function ImportProgress({
             download(address, 'rejected.csv').catch(toastError);
           }}
         >
-          Rejected rows
+          <Trans>Rejected rows</Trans>
         </Button>
       )}
-      <IconButton label="Hide the import" onClick={close}>
+      <IconButton label={t`Hide the import`} onClick={close}>
         <X className="size-4" aria-hidden="true" />
       </IconButton>
     </div>
   );
 }
 
-const TITLES = { running: 'Importing', completed: 'Import completed', failed: 'Import failed' };
+const TITLES = {
+  running: msg`Importing`,
+  completed: msg`Import completed`,
+  failed: msg`Import failed`,
+};
 
-const Progress = ({
+function Progress({
   status,
   saved,
   duplicates,
@@ -84,13 +91,17 @@ const Progress = ({
   duplicates: number;
   rejected: number;
   error: string | null;
-}) => (
-  <>
-    <span className="font-medium">{TITLES[status]}</span>
-    <span className="text-muted">
-      {' '}
-      · {numberOf(saved)} saved · {numberOf(duplicates)} duplicates · {numberOf(rejected)} rejected
-    </span>
-    {error && <span className="text-bad"> · {error}</span>}
-  </>
-);
+}) {
+  const { t } = useLingui();
+  const [savedText, duplicatesText, rejectedText] = [saved, duplicates, rejected].map(numberOf);
+  return (
+    <>
+      <span className="font-medium">{t(TITLES[status])}</span>
+      <span className="text-muted">
+        {' '}
+        · {t`${savedText} saved · ${duplicatesText} duplicates · ${rejectedText} rejected`}
+      </span>
+      {error && <span className="text-bad"> · {error}</span>}
+    </>
+  );
+}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Download, Eraser, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { addressOf } from '#console/api/client.ts';
@@ -12,6 +13,7 @@ const REFRESH = ['GET /api/leads', 'GET /api/lists'] as const;
 
 /** Exports, deletes or erases. Neither of the latter can be undone, so they ask beforehand. */
 export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }) {
+  const { t } = useLingui();
   const [exporting, setExporting] = useState(false);
   const remove = useWrite('DELETE /api/leads/{id}', { refresh: REFRESH });
   const save = async (): Promise<void> => {
@@ -23,12 +25,13 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
     }
     setExporting(false);
   };
+  const name = leadName(lead);
   const run = (erase: boolean): void =>
     remove.mutate(
       { params: { id: lead._id }, query: erase ? { erase: 'true' } : {} },
       {
         onSuccess: () => {
-          toast(`${erase ? 'Erasing' : 'Deleted'} ${leadName(lead)}`);
+          toast(erase ? t`Erasing ${name}` : t`Deleted ${name}`);
           onGone();
         },
         onError: toastError,
@@ -42,32 +45,38 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
         icon={<Download className="size-4" aria-hidden="true" />}
         onClick={() => void save()}
       >
-        Export
+        <Trans>Export</Trans>
       </Button>
       <span className="flex-1" />
       <ConfirmButton
-        label="Delete"
+        label={t`Delete`}
         kind="secondary"
         icon={<Trash2 className="size-4" aria-hidden="true" />}
-        title="Delete this lead?"
-        confirm="Delete the lead"
+        title={t`Delete this lead?`}
+        confirm={t`Delete the lead`}
         busy={remove.isPending}
         onConfirm={() => run(false)}
       >
-        <p>Its unsent messages are canceled. Its conversations stay. A deleted lead cannot be restored.</p>
+        <p>
+          <Trans>
+            Its unsent messages are canceled. Its conversations stay. A deleted lead cannot be restored.
+          </Trans>
+        </p>
       </ConfirmButton>
       <ConfirmButton
-        label="Erase"
+        label={t`Erase`}
         icon={<Eraser className="size-4" aria-hidden="true" />}
-        title="Erase this contact?"
-        confirm="Erase the contact"
+        title={t`Erase this contact?`}
+        confirm={t`Erase the contact`}
         busy={remove.isPending}
         onConfirm={() => run(true)}
       >
         <p>
-          Everything stored about the contact is erased: this lead, every lead that shares an address with it,
-          and what was sent to and received from these addresses. An opt-out remains in force. This cannot be
-          undone.
+          <Trans>
+            Everything stored about the contact is erased: this lead, every lead that shares an address with
+            it, and what was sent to and received from these addresses. An opt-out remains in force. This
+            cannot be undone.
+          </Trans>
         </p>
       </ConfirmButton>
     </div>

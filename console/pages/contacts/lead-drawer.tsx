@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { useRead } from '#console/api/queries.ts';
@@ -25,6 +27,7 @@ export function LeadDrawer({
   lists: readonly LeadList[];
   close: () => void;
 }) {
+  const { t } = useLingui();
   const isOpen = leadId !== '';
   const { data, error, refetch } = useRead(
     'GET /api/leads/{id}',
@@ -37,7 +40,7 @@ export function LeadDrawer({
     <Drawer
       open={isOpen}
       onClose={close}
-      title={lead ? leadName(lead) : 'Lead'}
+      title={lead ? leadName(lead) : t`Lead`}
       description={lead && [lead.jobTitle, lead.companyName].filter(Boolean).join(' · ')}
     >
       {error && isOpen ? (
@@ -46,21 +49,21 @@ export function LeadDrawer({
         <>
           <LeadActions key={lead._id} lead={lead} onGone={close} />
           <Tabs
-            label="About this lead"
+            label={t`About this lead`}
             value={tab || 'details'}
             onChange={(next) => setTab(next === 'details' ? '' : next)}
             tabs={[
-              { value: 'details', label: 'Details', content: <Details lead={lead} lists={lists} /> },
+              { value: 'details', label: t`Details`, content: <Details lead={lead} lists={lists} /> },
               {
                 value: 'history',
-                label: 'History',
+                label: t`History`,
                 content: (
                   <Suspense fallback={<SkeletonRows rows={5} />}>
                     <LeadHistory lead={lead} />
                   </Suspense>
                 ),
               },
-              { value: 'edit', label: 'Edit', content: <EditLead key={lead._id} lead={lead} /> },
+              { value: 'edit', label: t`Edit`, content: <EditLead key={lead._id} lead={lead} /> },
             ]}
           />
         </>
@@ -72,37 +75,40 @@ export function LeadDrawer({
 }
 
 function Details({ lead, lists }: { lead: Lead; lists: readonly LeadList[] }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const custom = Object.entries(lead.customFields);
   return (
     <div className="flex flex-col gap-5">
       <dl className="flex flex-col gap-3">
-        <Fact label={lead.phones.length > 1 ? 'Phone numbers' : 'Phone number'}>
+        <Fact label={lead.phones.length > 1 ? t`Phone numbers` : t`Phone number`}>
           <Addresses addresses={lead.phones} />
         </Fact>
-        <Fact label={lead.emails.length > 1 ? 'Email addresses' : 'Email address'}>
+        <Fact label={lead.emails.length > 1 ? t`Email addresses` : t`Email address`}>
           <Addresses addresses={lead.emails} />
         </Fact>
-        <Fact label="List">{lists.find(({ _id }) => _id === lead.listId)?.name}</Fact>
-        <Fact label="Owner">{lead.contactOwnerEmail}</Fact>
+        <Fact label={t`List`}>{lists.find(({ _id }) => _id === lead.listId)?.name}</Fact>
+        <Fact label={t`Owner`}>{lead.contactOwnerEmail}</Fact>
         {lead.status && (
-          <Fact label="Status">
+          <Fact label={t`Status`}>
             <Status status={lead.status} />
           </Fact>
         )}
-        <Fact label="Source">{lead.source}</Fact>
-        <Fact label="Added">
+        <Fact label={t`Source`}>{lead.source}</Fact>
+        <Fact label={t`Added`}>
           <time dateTime={lead.createdAt}>{fullTimeOf(lead.createdAt, zone)}</time>
         </Fact>
         {lead.notes !== '' && (
-          <Fact label="Notes">
+          <Fact label={t`Notes`}>
             <span className="whitespace-pre-wrap">{lead.notes}</span>
           </Fact>
         )}
       </dl>
       {custom.length > 0 && (
         <section>
-          <h3 className="mb-2 font-medium">Custom fields</h3>
+          <h3 className="mb-2 font-medium">
+            <Trans>Custom fields</Trans>
+          </h3>
           <dl className="flex flex-col gap-3">
             {custom.map(([name, value]) => (
               <Fact key={name} label={name}>
@@ -135,7 +141,7 @@ const Addresses = ({ addresses }: { addresses: readonly string[] }) =>
             to="/inbox/{-$address}"
             params={{ address }}
             className="text-accent-ink hover:underline"
-            title="Open the conversation"
+            title={t`Open the conversation`}
           >
             {addressName(address)}
           </Link>

@@ -1,15 +1,18 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { type FieldName, FIELDS, type LeadValues } from './lead.ts';
 
-export const LABELS: Record<FieldName, string> = {
-  firstName: 'First name',
-  lastName: 'Last name',
-  phone: 'Phone number',
-  email: 'Email address',
-  companyName: 'Company',
-  jobTitle: 'Job title',
-  contactOwnerEmail: 'Owner (email address of a member)',
-  notes: 'Notes',
+export const LABELS: Record<FieldName, MessageDescriptor> = {
+  firstName: msg`First name`,
+  lastName: msg`Last name`,
+  phone: msg`Phone number`,
+  email: msg`Email address`,
+  companyName: msg`Company`,
+  jobTitle: msg`Job title`,
+  contactOwnerEmail: msg`Owner (email address of a member)`,
+  notes: msg`Notes`,
 };
 
 const MODES: Partial<Record<FieldName, 'tel' | 'email'>> = {
@@ -19,7 +22,7 @@ const MODES: Partial<Record<FieldName, 'tel' | 'email'>> = {
 };
 
 /** The fields of a lead, with what the API said about each. */
-export const LeadFields = ({
+export function LeadFields({
   values,
   onChange,
   errorOf,
@@ -27,29 +30,32 @@ export const LeadFields = ({
   values: LeadValues;
   onChange: (values: LeadValues) => void;
   errorOf: (name: FieldName) => string | undefined;
-}) => (
-  <div className="grid gap-4 sm:grid-cols-2">
-    {FIELDS.map((name) =>
-      name === 'notes' ? (
-        <div key={name} className="sm:col-span-2">
-          <TextAreaField
-            label={LABELS[name]}
+}) {
+  const { t } = useLingui();
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      {FIELDS.map((name) =>
+        name === 'notes' ? (
+          <div key={name} className="sm:col-span-2">
+            <TextAreaField
+              label={t(LABELS[name])}
+              value={values[name]}
+              onChange={(event) => onChange({ ...values, [name]: event.target.value })}
+              error={errorOf(name)}
+            />
+          </div>
+        ) : (
+          <TextField
+            key={name}
+            label={t(LABELS[name])}
+            inputMode={MODES[name] ?? 'text'}
+            autoComplete="off"
             value={values[name]}
             onChange={(event) => onChange({ ...values, [name]: event.target.value })}
             error={errorOf(name)}
           />
-        </div>
-      ) : (
-        <TextField
-          key={name}
-          label={LABELS[name]}
-          inputMode={MODES[name] ?? 'text'}
-          autoComplete="off"
-          value={values[name]}
-          onChange={(event) => onChange({ ...values, [name]: event.target.value })}
-          error={errorOf(name)}
-        />
-      ),
-    )}
-  </div>
-);
+        ),
+      )}
+    </div>
+  );
+}

@@ -1,3 +1,6 @@
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import {
   Ban,
   CornerDownLeft,
@@ -21,6 +24,7 @@ import { Button } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { addressName, clockOf, dayNameOf, fullTimeOf, timeOf, wordsOf } from '#console/lib/format.ts';
+import { CHANNELS } from '#console/lib/line.ts';
 import { Attachment } from '../inbox/attachment.tsx';
 import { reactionOf } from '../inbox/conversations.ts';
 import { shownText } from '../inbox/note.tsx';
@@ -31,6 +35,7 @@ type Entry = ResponseOf<'GET /api/leads/{id}/timeline'>['entries'][number];
 
 /** Everything that happened with a contact, newest first. */
 export default function LeadHistory({ lead }: { lead: Lead }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const timeline = useReadPages(
     'GET /api/leads/{id}/timeline',
@@ -43,8 +48,8 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
   if (!entries) return <SkeletonRows rows={5} />;
   if (entries.length === 0)
     return (
-      <EmptyState title="Nothing yet">
-        Messages, campaigns, consents, opt-outs, notes and calls appear here.
+      <EmptyState title={t`Nothing yet`}>
+        <Trans>Messages, campaigns, consents, opt-outs, notes and calls appear here.</Trans>
       </EmptyState>
     );
   return (
@@ -66,7 +71,7 @@ export default function LeadHistory({ lead }: { lead: Lead }) {
           busy={timeline.isFetchingNextPage}
           onClick={() => void timeline.fetchNextPage()}
         >
-          Show earlier
+          <Trans>Show earlier</Trans>
         </Button>
       )}
     </div>
@@ -140,54 +145,75 @@ function shownOf(entry: Entry): Shown {
   switch (entry.type) {
     case 'message':
       return messageOf(entry);
-    case 'campaign_joined':
-      return { icon: LogIn, title: `Joined ${entry.campaign.name}` };
-    case 'campaign_left':
+    case 'campaign_joined': {
+      const { name } = entry.campaign;
+      return { icon: LogIn, title: t`Joined ${name}` };
+    }
+    case 'campaign_left': {
+      const { name } = entry.campaign;
       return {
         icon: LogOut,
-        title: `Left ${entry.campaign.name}`,
-        text:
-          entry.reason === null ? 'All messages were sent' : (LEFT[entry.reason] ?? wordsOf(entry.reason)),
+        title: t`Left ${name}`,
+        text: entry.reason === null ? t`All messages were sent` : nameIn(LEFT, entry.reason),
       };
+    }
     case 'consent':
       return consentOf(entry.consent);
     case 'opt_out':
       return optOutOf(entry.optOut);
-    case 'note':
+    case 'note': {
+      const author = entry.note.author.name ?? t`a colleague`;
       return {
         icon: StickyNote,
-        title: `Note by ${entry.note.author.name ?? 'a colleague'}`,
+        title: t`Note by ${author}`,
         text: shownText(entry.note),
         tone: 'text-warn',
       };
+    }
     case 'call':
       return callOf(entry.call);
   }
 }
 
 /** Why somebody has left a campaign before its end. */
-const LEFT: Record<string, string> = {
-  reply: 'The contact replied',
-  opt_out: 'The contact opted out',
-  failed: 'A message could not be delivered',
-  no_address: 'There is no address for the channel',
-  no_consent: 'The contact has not consented',
-  removed: 'Removed from the campaign',
+const LEFT: Record<string, MessageDescriptor> = {
+  reply: msg`The contact replied`,
+  opt_out: msg`The contact opted out`,
+  failed: msg`A message could not be delivered`,
+  no_address: msg`There is no address for the channel`,
+  no_consent: msg`The contact has not consented`,
+  removed: msg`Removed from the campaign`,
 };
+
+/** Who or what says that a contact has consented or opted out. */
+const SOURCES: Record<string, MessageDescriptor> = {
+  form: msg`Form`,
+  import: msg({ message: 'Import', context: 'source' }),
+  keyword: msg`Keyword`,
+  verbal: msg`Verbal`,
+  api: msg`Api`,
+  reply: msg`Reply`,
+  unsubscribe: msg`Unsubscribe`,
+  carrier: msg`Carrier`,
+  complaint: msg`Complaint`,
+};
+
+function nameIn(names: Record<string, MessageDescriptor>, code: string): string {
+  const known = names[code];
+  return known ? i18n._(known) : wordsOf(code);
+}
 
 function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): Shown {
   const { direction, status, readAt, attachments, voiceNote, reactions, message: text } = message;
+  const name = addressName(address);
   return {
     icon: direction === 'in' ? CornerDownLeft : Send,
-    title: direction === 'in' ? `From ${addressName(address)}` : `To ${addressName(address)}`,
+    title: direction === 'in' ? t`From ${name}` : t`To ${name}`,
     about: (
       <>
         {status !== null && <Status status={status === 'delivered' && readAt !== null ? 'read' : status} />}
-        {reactions.map(({ reaction, from }) => (
-          <span key={`${from}${reaction}`} title={`The contact ${reactionOf(reaction).text}`}>
-            <span aria-hidden="true">{reactionOf(reaction).sign}</span>
-            <span className="sr-only">The contact {reactionOf(reaction).text}</span>
-          </span>
+        {reactions.map((each) => (
+          <Reaction key={`${each.from}${each.reaction}`} reaction={each.reaction} />
         ))}
       </>
     ),
@@ -199,6 +225,19 @@ function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): S
   };
 }
 
+function Reaction({ reaction }: { reaction: Parameters<typeof reactionOf>[0] }) {
+  const { t } = useLingui();
+  const { sign, text } = reactionOf(reaction);
+  const what = t(text);
+  const said = t`The contact ${what}`;
+  return (
+    <span title={said}>
+      <span aria-hidden="true">{sign}</span>
+      <span className="sr-only">{said}</span>
+    </span>
+  );
+}
+
 function consentOf({
   status,
   channel,
@@ -207,11 +246,11 @@ function consentOf({
   address,
 }: Extract<Entry, { type: 'consent' }>['consent']): Shown {
   const isGranted = status === 'granted';
-  const where = channel === 'any' ? addressName(address) : `${addressName(address)}, ${channel}`;
+  const where = channel === 'any' ? addressName(address) : `${addressName(address)}, ${CHANNELS[channel]}`;
   return {
     icon: isGranted ? FileCheck : FileX,
-    title: isGranted ? 'Consent given' : 'Consent withdrawn',
-    text: [where, wordsOf(source), evidence].filter(Boolean).join(' · '),
+    title: isGranted ? t`Consent given` : t`Consent withdrawn`,
+    text: [where, nameIn(SOURCES, source), evidence].filter(Boolean).join(' · '),
     tone: isGranted ? 'text-good' : 'text-bad',
   };
 }
@@ -223,10 +262,10 @@ function optOutOf({
   message,
 }: Extract<Entry, { type: 'opt_out' }>['optOut']): Shown {
   const isOut = change === 'opted_out';
-  const how = message === null ? wordsOf(source) : `“${message}”`;
+  const how = message === null ? nameIn(SOURCES, source) : `“${message}”`;
   return {
     icon: isOut ? Ban : RotateCcw,
-    title: isOut ? 'Opted out' : 'Opted in again',
+    title: isOut ? t`Opted out` : t`Opted in again`,
     text: `${addressName(address)} · ${how}`,
     tone: isOut ? 'text-bad' : 'text-good',
   };
@@ -236,7 +275,7 @@ function callOf(call: Extract<Entry, { type: 'call' }>['call']): Shown {
   const { from, to, status, durationSec, hangupCause, recordingUrl, recordingFailure } = call;
   return {
     icon: Phone,
-    title: 'Call',
+    title: t`Call`,
     about: <Status status={status} />,
     text: [
       `${addressName(from)} → ${addressName(to)}`,

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from '#console/lib/format.ts';
 
@@ -5,7 +6,7 @@ export type Lead = ResponseOf<'GET /api/leads'>['leads'][number];
 export type LeadList = ResponseOf<'GET /api/lists'>['lists'][number];
 
 export const leadName = ({ firstName, lastName, phone, email }: Lead): string =>
-  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? 'Lead');
+  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? t`Lead`);
 
 /** What is read again after leads have changed. */
 export const LEADS = ['GET /api/leads', 'GET /api/leads/{id}', 'GET /api/lists'] as const;

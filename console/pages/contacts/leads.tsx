@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Users } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { useReadPages } from '#console/api/queries.ts';
@@ -8,9 +10,9 @@ import type { Column } from '#console/components/table.tsx';
 import { addressName } from '#console/lib/format.ts';
 import { type Lead, leadName } from './lead.ts';
 
-const COLUMNS: readonly Column<Lead>[] = [
+const columns = (): readonly Column<Lead>[] => [
   {
-    header: 'Name',
+    header: t`Name`,
     width: 'minmax(9rem, 2fr)',
     cell: (lead) => (
       <>
@@ -22,13 +24,13 @@ const COLUMNS: readonly Column<Lead>[] = [
     ),
   },
   {
-    header: 'Phone',
+    header: t`Phone`,
     width: 'minmax(8rem, 1fr)',
     cell: ({ phone }) => (phone === null ? '–' : addressName(phone)),
   },
-  { header: 'Email', width: 'minmax(9rem, 1.5fr)', wide: true, cell: ({ email }) => email ?? '–' },
+  { header: t`Email`, width: 'minmax(9rem, 1.5fr)', wide: true, cell: ({ email }) => email ?? '–' },
   {
-    header: 'Added',
+    header: t`Added`,
     width: '6rem',
     wide: true,
     cell: ({ createdAt }) => <ShortTime at={createdAt} />,
@@ -50,6 +52,7 @@ export function Leads({
   /** What an empty list offers. */
   action: ReactNode;
 }) {
+  const { t } = useLingui();
   const leads = useReadPages(
     'GET /api/leads',
     { query: { ...(listId !== '' && { listId }), ...(search !== '' && { search }) } },
@@ -58,19 +61,23 @@ export function Leads({
   const rows = useMemo(() => leads.data?.pages.flatMap((page) => page.leads), [leads.data]);
   const empty =
     search === '' ? (
-      <EmptyState icon={<Users className="size-5" aria-hidden="true" />} title="No leads yet" action={action}>
-        Add them one by one, or import a CSV file.
+      <EmptyState
+        icon={<Users className="size-5" aria-hidden="true" />}
+        title={t`No leads yet`}
+        action={action}
+      >
+        <Trans>Add them one by one, or import a CSV file.</Trans>
       </EmptyState>
     ) : (
-      <EmptyState title="No leads found">
-        The search covers names, companies, email addresses and phone numbers.
+      <EmptyState title={t`No leads found`}>
+        <Trans>The search covers names, companies, email addresses and phone numbers.</Trans>
       </EmptyState>
     );
   return (
     <ReadTable
       key={listId}
-      label="Leads"
-      columns={COLUMNS}
+      label={t`Leads`}
+      columns={columns()}
       read={leads}
       rows={rows}
       empty={empty}

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { issueOf, TextField } from '#console/components/field.tsx';
@@ -17,6 +18,7 @@ export function ListForm({
   close: () => void;
   onCreated: (listId: string) => void;
 }) {
+  const { t } = useLingui();
   const [name, setName] = useState(list?.name ?? '');
   const [description, setDescription] = useState(list?.description ?? '');
   const create = useWrite('POST /api/lists', { refresh: REFRESH });
@@ -29,7 +31,7 @@ export function ListForm({
         { params: { id: list._id }, body: { name, description } },
         {
           onSuccess: () => {
-            toast('The list was changed', {
+            toast(t`The list was changed`, {
               undo: () => update.mutate({ params: { id: list._id }, body: before }),
             });
             close();
@@ -42,7 +44,8 @@ export function ListForm({
       { body: { name, description } },
       {
         onSuccess: ({ list: made }) => {
-          toast(`Created ${made.name}`);
+          const { name: listName } = made;
+          toast(t`Created ${listName}`);
           close();
           onCreated(made._id);
         },
@@ -53,21 +56,21 @@ export function ListForm({
     <FormDialog
       open
       onClose={close}
-      title={list ? 'Edit the list' : 'New list'}
-      submit={list ? 'Save' : 'Create'}
+      title={list ? t`Edit the list` : t`New list`}
+      submit={list ? t`Save` : t`Create`}
       busy={create.isPending || update.isPending}
       error={error}
       fields={['name', 'description']}
       onSubmit={submit}
     >
       <TextField
-        label="Name"
+        label={t`Name`}
         value={name}
         onChange={(event) => setName(event.target.value)}
         error={issueOf(error, 'name')}
       />
       <TextField
-        label="Description (optional)"
+        label={t`Description (optional)`}
         value={description}
         onChange={(event) => setDescription(event.target.value)}
         error={issueOf(error, 'description')}

@@ -1,3 +1,4 @@
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Download, Ellipsis, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { addressOf } from '#console/api/client.ts';
@@ -7,21 +8,22 @@ import { Dialog } from '#console/components/dialog.tsx';
 import { Menu } from '#console/components/menu.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { download } from '#console/lib/download.ts';
-import { numberOf } from '#console/lib/format.ts';
 import { type LeadList, LEADS } from './lead.ts';
 import { ListForm } from './list-form.tsx';
 
 /** What can be done with a list. */
 export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () => void }) {
+  const { t } = useLingui();
   const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
   const remove = useWrite('DELETE /api/lists/{id}', { refresh: LEADS });
   const close = (): void => setDialog(null);
+  const { name, leadCount } = list;
   const confirm = (): void =>
     remove.mutate(
       { params: { id: list._id } },
       {
         onSuccess: () => {
-          toast(`Deleted ${list.name}`);
+          toast(t`Deleted ${name}`);
           close();
           onDeleted();
         },
@@ -32,7 +34,7 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
     <>
       <Menu
         trigger={
-          <IconButton label={`Actions for the list ${list.name}`}>
+          <IconButton label={t`Actions for the list ${name}`}>
             <Ellipsis className="size-4" aria-hidden="true" />
           </IconButton>
         }
@@ -40,12 +42,12 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
           {
             items: [
               {
-                label: 'Edit',
+                label: t`Edit`,
                 icon: <Pencil className="size-4" aria-hidden="true" />,
                 onSelect: () => setDialog('edit'),
               },
               {
-                label: 'Export as CSV',
+                label: t`Export as CSV`,
                 icon: <Download className="size-4" aria-hidden="true" />,
                 onSelect: () => {
                   const address = addressOf('/api/lists/{id}/export', { id: list._id });
@@ -57,7 +59,7 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
           {
             items: [
               {
-                label: 'Delete',
+                label: t`Delete`,
                 icon: <Trash2 className="size-4" aria-hidden="true" />,
                 onSelect: () => setDialog('delete'),
               },
@@ -69,20 +71,24 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
       <Dialog
         open={dialog === 'delete'}
         onClose={close}
-        title={`Delete the list ${list.name}?`}
+        title={t`Delete the list ${name}?`}
         footer={
           <>
-            <Button onClick={close}>Go back</Button>
+            <Button onClick={close}>
+              <Trans>Go back</Trans>
+            </Button>
             <Button kind="danger" busy={remove.isPending} onClick={confirm}>
-              Delete the list
+              <Trans>Delete the list</Trans>
             </Button>
           </>
         }
       >
         <p>
-          {list.leadCount === 1 ? 'Its lead is' : `Its ${numberOf(list.leadCount)} leads are`} deleted, and
-          their unsent messages are canceled. Leads that are also in another list are kept. A deleted list
-          cannot be restored.
+          <Plural
+            value={leadCount}
+            one="Its lead is deleted, and their unsent messages are canceled. Leads that are also in another list are kept. A deleted list cannot be restored."
+            other="Its # leads are deleted, and their unsent messages are canceled. Leads that are also in another list are kept. A deleted list cannot be restored."
+          />
         </p>
       </Dialog>
     </>

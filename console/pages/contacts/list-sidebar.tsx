@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus } from 'lucide-react';
 import { IconButton } from '#console/components/button.tsx';
 import { numberOf } from '#console/lib/format.ts';
@@ -15,8 +16,9 @@ export function ListSidebar({
   onSelect: (listId: string) => void;
   onNew: () => void;
 }) {
+  const { t } = useLingui();
   const add = (
-    <IconButton label="New list" onClick={onNew}>
+    <IconButton label={t`New list`} onClick={onNew}>
       <Plus className="size-4" aria-hidden="true" />
     </IconButton>
   );
@@ -24,12 +26,14 @@ export function ListSidebar({
     <>
       <div className="flex items-center gap-2 border-b border-line p-2 md:hidden">
         <select
-          aria-label="List"
+          aria-label={t`List`}
           className="input-box"
           value={selected}
           onChange={(event) => onSelect(event.target.value)}
         >
-          <option value="">All leads</option>
+          <option value="">
+            <Trans>All leads</Trans>
+          </option>
           {lists.map(({ _id, name, leadCount }) => (
             <option key={_id} value={_id}>
               {name} ({numberOf(leadCount)})
@@ -38,14 +42,16 @@ export function ListSidebar({
         </select>
         {add}
       </div>
-      <nav aria-label="Lists" className="w-60 shrink-0 scroll-y border-r border-line p-2 max-md:hidden">
+      <nav aria-label={t`Lists`} className="w-60 shrink-0 scroll-y border-r border-line p-2 max-md:hidden">
         <div className="flex items-center justify-between pl-2.5">
-          <h2 className="text-xs font-medium text-muted">Lists</h2>
+          <h2 className="text-xs font-medium text-muted">
+            <Trans>Lists</Trans>
+          </h2>
           {add}
         </div>
         <ul className="flex flex-col gap-0.5">
           <li>
-            <Entry name="All leads" isSelected={selected === ''} onSelect={() => onSelect('')} />
+            <Entry name={t`All leads`} isSelected={selected === ''} onSelect={() => onSelect('')} />
           </li>
           {lists.map(({ _id, name, leadCount }) => (
             <li key={_id}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useReadPages, useWrite } from '#console/api/queries.ts';
@@ -18,49 +20,62 @@ const REFRESH = ['GET /api/opt-outs', 'GET /api/conversations', 'GET /api/conver
 
 /** Who or what opted a contact out. */
 export const SOURCES: Record<string, string> = {
-  reply: 'A reply',
-  unsubscribe: 'The link in an email',
-  carrier: 'The carrier',
-  complaint: 'A complaint about an email',
-  api: 'The API or console',
+  get reply() {
+    return t`A reply`;
+  },
+  get unsubscribe() {
+    return t`The link in an email`;
+  },
+  get carrier() {
+    return t`The carrier`;
+  },
+  get complaint() {
+    return t`A complaint about an email`;
+  },
+  get api() {
+    return t`The API or console`;
+  },
 };
 
-const COLUMNS: readonly Column<Entry>[] = [
+const columns = (): readonly Column<Entry>[] => [
   {
-    header: 'Address',
+    header: t`Address`,
     width: 'minmax(10rem, 2fr)',
     cell: ({ address }) => <span className="font-medium">{addressName(address)}</span>,
   },
   {
-    header: 'Opted out by',
+    header: t`Opted out by`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
     cell: ({ source }) => SOURCES[source] ?? source,
   },
   {
-    header: 'Since',
+    header: t`Since`,
     width: '7rem',
     wide: true,
     cell: ({ createdAt }) => <ShortTime at={createdAt} />,
   },
-  { header: 'Action', width: '7rem', right: true, cell: ({ address }) => <OptIn address={address} /> },
+  { header: t`Action`, width: '7rem', right: true, cell: ({ address }) => <OptIn address={address} /> },
 ];
 
 /** The addresses that get no messages. */
 export function OptOuts() {
+  const { t } = useLingui();
   const entries = useReadPages('GET /api/opt-outs', {});
   const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.optOuts), [entries.data]);
   return (
     <ReadTable
-      label="Opt-outs"
+      label={t`Opt-outs`}
       rowHeight={48}
-      columns={COLUMNS}
+      columns={columns()}
       read={entries}
       rows={rows}
       rowKey={({ address }) => address}
       empty={
-        <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title="No opt-outs">
-          An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
+        <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title={t`No opt-outs`}>
+          <Trans>
+            An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
+          </Trans>
         </EmptyState>
       }
     />
@@ -68,19 +83,21 @@ export function OptOuts() {
 }
 
 function OptIn({ address }: { address: string }) {
+  const { t } = useLingui();
+  const name = addressName(address);
   const optIn = useWrite('DELETE /api/opt-outs/{address}', { refresh: REFRESH });
   const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
   return (
     <Button
       small
       busy={optIn.isPending}
-      aria-label={`Opt in ${addressName(address)} again`}
+      aria-label={t`Opt in ${name} again`}
       onClick={() =>
         optIn.mutate(
           { params: { address } },
           {
             onSuccess: () =>
-              toast(`${addressName(address)} is opted in again`, {
+              toast(t`${name} is opted in again`, {
                 undo: () => optOut.mutate({ body: { address } }, { onError: toastError }),
               }),
             onError: toastError,
@@ -88,12 +105,13 @@ function OptIn({ address }: { address: string }) {
         )
       }
     >
-      Opt in
+      <Trans>Opt in</Trans>
     </Button>
   );
 }
 
 export function AddOptOut({ close }: { close: () => void }) {
+  const { t } = useLingui();
   const [address, setAddress] = useState('');
   const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
   const submit = (): void => {
@@ -101,7 +119,8 @@ export function AddOptOut({ close }: { close: () => void }) {
       { body: { address } },
       {
         onSuccess: ({ optOut: made }) => {
-          toast(`${addressName(made.address)} is opted out`);
+          const name = addressName(made.address);
+          toast(t`${name} is opted out`);
           close();
         },
       },
@@ -111,16 +130,16 @@ export function AddOptOut({ close }: { close: () => void }) {
     <FormDialog
       open
       onClose={close}
-      title="Opt an address out"
-      description="It gets no messages any more, and those that have not been sent fail."
-      submit="Opt out"
+      title={t`Opt an address out`}
+      description={t`It gets no messages any more, and those that have not been sent fail.`}
+      submit={t`Opt out`}
       busy={optOut.isPending}
       error={optOut.error}
       fields={['address']}
       onSubmit={submit}
     >
       <TextField
-        label="Phone number or email address"
+        label={t`Phone number or email address`}
         autoComplete="off"
         value={address}
         onChange={(event) => setAddress(event.target.value)}

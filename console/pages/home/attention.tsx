@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, plural } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import {
   CheckCircle2,
@@ -15,8 +18,8 @@ import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
-import { wordsOf } from '#console/lib/format.ts';
 import { type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
+import { statusName } from '#console/lib/status-names.ts';
 
 interface Matter {
   key: string;
@@ -35,11 +38,10 @@ const TONES = {
 };
 
 const PAGE = 50;
-const count = (found: number, more: boolean): string => (more ? `${found} or more` : String(found));
-const plural = (found: number, one: string, many: string): string => (found === 1 ? one : many);
 
 /** What waits for a person: drafts, unanswered conversations, lines that do not send, failures. */
 export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
+  const { t } = useLingui();
   const { workspace } = useIdentity();
   const refetchInterval = useLiveInterval();
   const drafts = useRead(
@@ -69,8 +71,8 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       key: 'past_due',
       icon: CreditCard,
       tone: 'bad',
-      title: 'The subscription is past due',
-      text: 'Nothing is sent until it is paid. Messages keep their place.',
+      title: t`The subscription is past due`,
+      text: t`Nothing is sent until it is paid. Messages keep their place.`,
       to: '/lines',
     });
   }
@@ -80,8 +82,11 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       key: 'drafts',
       icon: Sparkles,
       tone: 'accent',
-      title: `${count(waiting, drafts.data.nextCursor !== null)} ${plural(waiting, 'draft waits', 'drafts wait')} for you`,
-      text: 'Replies written by the copilot: approve, edit or reject them.',
+      title:
+        drafts.data.nextCursor === null
+          ? plural(waiting, { one: '# draft waits for you', other: '# drafts wait for you' })
+          : t`${waiting} or more drafts wait for you`,
+      text: t`Replies written by the copilot: approve, edit or reject them.`,
       to: '/inbox',
       search: { filter: 'drafts' },
     });
@@ -92,19 +97,21 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       key: 'conversations',
       icon: Mail,
       tone: 'accent',
-      title: `${open} ${plural(open, 'conversation is', 'conversations are')} unanswered`,
-      text: 'The contact wrote last.',
+      title: plural(open, { one: '# conversation is unanswered', other: '# conversations are unanswered' }),
+      text: t`The contact wrote last.`,
       to: '/inbox',
       search: { filter: 'unanswered' },
     });
   }
   for (const line of lines.filter(needsAttention)) {
+    const state = lineState(line);
+    const text = LINE_TEXTS[state];
     matters.push({
       key: line._id,
       icon: Phone,
       tone: 'warn',
-      title: `${lineName(line)}: ${wordsOf(lineState(line)).toLowerCase()}`,
-      text: LINE_TEXTS[lineState(line)] ?? 'The line does not send as it should.',
+      title: `${lineName(line)}: ${statusName(state).toLowerCase()}`,
+      text: text ? t(text) : t`The line does not send as it should.`,
       to: '/lines',
       search: { line: line._id },
     });
@@ -112,13 +119,19 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const dayAgo = new Date(Date.now() - 86_400_000).toISOString();
   const failures = failed.data.messages.filter(({ updatedAt }) => updatedAt > dayAgo);
   if (failures.length > 0) {
-    const all = failures.length === PAGE;
+    const found = failures.length;
     matters.push({
       key: 'failed',
       icon: TriangleAlert,
       tone: 'bad',
-      title: `${count(failures.length, all)} ${plural(failures.length, 'message', 'messages')} failed in the last 24 hours`,
-      text: failures[0]?.errorMessage ?? 'See why each of them failed.',
+      title:
+        found < PAGE
+          ? plural(found, {
+              one: '# message failed in the last 24 hours',
+              other: '# messages failed in the last 24 hours',
+            })
+          : t`${found} or more messages failed in the last 24 hours`,
+      text: failures[0]?.errorMessage ?? t`See why each of them failed.`,
       to: '/messages',
       search: { status: 'failed' },
     });
@@ -128,9 +141,9 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
     return (
       <EmptyState
         icon={<CheckCircle2 className="size-5 text-good" aria-hidden="true" />}
-        title="Nothing needs you right now"
+        title={t`Nothing needs you right now`}
       >
-        Drafts, replies and problems appear here.
+        <Trans>Drafts, replies and problems appear here.</Trans>
       </EmptyState>
     );
   }
@@ -158,10 +171,10 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   );
 }
 
-const LINE_TEXTS: Record<string, string> = {
-  awaiting_payment: 'It is set up once it is paid for.',
-  failed: 'It could not be set up. Try again or cancel the request.',
-  paused: 'It sends nothing until it is resumed; its messages wait.',
-  degraded: 'The last check failed. Messages may be late.',
-  down: 'Checks of the line fail. Its messages wait until it is back.',
+const LINE_TEXTS: Record<string, MessageDescriptor> = {
+  awaiting_payment: msg`It is set up once it is paid for.`,
+  failed: msg`It could not be set up. Try again or cancel the request.`,
+  paused: msg`It sends nothing until it is resumed; its messages wait.`,
+  degraded: msg`The last check failed. Messages may be late.`,
+  down: msg`Checks of the line fail. Its messages wait until it is back.`,
 };

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useMemo } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -22,7 +23,10 @@ const REFRESH_MS = 30_000;
 const SETUP_MS = 2000;
 
 export default function Home() {
+  const { t } = useLingui();
   const { workspace } = useIdentity();
+  const { name } = workspace;
+  const today = longDateOf(new Date(), workspace.timezone);
   const { data, error } = useRead(
     'GET /api/workspace/setup',
     {},
@@ -34,8 +38,8 @@ export default function Home() {
   const hasLine = setup?.steps.every(({ step, done }) => step !== 'line' || done) ?? true;
   return (
     <Page
-      title="Home"
-      description={`${longDateOf(new Date(), workspace.timezone)} in ${workspace.name}`}
+      title={t`Home`}
+      description={t`${today} in ${name}`}
       actions={
         setup?.dismissed &&
         !hasLine &&
@@ -44,7 +48,7 @@ export default function Home() {
             busy={showAgain.isPending}
             onClick={() => showAgain.mutate({ body: { setupDismissed: false } }, { onError: toastError })}
           >
-            Show the first steps
+            <Trans>Show the first steps</Trans>
           </Button>
         )
       }
@@ -67,6 +71,7 @@ const isShown = ({ complete, dismissed }: { complete: boolean; dismissed: boolea
 
 /** What happens today. */
 function Overview() {
+  const { t } = useLingui();
   const { workspace } = useIdentity();
   const { timezone } = workspace;
   const live = useLiveInterval();
@@ -80,6 +85,7 @@ function Overview() {
   const points = series.data?.series;
   const today = points?.at(-1);
   const yesterday = points?.at(-2);
+  const repliedShare = percentOf(today?.repliedPct ?? null);
   const figure = (name: 'sent' | 'reached' | 'uniqueReplied' | 'failed') => ({
     value: today ? today[name] : series.error ? null : undefined,
     before: yesterday?.[name],
@@ -87,23 +93,23 @@ function Overview() {
 
   return (
     <>
-      <section aria-label="Today" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-        <Figure label="Sent today" {...figure('sent')} />
-        <Figure label="Contacts reached" {...figure('reached')} />
+      <section aria-label={t`Today`} className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        <Figure label={t`Sent today`} {...figure('sent')} />
+        <Figure label={t`Contacts reached`} {...figure('reached')} />
         <Figure
-          label="Replied"
+          label={t`Replied`}
           {...figure('uniqueReplied')}
-          note={today && today.reached > 0 ? `${percentOf(today.repliedPct)} of those reached` : undefined}
+          note={today && today.reached > 0 ? t`${repliedShare} of those reached` : undefined}
         />
-        <Figure label="Failed" {...figure('failed')} />
+        <Figure label={t({ message: 'Failed', context: 'number of messages' })} {...figure('failed')} />
       </section>
       <div className="mt-4 grid grid-cols-1 gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-        <Card title="Needs attention">
+        <Card title={t`Needs attention`}>
           <Attention lines={lines.data?.lines} />
         </Card>
         <LinesAtAGlance lines={lines.data?.lines} error={lines.error} retry={() => void lines.refetch()} />
       </div>
-      <Card title={`The last ${DAYS} days`} className="mt-4">
+      <Card title={t`The last ${DAYS} days`} className="mt-4">
         {series.error && !points ? (
           <ErrorState error={series.error} retry={() => void series.refetch()} />
         ) : (
@@ -130,6 +136,8 @@ function Figure({
   before: number | undefined;
   note?: string | undefined;
 }) {
+  const { t } = useLingui();
+  const valueBefore = before === undefined ? null : numberOf(before);
   return (
     <div className="rounded-xl border border-line bg-surface p-4 shadow-card">
       <p className="text-muted">{label}</p>
@@ -141,7 +149,7 @@ function Figure({
         </p>
       )}
       <p className="mt-1 min-h-4 text-xs text-muted">
-        {note ?? (before === undefined ? '' : `${numberOf(before)} yesterday`)}
+        {note ?? (valueBefore === null ? '' : t`${valueBefore} yesterday`)}
       </p>
     </div>
   );
@@ -154,20 +162,27 @@ interface Point {
 }
 
 function Activity({ points }: { points: readonly Point[] }) {
+  const { t } = useLingui();
   const times = useMemo(() => points.map(({ start }) => start), [points]);
   const series = useMemo(
     () => [
-      { label: 'Sent', values: points.map(({ sent }) => sent), colour: 'accent' },
-      { label: 'Replied', values: points.map(({ uniqueReplied }) => uniqueReplied), colour: 'good' },
+      {
+        label: t({ message: 'Sent', context: 'number of messages' }),
+        values: points.map(({ sent }) => sent),
+        colour: 'accent',
+      },
+      { label: t`Replied`, values: points.map(({ uniqueReplied }) => uniqueReplied), colour: 'good' },
     ],
-    [points],
+    [points, t],
   );
   const total = (name: 'sent' | 'uniqueReplied') => points.reduce((sum, point) => sum + point[name], 0);
+  const days = points.length;
+  const [sent, replied] = [total('sent'), total('uniqueReplied')];
   return (
     <Plot
       times={times}
       series={series}
-      summary={`In ${points.length} days ${total('sent')} messages were sent and ${total('uniqueReplied')} contacts replied.`}
+      summary={t`In ${days} days ${sent} messages were sent and ${replied} contacts replied.`}
     />
   );
 }

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { Phone } from 'lucide-react';
 import { Status } from '#console/components/badge.tsx';
@@ -18,13 +19,15 @@ export function LinesAtAGlance({
   error: unknown;
   retry: () => void;
 }) {
+  const { t } = useLingui();
+  const count = lines?.length ?? 0;
   const link = (
     <Link to="/lines" className="text-accent-ink hover:underline">
-      {lines && lines.length > SHOWN ? `All ${lines.length}` : 'All lines'}
+      {count > SHOWN ? t`All ${count}` : t`All lines`}
     </Link>
   );
   return (
-    <Card title="Lines today" actions={link}>
+    <Card title={t`Lines today`} actions={link}>
       {error ? (
         <ErrorState error={error} retry={retry} />
       ) : !lines ? (
@@ -32,14 +35,14 @@ export function LinesAtAGlance({
       ) : lines.length === 0 ? (
         <EmptyState
           icon={<Phone className="size-5" aria-hidden="true" />}
-          title="No lines yet"
+          title={t`No lines yet`}
           action={
             <Link to="/lines" className={buttonClasses('primary')}>
-              Request a line
+              <Trans>Request a line</Trans>
             </Link>
           }
         >
-          Messages leave through a line: a phone number or an email address.
+          <Trans>Messages leave through a line: a phone number or an email address.</Trans>
         </EmptyState>
       ) : (
         <ul className="divide-y divide-line">
@@ -48,13 +51,13 @@ export function LinesAtAGlance({
               <div className="flex items-center justify-between gap-3">
                 <div className="min-w-0">
                   <p className="truncate font-medium">{lineName(line)}</p>
-                  <p className="truncate text-xs text-muted">{lineAddress(line) ?? 'No address yet'}</p>
+                  <p className="truncate text-xs text-muted">{lineAddress(line) ?? t`No address yet`}</p>
                 </div>
                 <Status status={lineState(line)} />
               </div>
               <div className="mt-2">
                 <Meter
-                  label="Messages"
+                  label={t`Messages`}
                   used={line.usage.totalMessages}
                   limit={line.dailyTotalMessagesLimit}
                 />

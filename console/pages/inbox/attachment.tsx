@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { FileText } from 'lucide-react';
 import { useState } from 'react';
 import { AudioPlayer } from '#console/components/audio-player.tsx';
@@ -22,6 +23,7 @@ function kindOf({ contentType, name }: File): Kind {
 
 /** Shows pictures, voice notes and films in place; other files, and those that the browser cannot play, as links. */
 export function Attachment({ file, isVoiceNote }: { file: File; isVoiceNote: boolean }) {
+  const { t } = useLingui();
   const [broken, setBroken] = useState(false);
   const kind = broken ? 'file' : kindOf(file);
   const fail = (): void => setBroken(true);
@@ -41,7 +43,7 @@ export function Attachment({ file, isVoiceNote }: { file: File; isVoiceNote: boo
   }
   if (kind === 'audio') {
     return (
-      <AudioPlayer url={url} label={isVoiceNote ? `Voice note ${name}` : `Audio ${name}`} onError={fail} />
+      <AudioPlayer url={url} label={isVoiceNote ? t`Voice note ${name}` : t`Audio ${name}`} onError={fail} />
     );
   }
   if (kind === 'video') {

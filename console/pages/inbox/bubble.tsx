@@ -1,3 +1,6 @@
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Check, CheckCheck, CircleAlert, Clock, type LucideIcon, Reply } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -17,6 +20,7 @@ export interface Contact {
 
 /** A message, who reacted to it, and its delivery status. */
 export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }) {
+  const { t } = useLingui();
   const { direction, message, attachments, reactions, voiceNote } = item;
   const isOurs = direction === 'out';
   const isUnsent = item.status === 'pending' || item.status === 'scheduled';
@@ -38,7 +42,7 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
         </p>
       )}
       {reactions.length > 0 && (
-        <ul aria-label="Reactions" className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
+        <ul aria-label={t`Reactions`} className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
           {reactions.map((reaction) => (
             <Reaction key={`${reaction.from}${reaction.reaction}`} reaction={reaction} contact={contact} />
           ))}
@@ -57,9 +61,11 @@ function Reaction({
   reaction: ThreadItem['reactions'][number];
   contact: Contact;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const name = addressName(from === contact.address ? contact.name : from);
-  const { sign, text } = reactionOf(reaction);
+  const { sign, text: descriptor } = reactionOf(reaction);
+  const text = t(descriptor);
   return (
     <li
       title={`${name} ${text}, ${fullTimeOf(at, zone)}`}
@@ -72,14 +78,14 @@ function Reaction({
   );
 }
 
-const FATES: Record<string, { icon: LucideIcon; text: string; tone?: string }> = {
-  pending: { icon: Clock, text: 'Waiting' },
-  scheduled: { icon: Clock, text: 'Scheduled' },
-  sent: { icon: Check, text: 'Sent' },
-  delivered: { icon: CheckCheck, text: 'Delivered' },
-  fallback: { icon: Reply, text: 'Sent as SMS, or not reachable', tone: 'text-warn' },
-  failed: { icon: CircleAlert, text: 'Failed', tone: 'text-bad' },
-  canceled: { icon: CircleAlert, text: 'Canceled' },
+const FATES: Record<string, { icon: LucideIcon; text: MessageDescriptor; tone?: string }> = {
+  pending: { icon: Clock, text: msg`Waiting` },
+  scheduled: { icon: Clock, text: msg`Scheduled` },
+  sent: { icon: Check, text: msg`Sent` },
+  delivered: { icon: CheckCheck, text: msg`Delivered` },
+  fallback: { icon: Reply, text: msg`Sent as SMS, or not reachable`, tone: 'text-warn' },
+  failed: { icon: CircleAlert, text: msg`Failed`, tone: 'text-bad' },
+  canceled: { icon: CircleAlert, text: msg`Canceled` },
 };
 
 /** What became of an outbound message: read is more than delivered. */
@@ -91,13 +97,13 @@ function fateOf({ status, deliveredAt, readAt, at }: ThreadItem, zone: string) {
     const time = timeOf(readAt, zone);
     return {
       icon: CheckCheck,
-      text: day === dayNameOf(at, zone) ? `Read ${time}` : `Read ${day}, ${time}`,
+      text: day === dayNameOf(at, zone) ? t`Read ${time}` : t`Read ${day}, ${time}`,
       tone: 'text-accent-ink',
       title: fullTimeOf(readAt, zone),
     };
   }
   const title = status === 'delivered' && deliveredAt !== null ? fullTimeOf(deliveredAt, zone) : undefined;
-  return known && { ...known, title };
+  return known && { ...known, text: i18n._(known.text), title };
 }
 
 /** The time, the delivery status of outbound messages, and why a message waits or failed. */
@@ -114,7 +120,11 @@ function Fate({ item }: { item: ThreadItem }) {
         <time dateTime={at} title={fullTimeOf(at, zone)}>
           {timeOf(at, zone)}
         </time>
-        {autoReply && <span>Automatic reply</span>}
+        {autoReply && (
+          <span>
+            <Trans>Automatic reply</Trans>
+          </span>
+        )}
         {fate && (
           <span className={classes('flex items-center gap-1', fate.tone)} title={fate.title}>
             <fate.icon className="size-3.5" aria-hidden="true" />
@@ -128,7 +138,7 @@ function Fate({ item }: { item: ThreadItem }) {
             onClick={() => setWhy(!why)}
             className="rounded underline decoration-dotted underline-offset-2 hover:text-ink"
           >
-            Why?
+            <Trans>Why?</Trans>
           </button>
         )}
       </p>
@@ -143,6 +153,7 @@ function Fate({ item }: { item: ThreadItem }) {
 }
 
 function Explanation({ messageId, cancelable }: { messageId: string; cancelable: boolean }) {
+  const { t } = useLingui();
   const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id: messageId } });
   const cancel = useWrite('POST /api/messages/{id}/cancel', { refresh: REFRESH });
   if (timeline.error) return <p className="text-bad">{timeline.error.message}</p>;
@@ -158,11 +169,11 @@ function Explanation({ messageId, cancelable }: { messageId: string; cancelable:
           onClick={() =>
             cancel.mutate(
               { params: { id: messageId } },
-              { onSuccess: () => toast('The message was canceled'), onError: toastError },
+              { onSuccess: () => toast(t`The message was canceled`), onError: toastError },
             )
           }
         >
-          Cancel the message
+          <Trans>Cancel the message</Trans>
         </button>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { X } from 'lucide-react';
 import { useState } from 'react';
 import { Button, IconButton } from '#console/components/button.tsx';
@@ -7,6 +8,7 @@ import { useUserId } from './team.ts';
 
 /** What is done with all selected conversations. */
 export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; clear: () => void }) {
+  const { t } = useLingui();
   const userId = useUserId();
   const [busy, setBusy] = useState(false);
   const count = selected.size;
@@ -19,28 +21,28 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
   return (
     <div
       role="group"
-      aria-label="Selected conversations"
+      aria-label={t`Selected conversations`}
       className="flex shrink-0 flex-wrap items-center gap-1.5 border-b border-line bg-accent-soft p-2"
     >
       <span role="status" className="mr-auto font-medium">
-        {count} selected
+        <Trans>{count} selected</Trans>
       </span>
-      <IconButton label="Clear the selection" onClick={clear}>
+      <IconButton label={t`Clear the selection`} onClick={clear}>
         <X className="size-4" aria-hidden="true" />
       </IconButton>
       <div className="flex w-full flex-wrap gap-1.5">
         <Button
           small
           busy={busy}
-          onClick={() => void act((address) => patch(address, { status: 'closed' }), 'Closed')}
+          onClick={() => void act((address) => patch(address, { status: 'closed' }), t`Closed`)}
         >
-          Close
+          <Trans>Close</Trans>
         </Button>
         <SnoozeMenu
           choose={(change, done) => void act((address) => patch(address, change), done)}
           trigger={
             <Button small disabled={busy}>
-              Snooze
+              <Trans>Snooze</Trans>
             </Button>
           }
         />
@@ -48,13 +50,13 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
           choose={(change, done) => void act((address) => patch(address, change), done)}
           trigger={
             <Button small disabled={busy}>
-              Assign
+              <Trans>Assign</Trans>
             </Button>
           }
         />
         {userId !== null && (
-          <Button small disabled={busy} onClick={() => void act(markRead, 'Marked as read')}>
-            Mark as read
+          <Button small disabled={busy} onClick={() => void act(markRead, t`Marked as read`)}>
+            <Trans>Mark as read</Trans>
           </Button>
         )}
       </div>

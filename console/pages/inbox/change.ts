@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { request } from '#console/api/client.ts';
 import { queryClient, useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
@@ -16,10 +17,10 @@ export function snoozeTimes(now: Date): { label: string; until: Date }[] {
     return at;
   };
   return [
-    { label: 'For an hour', until: new Date(now.getTime() + 3_600_000) },
-    { label: 'Until tomorrow, 9:00', until: morning(1) },
-    { label: 'For three days', until: morning(3) },
-    { label: 'For a week', until: morning(7) },
+    { label: t`For an hour`, until: new Date(now.getTime() + 3_600_000) },
+    { label: t`Until tomorrow, 9:00`, until: morning(1) },
+    { label: t`For three days`, until: morning(3) },
+    { label: t`For a week`, until: morning(7) },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Check, Clock, RotateCcw, UserRound } from 'lucide-react';
 import { useRef } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -15,6 +16,7 @@ export function ConversationActions({
 }: {
   conversation: Conversation;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const change = useChange();
   const assign = useRef<HTMLButtonElement>(null);
@@ -23,21 +25,22 @@ export function ConversationActions({
   const isOpen = status === 'open';
   const toggle = (): void =>
     isOpen
-      ? change(address, { status: 'closed' }, 'Closed', { status: 'open' })
-      : change(address, { status: 'open' }, 'Opened again');
+      ? change(address, { status: 'closed' }, t`Closed`, { status: 'open' })
+      : change(address, { status: 'open' }, t`Opened again`);
+  const snoozedTime = snoozedUntil === null ? null : shortTimeOf(snoozedUntil, zone);
   useShortcuts({
     c: toggle,
     i: () => assign.current?.click(),
     s: () => snooze.current?.click(),
   });
   return (
-    <div role="group" aria-label="Conversation" className="flex flex-wrap items-center gap-1.5">
+    <div role="group" aria-label={t`Conversation`} className="flex flex-wrap items-center gap-1.5">
       <AssignMenu
         assigneeId={assigneeId}
         choose={(next, done) => change(address, next, done)}
         trigger={
           <Button small ref={assign} title="i" icon={<UserRound className="size-3.5" aria-hidden="true" />}>
-            {assigneeId === null ? 'Assign' : (assignee ?? 'Assigned')}
+            {assigneeId === null ? t`Assign` : (assignee ?? t`Assigned`)}
           </Button>
         }
       />
@@ -45,7 +48,7 @@ export function ConversationActions({
         choose={(next, done) => change(address, next, done, { status: 'open' })}
         trigger={
           <Button small ref={snooze} title="s" icon={<Clock className="size-3.5" aria-hidden="true" />}>
-            {snoozedUntil === null ? 'Snooze' : `Until ${shortTimeOf(snoozedUntil, zone)}`}
+            {snoozedTime === null ? t`Snooze` : t`Until ${snoozedTime}`}
           </Button>
         }
       />
@@ -61,7 +64,7 @@ export function ConversationActions({
           )
         }
       >
-        {isOpen ? 'Close' : 'Open again'}
+        {isOpen ? t`Close` : t`Open again`}
       </Button>
     </div>
   );

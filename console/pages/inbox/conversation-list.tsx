@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Inbox, Sparkles } from 'lucide-react';
 import { useEffect, useRef } from 'react';
@@ -20,20 +23,21 @@ interface Props {
   onOpen: (address: string) => void;
   selected: ReadonlySet<string>;
   onSelect: (address: string) => void;
-  empty: { title: string; text: string };
+  empty: { title: MessageDescriptor; text: MessageDescriptor };
   hasMore: boolean;
   loadMore: () => void;
 }
 
 export function ConversationList(props: Props) {
+  const { t } = useLingui();
   const { conversations, error, retry, empty } = props;
   return error ? (
     <ErrorState error={error} retry={retry} />
   ) : !conversations ? (
     <SkeletonRows rows={8} className="h-14" />
   ) : conversations.length === 0 && !props.hasMore ? (
-    <EmptyState icon={<Inbox className="size-5" aria-hidden="true" />} title={empty.title}>
-      {empty.text}
+    <EmptyState icon={<Inbox className="size-5" aria-hidden="true" />} title={t(empty.title)}>
+      {t(empty.text)}
     </EmptyState>
   ) : (
     <Rows {...props} conversations={conversations} />
@@ -50,6 +54,7 @@ function Rows({
   hasMore,
   loadMore,
 }: Props & { conversations: readonly Conversation[] }) {
+  const { t } = useLingui();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: conversations.length,
@@ -70,7 +75,7 @@ function Rows({
 
   return (
     <div ref={scroller} className="min-h-0 flex-1 scroll-y">
-      <ul aria-label="Conversations" style={{ height: virtual.getTotalSize() }} className="relative">
+      <ul aria-label={t`Conversations`} style={{ height: virtual.getTotalSize() }} className="relative">
         {items.map(({ index, key, start }) => {
           const conversation = conversations[index];
           if (!conversation) return null;
@@ -117,8 +122,10 @@ function Row({
   onOpen: (address: string) => void;
   onSelect: (address: string) => void;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
-  const label = optedOut ? 'Opted out' : STATUSES[status];
+  const shownName = addressName(name);
+  const label = optedOut ? t`Opted out` : STATUSES[status] && t(STATUSES[status]);
   return (
     <div
       className={classes(
@@ -138,7 +145,7 @@ function Row({
         />
         <input
           type="checkbox"
-          aria-label={`Select ${addressName(name)}`}
+          aria-label={t`Select ${shownName}`}
           checked={isSelected}
           onChange={() => onSelect(address)}
           className={classes(
@@ -156,8 +163,12 @@ function Row({
       >
         <span className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-2">
           <span className={classes('truncate', unread ? 'font-semibold' : 'font-medium')}>
-            {addressName(name)}
-            {unread && <span className="sr-only">, unread</span>}
+            {shownName}
+            {unread && (
+              <span className="sr-only">
+                <Trans>, unread</Trans>
+              </span>
+            )}
           </span>
           {lastAt ? (
             <time dateTime={lastAt} className="text-right text-xs text-muted">
@@ -166,16 +177,16 @@ function Row({
           ) : (
             <span />
           )}
-          <span className={classes('flex items-center gap-1.5 text-muted', label === '' && 'col-span-2')}>
+          <span className={classes('flex items-center gap-1.5 text-muted', !label && 'col-span-2')}>
             {hasDraft && (
-              <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label="A draft waits" />
+              <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label={t`A draft waits`} />
             )}
             <span className="truncate">
-              {lastDirection === 'out' && 'You: '}
-              {lastMessage || 'Not sent yet'}
+              {lastDirection === 'out' && `${t`You:`} `}
+              {lastMessage || t`Not sent yet`}
             </span>
           </span>
-          {label !== '' && (
+          {label && (
             <span className={classes('text-right text-xs', optedOut ? 'text-bad' : 'text-muted')}>
               {label}
             </span>
@@ -186,4 +197,7 @@ function Row({
   );
 }
 
-const STATUSES: Record<Conversation['status'], string> = { open: '', snoozed: 'Snoozed', closed: 'Closed' };
+const STATUSES: Partial<Record<Conversation['status'], MessageDescriptor>> = {
+  snoozed: msg`Snoozed`,
+  closed: msg`Closed`,
+};

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Clock, UserRound } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { Menu } from '#console/components/menu.tsx';
@@ -16,6 +17,7 @@ export function AssignMenu({
   assigneeId?: string | null;
   choose: Choose;
 }) {
+  const { t } = useLingui();
   const userId = useUserId();
   const colleagues = useColleagues();
   const icon = <UserRound className="size-4" aria-hidden="true" />;
@@ -24,20 +26,20 @@ export function AssignMenu({
       trigger={trigger}
       groups={[
         {
-          title: 'Assign to',
+          title: t`Assign to`,
           items: colleagues.map(({ userId: id, name }) => ({
-            label: id === userId ? `${name} (you)` : name,
+            label: id === userId ? t`${name} (you)` : name,
             icon,
             checked: id === assigneeId,
-            onSelect: () => choose({ assigneeId: id }, `Assigned to ${name}`),
+            onSelect: () => choose({ assigneeId: id }, t`Assigned to ${name}`),
           })),
         },
         {
           items: [
             {
-              label: 'Nobody',
+              label: t`Nobody`,
               checked: assigneeId === null,
-              onSelect: () => choose({ assigneeId: null }, 'Assigned to nobody'),
+              onSelect: () => choose({ assigneeId: null }, t`Assigned to nobody`),
             },
           ],
         },
@@ -48,16 +50,17 @@ export function AssignMenu({
 
 /** Until when it is out of sight. */
 export function SnoozeMenu({ trigger, choose }: { trigger: ReactElement; choose: Choose }) {
+  const { t } = useLingui();
   return (
     <Menu
       trigger={trigger}
       groups={[
         {
-          title: 'Snooze',
+          title: t`Snooze`,
           items: snoozeTimes(new Date()).map(({ label, until }) => ({
             label,
             icon: <Clock className="size-4" aria-hidden="true" />,
-            onSelect: () => choose({ status: 'snoozed', snoozedUntil: until.toISOString() }, 'Snoozed'),
+            onSelect: () => choose({ status: 'snoozed', snoozedUntil: until.toISOString() }, t`Snoozed`),
           })),
         },
       ]}

@@ -1,16 +1,21 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 
 export type Conversation = ResponseOf<'GET /api/conversations'>['conversations'][number];
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 export type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 
-const REACTIONS: Record<ThreadItem['reactions'][number]['reaction'], { sign: string; text: string }> = {
-  love: { sign: '❤️', text: 'loved this' },
-  like: { sign: '👍', text: 'liked this' },
-  dislike: { sign: '👎', text: 'disliked this' },
-  laugh: { sign: '😂', text: 'laughed at this' },
-  emphasize: { sign: '‼️', text: 'emphasized this' },
-  question: { sign: '❓', text: 'questioned this' },
+const REACTIONS: Record<
+  ThreadItem['reactions'][number]['reaction'],
+  { sign: string; text: MessageDescriptor }
+> = {
+  love: { sign: '❤️', text: msg`loved this` },
+  like: { sign: '👍', text: msg`liked this` },
+  dislike: { sign: '👎', text: msg`disliked this` },
+  laugh: { sign: '😂', text: msg`laughed at this` },
+  emphasize: { sign: '‼️', text: msg`emphasized this` },
+  question: { sign: '❓', text: msg`questioned this` },
 };
 
 export const reactionOf = (reaction: keyof typeof REACTIONS) => REACTIONS[reaction];

@@ -1,3 +1,6 @@
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { ApiFailure, request } from '#console/api/client.ts';
@@ -11,20 +14,41 @@ import { type Draft, REFRESH } from './conversations.ts';
 
 type Action = 'approve' | 'reject' | 'mark_sent';
 
-const DONE: Record<Action, string> = {
-  approve: 'The reply is on its way',
-  reject: 'The draft was rejected',
-  mark_sent: 'Marked as answered',
+const DONE: Record<Action, MessageDescriptor> = {
+  approve: msg`The reply is on its way`,
+  reject: msg`The draft was rejected`,
+  mark_sent: msg`Marked as answered`,
 };
+
+/** What the copilot says of a reply. */
+const TAGS: Record<string, MessageDescriptor> = {
+  interested: msg`Interested`,
+  not_interested: msg`Not interested`,
+  question: msg`Question`,
+  objection: msg`Objection`,
+  meeting_requested: msg`Meeting requested`,
+  call_back: msg`Call back`,
+  wrong_person: msg`Wrong person`,
+  positive: msg`Positive`,
+  neutral: msg`Neutral`,
+  negative: msg`Negative`,
+};
+
+function tagName(tag: string): string {
+  const known = TAGS[tag];
+  return known ? i18n._(known) : wordsOf(tag);
+}
 
 /** For the copilot, how sure it is; else who wrote it. */
 function originOf({ source, confidence }: Draft): string {
-  if (source === 'copilot') return `${percentOf(confidence)} confident`;
-  return source === 'api' ? 'Written by a program' : 'Written by a colleague';
+  const share = percentOf(confidence);
+  if (source === 'copilot') return t`${share} confident`;
+  return source === 'api' ? t`Written by a program` : t`Written by a colleague`;
 }
 
 /** A draft: to be sent as it is, edited, or rejected. */
 export function DraftCard({ draft }: { draft: Draft }) {
+  const { t } = useLingui();
   const { replyId, draftMessage, tags, sentiment } = draft;
   const [text, setText] = useState<string | null>(null);
   const editor = useRef<HTMLTextAreaElement>(null);
@@ -37,10 +61,10 @@ export function DraftCard({ draft }: { draft: Draft }) {
       { body: { replyId, action, ...edited } },
       {
         onSuccess: ({ messageId }) =>
-          toast(DONE[action], messageId === undefined ? {} : { undo: () => void takeBack(messageId) }),
+          toast(t(DONE[action]), messageId === undefined ? {} : { undo: () => void takeBack(messageId) }),
         onError: (error) => {
           if (error instanceof ApiFailure && error.code === 'DRAFT_ALREADY_RESOLVED')
-            toast('Somebody else has decided about this draft');
+            toast(t`Somebody else has decided about this draft`);
           else toastError(error);
         },
       },
@@ -53,14 +77,14 @@ export function DraftCard({ draft }: { draft: Draft }) {
   useShortcuts({ a: () => act('approve'), e: edit, x: () => act('reject') });
 
   return (
-    <section aria-label="Draft" className="mb-3 rounded-xl border border-accent bg-accent-soft p-3">
+    <section aria-label={t`Draft`} className="mb-3 rounded-xl border border-accent bg-accent-soft p-3">
       <div className="flex flex-wrap items-center gap-1.5">
         <h3 className="flex items-center gap-1.5 font-medium text-accent-ink">
-          <Sparkles className="size-4" aria-hidden="true" /> Draft
+          <Sparkles className="size-4" aria-hidden="true" /> <Trans>Draft</Trans>
         </h3>
         <span className="flex-1 text-xs text-muted">{originOf(draft)}</span>
         {[...tags, ...(sentiment === null ? [] : [sentiment])].map((tag) => (
-          <Badge key={tag}>{wordsOf(tag)}</Badge>
+          <Badge key={tag}>{tagName(tag)}</Badge>
         ))}
       </div>
       {text === null ? (
@@ -68,7 +92,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
       ) : (
         <textarea
           ref={editor}
-          aria-label="Edit the draft"
+          aria-label={t`Edit the draft`}
           className="input-box my-2 min-h-20"
           value={text}
           onChange={(event) => setText(event.target.value)}
@@ -87,22 +111,22 @@ export function DraftCard({ draft }: { draft: Draft }) {
           disabled={text?.trim() === ''}
           onClick={() => act('approve')}
         >
-          {text === null ? 'Approve and send' : 'Send edited'}
+          {text === null ? t`Approve and send` : t`Send edited`}
         </Button>
         {text === null ? (
           <Button small title="e" onClick={edit}>
-            Edit
+            <Trans>Edit</Trans>
           </Button>
         ) : (
           <Button small onClick={() => setText(null)}>
-            Discard changes
+            <Trans>Discard changes</Trans>
           </Button>
         )}
         <Button small title="x" onClick={() => act('reject')}>
-          Reject
+          <Trans>Reject</Trans>
         </Button>
         <Button small kind="ghost" onClick={() => act('mark_sent')}>
-          Answered elsewhere
+          <Trans>Answered elsewhere</Trans>
         </Button>
       </div>
     </section>
@@ -113,7 +137,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
 export async function takeBack(messageId: string): Promise<void> {
   try {
     await request('POST /api/messages/{id}/cancel', { params: { id: messageId } });
-    toast('The message was canceled');
+    toast(t`The message was canceled`);
   } catch (error) {
     toastError(error);
   }

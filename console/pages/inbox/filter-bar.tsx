@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { SearchBox } from '#console/components/search-box.tsx';
 import { SavedFilters } from './saved-filters.tsx';
@@ -13,27 +14,32 @@ interface Props {
 
 /** One search box, the view, and the filters that somebody has saved. */
 export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
+  const { t } = useLingui();
   const count: Record<string, number> = { drafts, unread };
   const [applied, setApplied] = useState(0);
   return (
-    <div role="group" aria-label="Filter" className="flex shrink-0 flex-col gap-2 border-b border-line p-2">
+    <div
+      role="group"
+      aria-label={t`Filter`}
+      className="flex shrink-0 flex-col gap-2 border-b border-line p-2"
+    >
       {/* A saved filter replaces what is in the box. */}
       <SearchBox
         key={applied}
-        label="Search conversations"
+        label={t`Search conversations`}
         value={search}
         onChange={(next) => onChange({ view, search: next })}
       />
       <div className="flex items-center gap-1">
         <select
-          aria-label="View"
+          aria-label={t`View`}
           className="input-box h-8 flex-1 py-0"
           value={view}
           onChange={(event) => onChange({ view: viewOf(event.target.value).value, search })}
         >
           {VIEWS.map(({ value, label }) => (
             <option key={value} value={value}>
-              {label}
+              {t(label)}
               {(count[value] ?? 0) > 0 && ` (${count[value]})`}
             </option>
           ))}

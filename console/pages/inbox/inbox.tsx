@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Inbox as InboxIcon } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -18,6 +19,7 @@ import { isInView, queryOf, showsDrafted, viewOf } from './views.ts';
 
 /** Conversations on the left, the chosen one on the right; on a phone one or the other. */
 export default function Inbox() {
+  const { t } = useLingui();
   const { address } = useParams({ strict: false });
   const navigate = useNavigate();
   const [viewName] = useSearchParam('filter');
@@ -74,10 +76,10 @@ export default function Inbox() {
   });
 
   return (
-    <Page title="Inbox" fill>
+    <Page title={t`Inbox`} fill>
       <div className="flex min-h-0 flex-1 border-t border-line bg-surface">
         <section
-          aria-label="Conversations"
+          aria-label={t`Conversations`}
           className={classes(
             'flex w-full shrink-0 flex-col border-r border-line md:w-80',
             address !== undefined && 'max-md:hidden',
@@ -112,16 +114,18 @@ export default function Inbox() {
           />
         </section>
         <section
-          aria-label="Conversation"
+          aria-label={t`Conversation`}
           className={classes('min-w-0 flex-1 bg-canvas', address === undefined && 'max-md:hidden')}
         >
           {address === undefined ? (
             <EmptyState
               icon={<InboxIcon className="size-5" aria-hidden="true" />}
-              title="Choose a conversation"
+              title={t`Choose a conversation`}
             >
               <p>
-                <kbd>j</kbd> and <kbd>k</kbd> move through the list, <kbd>r</kbd> answers.
+                <Trans>
+                  <kbd>j</kbd> and <kbd>k</kbd> move through the list, <kbd>r</kbd> answers.
+                </Trans>
               </p>
             </EmptyState>
           ) : (

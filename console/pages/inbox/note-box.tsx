@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { AtSign, StickyNote } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -9,6 +10,7 @@ import { useColleagues, useUserId } from './team.ts';
 
 /** Writes a note. Members are mentioned by name here, and by id in the note. */
 export function NoteBox({ address, close }: { address: string; close: () => void }) {
+  const { t } = useLingui();
   const [text, setText] = useState('');
   const box = useRef<HTMLTextAreaElement>(null);
   const mention = useRef<HTMLButtonElement>(null);
@@ -28,7 +30,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       { params: { address }, body },
       {
         onSuccess: () => {
-          toast('The note was added');
+          toast(t`The note was added`);
           // So that whoever looks at the conversation reads the note.
           if (userId !== null) void reportPresence(address, 'viewing');
           close();
@@ -40,7 +42,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
   const add = (name: string): void => setText((said) => `${said.replace(/@$/, '')}@${name} `);
   return (
     <form
-      aria-label="Note"
+      aria-label={t`Note`}
       className="rounded-xl bg-warn-soft p-3"
       onSubmit={(event) => {
         event.preventDefault();
@@ -53,8 +55,8 @@ export function NoteBox({ address, close }: { address: string; close: () => void
           if (element && box.current === null) element.focus();
           box.current = element;
         }}
-        aria-label="Note"
-        placeholder="A note for your team, which is not sent"
+        aria-label={t`Note`}
+        placeholder={t`A note for your team, which is not sent`}
         rows={2}
         maxLength={4000}
         className="input-box field-sizing-content max-h-48 min-h-14 resize-none"
@@ -75,14 +77,14 @@ export function NoteBox({ address, close }: { address: string; close: () => void
           focusAfter={box}
           trigger={
             <Button small ref={mention} icon={<AtSign className="size-3.5" aria-hidden="true" />}>
-              Mention
+              <Trans>Mention</Trans>
             </Button>
           }
           groups={[{ items: colleagues.map(({ name }) => ({ label: name, onSelect: () => add(name) })) }]}
         />
         <span className="flex-1" />
         <Button small kind="ghost" onClick={close}>
-          Cancel
+          <Trans>Cancel</Trans>
         </Button>
         <Button
           small
@@ -92,7 +94,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
           disabled={text.trim() === ''}
           icon={<StickyNote className="size-3.5" aria-hidden="true" />}
         >
-          Add the note
+          <Trans>Add the note</Trans>
         </Button>
       </div>
     </form>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Eye, PencilLine } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { request } from '#console/api/client.ts';
@@ -62,11 +63,14 @@ export function Presence({ address, isTyping }: { address: string; isTyping: boo
           ) : (
             <Eye className="size-3" aria-hidden="true" />
           )}
-          {name || 'A colleague'} {does === 'typing' ? 'is answering' : 'is here'}
+          {presenceOf(name || t`A colleague`, does)}
         </span>
       ))}
     </p>
   );
 }
+
+const presenceOf = (name: string, does: Person['state']): string =>
+  does === 'typing' ? t`${name} is answering` : t`${name} is here`;
 
 const isThere = ({ expiresAt }: Person): boolean => Date.parse(expiresAt) > Date.now();

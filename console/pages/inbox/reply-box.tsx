@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { SendHorizontal, StickyNote } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -24,6 +26,7 @@ export function ReplyBox({
   optedOut: boolean;
   onTyping: (isTyping: boolean) => void;
 }) {
+  const { t } = useLingui();
   const [text, setText] = useState(unsent.get(address) ?? '');
   const [files, setFiles] = useState<UploadedFile[]>([]);
   const [uploading, setUploading] = useState(false);
@@ -57,7 +60,7 @@ export function ReplyBox({
         onSuccess: ({ _id }) => {
           change('');
           setFiles([]);
-          toast('The reply is on its way', { undo: () => void takeBack(_id) });
+          toast(t`The reply is on its way`, { undo: () => void takeBack(_id) });
         },
         onError: toastError,
       },
@@ -69,7 +72,7 @@ export function ReplyBox({
     return (
       <div className="flex items-center gap-2 px-1">
         <p className="flex-1 py-2 text-muted">
-          This contact has opted out of messages, so nothing can be sent to them.
+          <Trans>This contact has opted out of messages, so nothing can be sent to them.</Trans>
         </p>
         <NoteButton onClick={() => setNoting(true)} />
       </div>
@@ -77,7 +80,7 @@ export function ReplyBox({
   }
   return (
     <form
-      aria-label="Reply"
+      aria-label={t`Reply`}
       onSubmit={(event) => {
         event.preventDefault();
         submit();
@@ -85,8 +88,8 @@ export function ReplyBox({
     >
       <textarea
         ref={box}
-        aria-label="Reply"
-        placeholder="Write a reply"
+        aria-label={t`Reply`}
+        placeholder={t`Write a reply`}
         rows={2}
         className="input-box field-sizing-content max-h-48 min-h-14 resize-none"
         value={text}
@@ -112,7 +115,7 @@ export function ReplyBox({
           disabled={!canSend}
           icon={<SendHorizontal className="size-4" aria-hidden="true" />}
         >
-          Send
+          <Trans>Send</Trans>
         </Button>
       </div>
     </form>
@@ -120,7 +123,7 @@ export function ReplyBox({
 }
 
 const NoteButton = ({ onClick }: { onClick: () => void }) => (
-  <IconButton label="Write a note" onClick={onClick}>
+  <IconButton label={t`Write a note`} onClick={onClick}>
     <StickyNote className="size-4" aria-hidden="true" />
   </IconButton>
 );

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Bookmark, BookmarkPlus, Trash2, UserRound, UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -24,6 +25,7 @@ interface Props {
 
 /** The filters that the team shares and those of the user: applies, saves, shares and deletes them. */
 export function SavedFilters({ view, search, onChange }: Props) {
+  const { t } = useLingui();
   const userId = useUserId();
   const { data } = useRead('GET /api/saved-filters', { query: { limit: 200 } });
   const saved = data?.savedFilters ?? [];
@@ -45,7 +47,7 @@ export function SavedFilters({ view, search, onChange }: Props) {
       })),
   });
   const share = ({ _id, name, shared }: SavedFilter): MenuItem => ({
-    label: shared ? `Keep “${name}” to yourself` : `Share “${name}” with the team`,
+    label: shared ? t`Keep “${name}” to yourself` : t`Share “${name}” with the team`,
     icon: shared ? (
       <UserRound className="size-4" aria-hidden="true" />
     ) : (
@@ -55,20 +57,20 @@ export function SavedFilters({ view, search, onChange }: Props) {
       update.mutate(
         { params: { id: _id }, body: { shared: !shared } },
         {
-          onSuccess: () => toast(shared ? `“${name}” is only yours` : `The team sees “${name}”`),
+          onSuccess: () => toast(shared ? t`“${name}” is only yours` : t`The team sees “${name}”`),
           onError: toastError,
         },
       ),
   });
   const discard = ({ _id, name, shared }: SavedFilter): MenuItem => ({
-    label: `Delete “${name}”`,
+    label: t`Delete “${name}”`,
     icon: <Trash2 className="size-4" aria-hidden="true" />,
     onSelect: () =>
       remove.mutate(
         { params: { id: _id } },
         {
           onSuccess: () =>
-            toast(`Deleted “${name}”`, {
+            toast(t`Deleted “${name}”`, {
               undo: () => save.mutate({ body: { name, view, search, shared } }, { onError: toastError }),
             }),
           onError: toastError,
@@ -80,18 +82,20 @@ export function SavedFilters({ view, search, onChange }: Props) {
     <>
       <Menu
         trigger={
-          <IconButton label="Saved filters">
+          <IconButton label={t`Saved filters`}>
             <Bookmark className="size-4" aria-hidden="true" />
           </IconButton>
         }
         groups={[
-          ...[groupOf('Of the team', true), groupOf('Yours', false)].filter(({ items }) => items.length > 0),
+          ...[groupOf(t`Of the team`, true), groupOf(t`Yours`, false)].filter(
+            ({ items }) => items.length > 0,
+          ),
           {
             items: current
               ? [...(userId === null ? [] : [share(current)]), discard(current)]
               : [
                   {
-                    label: 'Save this filter',
+                    label: t`Save this filter`,
                     icon: <BookmarkPlus className="size-4" aria-hidden="true" />,
                     onSelect: () => setNaming(true),
                   },
@@ -105,9 +109,9 @@ export function SavedFilters({ view, search, onChange }: Props) {
           setNaming(false);
           save.reset();
         }}
-        title="Save this filter"
-        description="The view and what is in the search box."
-        submit="Save"
+        title={t`Save this filter`}
+        description={t`The view and what is in the search box.`}
+        submit={t`Save`}
         busy={save.isPending}
         error={save.error}
         fields={FIELDS}
@@ -119,17 +123,17 @@ export function SavedFilters({ view, search, onChange }: Props) {
             {
               onSuccess: () => {
                 setNaming(false);
-                toast(isShared ? `Saved “${name}” for the team` : `Saved “${name}”`);
+                toast(isShared ? t`Saved “${name}” for the team` : t`Saved “${name}”`);
               },
             },
           );
         }}
       >
-        <TextField label="Name" name="name" required maxLength={50} error={issueOf(save.error, 'name')} />
+        <TextField label={t`Name`} name="name" required maxLength={50} error={issueOf(save.error, 'name')} />
         {userId !== null && (
           <label className="flex items-center gap-2.5">
             <input type="checkbox" name="shared" className="size-4 accent-accent" />
-            Share it with the team
+            <Trans>Share it with the team</Trans>
           </label>
         )}
       </FormDialog>

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { TextQuote } from 'lucide-react';
 import type { RefObject } from 'react';
 import { useRead } from '#console/api/queries.ts';
@@ -15,6 +16,7 @@ export function SnippetsMenu({
   box: RefObject<HTMLTextAreaElement | null>;
   insert: (text: string) => void;
 }) {
+  const { t } = useLingui();
   const { data } = useRead('GET /api/snippets', { query: { limit: 200 } });
   const snippets = data?.snippets ?? [];
   if (snippets.length === 0) return null;
@@ -23,13 +25,13 @@ export function SnippetsMenu({
       side="top"
       focusAfter={box}
       trigger={
-        <IconButton label="Insert a snippet" ref={button}>
+        <IconButton label={t`Insert a snippet`} ref={button}>
           <TextQuote className="size-4" aria-hidden="true" />
         </IconButton>
       }
       groups={[
         {
-          title: 'Snippets',
+          title: t`Snippets`,
           items: snippets.map(({ name, text }) => ({ label: name, onSelect: () => insert(text) })),
         },
       ]}

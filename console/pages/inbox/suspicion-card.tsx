@@ -1,3 +1,4 @@
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Ban } from 'lucide-react';
 import { Button } from '#console/components/button.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
@@ -5,22 +6,25 @@ import { type Suspicion, useDecision } from './suspicion.ts';
 
 /** A reply that asks to be left alone in other words than STOP: to be confirmed or dismissed. */
 export function SuspicionCard({ suspicion: { _id: id, message } }: { suspicion: Suspicion }) {
+  const { t } = useLingui();
   const { act, isPending } = useDecision(id);
   useShortcuts({ o: () => act('confirm'), d: () => act('dismiss') });
 
   return (
-    <section aria-label="Suspected opt-out" className="mb-3 rounded-xl bg-warn-soft p-3">
+    <section aria-label={t`Suspected opt-out`} className="mb-3 rounded-xl bg-warn-soft p-3">
       <h3 className="flex items-center gap-1.5 font-medium text-warn">
-        <Ban className="size-4" aria-hidden="true" /> Does this contact want no more messages?
+        <Ban className="size-4" aria-hidden="true" /> <Trans>Does this contact want no more messages?</Trans>
       </h3>
       <p className="my-2 line-clamp-3 break-words">“{message}”</p>
-      <p className="mb-2 text-muted">Campaigns to them wait until you decide.</p>
+      <p className="mb-2 text-muted">
+        <Trans>Campaigns to them wait until you decide.</Trans>
+      </p>
       <div className="flex flex-wrap gap-2">
         <Button small kind="primary" title="o" busy={isPending} onClick={() => act('confirm')}>
-          Opt out
+          <Trans>Opt out</Trans>
         </Button>
         <Button small title="d" onClick={() => act('dismiss')}>
-          Dismiss
+          <Trans>Dismiss</Trans>
         </Button>
       </div>
     </section>
@@ -44,8 +48,12 @@ export function SuspicionsBanner({
       onClick={() => open(longest.address)}
       className="flex shrink-0 items-center gap-2 border-b border-line bg-warn-soft px-4 py-2 text-left font-medium text-warn"
     >
-      <Ban className="size-4 shrink-0" aria-hidden="true" />
-      {count === 1 ? '1 contact may want' : `${count} contacts may want`} no more messages
+      <Ban className="size-4 shrink-0" aria-hidden="true" />{' '}
+      <Plural
+        value={count}
+        one="# contact may want no more messages"
+        other="# contacts may want no more messages"
+      />
     </button>
   );
 }

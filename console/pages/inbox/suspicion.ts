@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import { ApiFailure } from '#console/api/client.ts';
 import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -7,9 +10,9 @@ import { REFRESH } from './conversations.ts';
 export type Suspicion = ResponseOf<'GET /api/opt-outs/suspected'>['suspicions'][number];
 type Action = 'confirm' | 'dismiss';
 
-const DONE: Record<Action, string> = {
-  confirm: 'The contact is opted out',
-  dismiss: 'Campaigns to the contact go on',
+const DONE: Record<Action, MessageDescriptor> = {
+  confirm: msg`The contact is opted out`,
+  dismiss: msg`Campaigns to the contact go on`,
 };
 
 const READS = [
@@ -21,16 +24,17 @@ const READS = [
 
 /** Confirms or dismisses a suspected opt-out. */
 export function useDecision(id: string): { act: (action: Action) => void; isPending: boolean } {
+  const { t } = useLingui();
   const { mutate, isPending } = useWrite('POST /api/opt-outs/suspected/{id}', { refresh: READS });
   const act = (action: Action): void => {
     if (isPending) return;
     mutate(
       { params: { id }, body: { action } },
       {
-        onSuccess: () => toast(DONE[action]),
+        onSuccess: () => toast(t(DONE[action])),
         onError: (error) => {
           if (error instanceof ApiFailure && error.code === 'INVALID_STATE')
-            toast('Somebody else has decided about this');
+            toast(t`Somebody else has decided about this`);
           else toastError(error);
         },
       },

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -9,13 +10,14 @@ import { REFRESH } from './conversations.ts';
 const SUGGESTED = ['interested', 'to respond'];
 
 export function Tags({ address, tags }: { address: string; tags: readonly string[] }) {
+  const { t } = useLingui();
   const [adding, setAdding] = useState(false);
   const save = useWrite('POST /api/conversations/{address}/tags', { refresh: REFRESH });
   const set = (next: readonly string[]): void =>
     save.mutate({ params: { address }, body: { tags: [...next] } }, { onError: toastError });
   const remove = (tag: string): void => {
     set(tags.filter((other) => other !== tag));
-    toast(`Removed “${tag}”`, { undo: () => set(tags) });
+    toast(t`Removed “${tag}”`, { undo: () => set(tags) });
   };
   const listen = (event: KeyboardEvent<HTMLInputElement>): void => {
     const tag = event.currentTarget.value.trim();
@@ -25,11 +27,11 @@ export function Tags({ address, tags }: { address: string; tags: readonly string
     setAdding(false);
   };
   return (
-    <ul aria-label="Tags" className="flex flex-wrap items-center justify-end gap-1.5">
+    <ul aria-label={t`Tags`} className="flex flex-wrap items-center justify-end gap-1.5">
       {tags.map((tag) => (
         <li key={tag} className="flex items-center rounded-md bg-hover pl-2 text-xs">
           {tag}
-          <IconButton label={`Remove the tag ${tag}`} className="size-6" onClick={() => remove(tag)}>
+          <IconButton label={t`Remove the tag ${tag}`} className="size-6" onClick={() => remove(tag)}>
             <X className="size-3" aria-hidden="true" />
           </IconButton>
         </li>
@@ -40,7 +42,7 @@ export function Tags({ address, tags }: { address: string; tags: readonly string
             <input
               // Somebody has just asked for it.
               ref={(element) => element?.focus()}
-              aria-label="New tag"
+              aria-label={t`New tag`}
               list="suggested-tags"
               maxLength={50}
               className="input-box w-32 py-0.5 text-xs"
@@ -54,7 +56,7 @@ export function Tags({ address, tags }: { address: string; tags: readonly string
             </datalist>
           </>
         ) : (
-          <IconButton label="Add a tag" className="size-7" onClick={() => setAdding(true)}>
+          <IconButton label={t`Add a tag`} className="size-7" onClick={() => setAdding(true)}>
             <Plus className="size-4" aria-hidden="true" />
           </IconButton>
         )}

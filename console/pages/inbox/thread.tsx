@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, Ban } from 'lucide-react';
@@ -33,6 +34,7 @@ export function Thread({
   suspicion: Suspicion | undefined;
   close: () => void;
 }) {
+  const { t } = useLingui();
   const thread = useReadPages(
     'GET /api/conversations/{address}',
     { params: { address }, query: { limit: 50 } },
@@ -75,7 +77,7 @@ export function Thread({
   return (
     <div className="flex h-full flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2.5">
-        <IconButton label="Back to the list" className="md:hidden" onClick={close}>
+        <IconButton label={t`Back to the list`} className="md:hidden" onClick={close}>
           <ArrowLeft className="size-5" aria-hidden="true" />
         </IconButton>
         <div className="min-w-0 flex-1">
@@ -86,7 +88,7 @@ export function Thread({
               <Link
                 to="/contacts"
                 search={{ lead: leadId, part: 'history' }}
-                title="Everything about this contact"
+                title={t`Everything about this contact`}
                 className="hover:underline"
               >
                 {addressName(name)}
@@ -97,7 +99,7 @@ export function Thread({
         </div>
         {optedOut && (
           <Badge tone="bad">
-            <Ban className="size-3" aria-hidden="true" /> Opted out
+            <Ban className="size-3" aria-hidden="true" /> <Trans>Opted out</Trans>
           </Badge>
         )}
         <Tags address={address} tags={tags} />
@@ -116,7 +118,7 @@ export function Thread({
               busy={thread.isFetchingNextPage}
               onClick={() => void thread.fetchNextPage()}
             >
-              Show earlier messages
+              <Trans>Show earlier messages</Trans>
             </Button>
           )
         }
@@ -148,6 +150,7 @@ function Messages({
   notes: readonly Note[];
   earlier: React.ReactNode;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -185,7 +188,7 @@ function Messages({
     <div
       ref={scroller}
       role="log"
-      aria-label="Messages"
+      aria-label={t`Messages`}
       tabIndex={0}
       className="flex min-h-0 flex-1 flex-col gap-1.5 scroll-y px-4 py-4 -outline-offset-2"
     >

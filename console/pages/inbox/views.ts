@@ -1,3 +1,5 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
 import type { RequestTo } from '#console/api/routes.ts';
 import { type Conversation, type Draft } from './conversations.ts';
 
@@ -5,58 +7,84 @@ type Query = NonNullable<RequestTo<'GET /api/conversations'>['query']>;
 
 interface View {
   value: string;
-  label: string;
+  label: MessageDescriptor;
   /** What the API filters by. */
   query: Query;
-  empty: { title: string; text: string };
+  empty: { title: MessageDescriptor; text: MessageDescriptor };
 }
 
-const NOTHING = { title: 'Nothing here', text: 'No conversation is in this view.' };
+const NOTHING = { title: msg`Nothing here`, text: msg`No conversation is in this view.` };
 
 /** The views of the inbox. Two of them show a part of what the API lists. */
 export const VIEWS = [
   {
     value: 'open',
-    label: 'Open',
+    label: msg({ message: 'Open', context: 'conversations' }),
     query: { status: 'open' },
     empty: {
-      title: 'No open conversations',
-      text: 'They begin with the first message to or from a contact, and are open again when the contact writes.',
+      title: msg`No open conversations`,
+      text: msg`They begin with the first message to or from a contact, and are open again when the contact writes.`,
     },
   },
   {
     value: 'unread',
-    label: 'Unread',
+    label: msg({ message: 'Unread', context: 'conversations' }),
     query: { unread: 'true' },
-    empty: { title: 'Everything is read', text: 'What contacts have written since you looked appears here.' },
+    empty: {
+      title: msg`Everything is read`,
+      text: msg`What contacts have written since you looked appears here.`,
+    },
   },
-  { value: 'mine', label: 'Mine', query: { assignee: 'me', status: 'open' }, empty: NOTHING },
-  { value: 'unassigned', label: 'Unassigned', query: { assignee: 'none', status: 'open' }, empty: NOTHING },
+  {
+    value: 'mine',
+    label: msg({ message: 'Mine', context: 'conversations' }),
+    query: { assignee: 'me', status: 'open' },
+    empty: NOTHING,
+  },
+  {
+    value: 'unassigned',
+    label: msg({ message: 'Unassigned', context: 'conversations' }),
+    query: { assignee: 'none', status: 'open' },
+    empty: NOTHING,
+  },
   {
     value: 'unanswered',
-    label: 'Unanswered',
+    label: msg({ message: 'Unanswered', context: 'conversations' }),
     query: { status: 'open' },
     empty: {
-      title: 'Everything is answered',
-      text: 'Conversations in which the contact wrote last appear here.',
+      title: msg`Everything is answered`,
+      text: msg`Conversations in which the contact wrote last appear here.`,
     },
   },
   {
     value: 'drafts',
-    label: 'Drafts',
+    label: msg({ message: 'Drafts', context: 'conversations' }),
     query: {},
     empty: {
-      title: 'No drafts to review',
-      text: 'The copilot writes one when a contact replies, if it is turned on.',
+      title: msg`No drafts to review`,
+      text: msg`The copilot writes one when a contact replies, if it is turned on.`,
     },
   },
-  { value: 'snoozed', label: 'Snoozed', query: { status: 'snoozed' }, empty: NOTHING },
-  { value: 'closed', label: 'Closed', query: { status: 'closed' }, empty: NOTHING },
+  {
+    value: 'snoozed',
+    label: msg({ message: 'Snoozed', context: 'conversations' }),
+    query: { status: 'snoozed' },
+    empty: NOTHING,
+  },
+  {
+    value: 'closed',
+    label: msg({ message: 'Closed', context: 'conversations' }),
+    query: { status: 'closed' },
+    empty: NOTHING,
+  },
   {
     value: 'all',
-    label: 'All',
+    label: msg({ message: 'All', context: 'conversations' }),
     query: {},
-    empty: { title: 'No conversations yet', text: 'They begin with the first message to or from a contact.' },
+    empty: {
+      title: msg`No conversations yet`,
+      text: msg`They begin with the first message to or from a contact.`,
+    },
   },
 ] as const satisfies readonly View[];
 export type ViewName = (typeof VIEWS)[number]['value'];

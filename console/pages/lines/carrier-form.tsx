@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -17,6 +18,7 @@ type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
 
 /** Connects the line to a carrier: the form is the one that the carrier's own schema asks for. */
 export function CarrierForm({ line }: { line: Line }) {
+  const { t } = useLingui();
   const { caller } = useIdentity();
   const isAdmin = caller.role === null || caller.role === 'org:admin';
   const carriers = useRead('GET /api/lines/carriers', {}, { enabled: isAdmin });
@@ -27,7 +29,9 @@ export function CarrierForm({ line }: { line: Line }) {
   );
   if (!isAdmin)
     return (
-      <EmptyState title="For admins">Only an owner or admin of the workspace connects carriers.</EmptyState>
+      <EmptyState title={t`For admins`}>
+        <Trans>Only an owner or admin of the workspace connects carriers.</Trans>
+      </EmptyState>
     );
   const error = carriers.error ?? connection.error;
   if (error) return <ErrorState error={error} />;
@@ -54,6 +58,7 @@ function Form({
   carriers: readonly Carrier[];
   connection: Connection;
 }) {
+  const { t } = useLingui();
   const isKnown = carriers.some(({ provider }) => provider === connection.provider);
   const [provider, setProvider] = useState(isKnown ? connection.provider : (carriers[0]?.provider ?? ''));
   const [address, setAddress] = useState(connection.address ?? '');
@@ -72,19 +77,20 @@ function Form({
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    const carrier = wordsOf(provider);
     connect.mutate(
       {
         params: { id: line._id },
         body: { provider, ...(address !== '' && { address }), config: configOf(settings, values) },
       },
-      { onSuccess: () => toast(`The line sends through ${wordsOf(provider)} now`) },
+      { onSuccess: () => toast(t`The line sends through ${carrier} now`) },
     );
   };
 
   return (
     <form className="flex flex-col gap-4" onSubmit={submit}>
       <SelectField
-        label="Carrier"
+        label={t`Carrier`}
         value={provider}
         options={carriers.map(({ provider: name }) => ({ value: name, label: wordsOf(name) }))}
         onChange={(event) => {
@@ -95,7 +101,7 @@ function Form({
         error={issueOf(connect.error, 'provider')}
       />
       <TextField
-        label={line.requestedChannelType === 'email' ? 'Email address' : 'Phone number'}
+        label={line.requestedChannelType === 'email' ? t`Email address` : t`Phone number`}
         value={address}
         onChange={(event) => setAddress(event.target.value)}
         error={issueOf(connect.error, 'address')}
@@ -111,25 +117,27 @@ function Form({
       ))}
       <FormError>{generalErrorOf(connect.error, fields)}</FormError>
       <p className="text-muted">
-        The settings are tested before anything changes. Messages that have not left are sent through the new
-        carrier.
+        <Trans>
+          The settings are tested before anything changes. Messages that have not left are sent through the
+          new carrier.
+        </Trans>
       </p>
       <div>
         <Button kind="primary" type="submit" busy={connect.isPending}>
-          {connect.isPending ? 'Testing the settings' : 'Connect'}
+          {connect.isPending ? t`Testing the settings` : t`Connect`}
         </Button>
       </div>
       {isKnown && <TestConnection lineId={line._id} />}
       {isKnown && (
         <TextField
-          label="Callback URL"
+          label={t`Callback URL`}
           readOnly
           value={connection.callbackUrl}
           className="font-mono text-xs"
           hint={
             connection.callbackRegistered
-              ? 'It is registered at the carrier, for replies and receipts.'
-              : 'Register it at the carrier, so that replies and receipts arrive.'
+              ? t`It is registered at the carrier, for replies and receipts.`
+              : t`Register it at the carrier, so that replies and receipts arrive.`
           }
           onFocus={(event) => event.target.select()}
         />
@@ -144,7 +152,7 @@ export function TestConnection({ lineId }: { lineId: string }) {
   return (
     <div className="flex flex-col items-start gap-3">
       <Button busy={test.isPending} onClick={() => test.mutate({ params: { id: lineId } })}>
-        Test the connection
+        <Trans>Test the connection</Trans>
       </Button>
       <FormError>{test.error?.message}</FormError>
       <ConnectionChecks checks={test.data?.checks} />

@@ -1,3 +1,5 @@
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
 
@@ -40,13 +42,30 @@ export function settingsOf(schema: Record<string, unknown>): Setting[] {
   }));
 }
 
-const WORDS: Record<string, string> = { url: 'URL', sid: 'SID', imap: 'IMAP', dkim: 'DKIM' };
+/** The labels of the settings that carriers have. */
+const LABELS: Record<string, MessageDescriptor> = {
+  accountSid: msg`Account SID`,
+  authToken: msg`Auth token`,
+  baseUrl: msg`Base URL`,
+  callbackSecret: msg`Callback secret`,
+  dkimSelector: msg`DKIM selector`,
+  from: msg`From`,
+  host: msg`Host`,
+  imapUrl: msg`IMAP URL`,
+  inboundSecret: msg`Inbound secret`,
+  messagingServiceSid: msg`Messaging service SID`,
+  method: msg`Method`,
+  password: msg`Password`,
+  port: msg`Port`,
+  secure: msg`Secure`,
+  url: msg`URL`,
+  user: msg`User`,
+};
 
-/** `imapUrl` → IMAP URL */
+/** Of an unknown setting, its name: `replyTo` → Reply to */
 function labelOf(name: string): string {
-  const words = name.replaceAll(/([A-Z])/g, ' $1').split(' ');
-  const shown = words.map((word) => WORDS[word.toLowerCase()] ?? word.toLowerCase()).join(' ');
-  return shown.charAt(0).toUpperCase() + shown.slice(1);
+  const label = LABELS[name];
+  return label ? i18n._(label) : wordsOf(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 }
 
 function optionsOf({ type, enum: values }: Property): Pick<Setting, 'options'> {
@@ -54,8 +73,8 @@ function optionsOf({ type, enum: values }: Property): Pick<Setting, 'options'> {
   if (type !== 'boolean') return {};
   return {
     options: [
-      { value: 'true', label: 'Yes' },
-      { value: 'false', label: 'No' },
+      { value: 'true', label: t`Yes` },
+      { value: 'false', label: t`No` },
     ],
   };
 }

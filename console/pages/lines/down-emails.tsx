@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useWrite } from '#console/api/queries.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Line, lineName } from '#console/lib/line.ts';
@@ -5,10 +6,12 @@ import { type Line, lineName } from '#console/lib/line.ts';
 /** Whether an email tells that the line is down. Saved at once. */
 export function DownEmails({ line }: { line: Line }) {
   const update = useWrite('PATCH /api/lines/{id}', { refresh: ['GET /api/lines/by-user'] });
+  const { t } = useLingui();
+  const name = lineName(line);
   const save = (lineDownNotifications: boolean): Promise<unknown> =>
     update.mutateAsync({ params: { id: line._id }, body: { lineDownNotifications } });
   const change = (enabled: boolean): void => {
-    const title = `Emails about ${lineName(line)} are ${enabled ? 'on' : 'off'}`;
+    const title = enabled ? t`Emails about ${name} are on` : t`Emails about ${name} are off`;
     const undo = (): void => void save(!enabled).catch(toastError);
     save(enabled).then(() => toast(title, { undo }), toastError);
   };
@@ -21,7 +24,7 @@ export function DownEmails({ line }: { line: Line }) {
         disabled={update.isPending}
         onChange={(event) => change(event.target.checked)}
       />
-      Send an email when this line is down
+      <Trans>Send an email when this line is down</Trans>
     </label>
   );
 }

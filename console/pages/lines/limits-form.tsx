@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
@@ -19,17 +22,20 @@ const NUMBERS = [
 const FIELDS = [...TEXTS, ...NUMBERS];
 type Name = (typeof FIELDS)[number];
 
-const LABELS: Record<Name, { label: string; hint?: string }> = {
-  firstName: { label: 'First name' },
-  lastName: { label: 'Last name' },
-  dailyTotalMessagesLimit: { label: 'Messages a day' },
-  dailyNewConversationsLimit: { label: 'New conversations a day', hint: 'Setting it ends the warm-up.' },
-  hourlyNewConversationsLimit: {
-    label: 'New conversations an hour',
-    hint: 'Empty: between 3 and 7 for each hour, at random.',
+const LABELS: Record<Name, { label: MessageDescriptor; hint?: MessageDescriptor }> = {
+  firstName: { label: msg`First name` },
+  lastName: { label: msg`Last name` },
+  dailyTotalMessagesLimit: { label: msg`Messages a day` },
+  dailyNewConversationsLimit: {
+    label: msg`New conversations a day`,
+    hint: msg`Setting it ends the warm-up.`,
   },
-  minGapSeconds: { label: 'Seconds between two messages' },
-  contactGapSeconds: { label: 'Seconds between two messages to one contact' },
+  hourlyNewConversationsLimit: {
+    label: msg`New conversations an hour`,
+    hint: msg`Empty: between 3 and 7 for each hour, at random.`,
+  },
+  minGapSeconds: { label: msg`Seconds between two messages` },
+  contactGapSeconds: { label: msg`Seconds between two messages to one contact` },
 };
 
 /** What has changed, as the API takes it. */
@@ -45,6 +51,7 @@ function patchOf(line: Line, values: Record<Name, string>): Patch {
 }
 
 export function LimitsForm({ line }: { line: Line }) {
+  const { t } = useLingui();
   const initial = Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Record<
     Name,
     string
@@ -61,7 +68,7 @@ export function LimitsForm({ line }: { line: Line }) {
       { params: { id: line._id }, body: patch },
       {
         onSuccess: () =>
-          toast('The line was changed', {
+          toast(t`The line was changed`, {
             undo: () => {
               update.mutate({ params: { id: line._id }, body: before });
               setValues(initial);
@@ -76,7 +83,8 @@ export function LimitsForm({ line }: { line: Line }) {
         {FIELDS.map((name) => (
           <TextField
             key={name}
-            {...LABELS[name]}
+            label={t(LABELS[name].label)}
+            hint={LABELS[name].hint && t(LABELS[name].hint)}
             inputMode={(NUMBERS as readonly string[]).includes(name) ? 'numeric' : 'text'}
             value={values[name]}
             onChange={(event) => setValues({ ...values, [name]: event.target.value })}
@@ -92,7 +100,7 @@ export function LimitsForm({ line }: { line: Line }) {
           busy={update.isPending}
           disabled={Object.keys(patch).length === 0}
         >
-          Save
+          <Trans>Save</Trans>
         </Button>
       </div>
     </form>

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Drawer } from '#console/components/dialog.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
@@ -10,31 +11,32 @@ import { ReputationTab } from './reputation.tsx';
 
 /** Everything about one line. */
 export function LineDrawer({ line, close }: { line: Line | undefined; close: () => void }) {
+  const { t } = useLingui();
   const [tab, setTab] = useState('overview');
   return (
     <Drawer
       open={line !== undefined}
       onClose={close}
-      title={line ? lineName(line) : 'Line'}
+      title={line ? lineName(line) : t`Line`}
       description={
         line && [CHANNELS[line.requestedChannelType], lineAddress(line)].filter(Boolean).join(' · ')
       }
     >
       {line && (
         <Tabs
-          label="About this line"
+          label={t`About this line`}
           value={tab}
           onChange={setTab}
           tabs={[
-            { value: 'overview', label: 'Overview', content: <Overview key={line._id} line={line} /> },
+            { value: 'overview', label: t`Overview`, content: <Overview key={line._id} line={line} /> },
             {
               value: 'reputation',
-              label: 'Reputation',
+              label: t`Reputation`,
               content: <ReputationTab key={line._id} line={line} />,
             },
             {
               value: 'limits',
-              label: 'Limits',
+              label: t`Limits`,
               content: (
                 <>
                   <LimitsForm key={line._id} line={line} />
@@ -42,7 +44,7 @@ export function LineDrawer({ line, close }: { line: Line | undefined; close: () 
                 </>
               ),
             },
-            { value: 'carrier', label: 'Carrier', content: <CarrierForm key={line._id} line={line} /> },
+            { value: 'carrier', label: t`Carrier`, content: <CarrierForm key={line._id} line={line} /> },
           ]}
         />
       )}

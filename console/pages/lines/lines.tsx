@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Phone, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -20,38 +22,39 @@ const SET_UP_MS = 2000;
 const isBeingSetUp = ({ provisioningStatus: status }: Line): boolean =>
   status === 'provisioning' || status === 'awaiting_payment';
 
-const COLUMNS: readonly Column<Line>[] = [
+const columns = (): readonly Column<Line>[] => [
   {
-    header: 'Line',
+    header: t`Line`,
     width: 'minmax(10rem, 2fr)',
     cell: (line) => (
       <>
         <p className="truncate font-medium">{lineName(line)}</p>
-        <p className="truncate text-xs text-muted">{lineAddress(line) ?? 'No address yet'}</p>
+        <p className="truncate text-xs text-muted">{lineAddress(line) ?? t`No address yet`}</p>
       </>
     ),
   },
-  { header: 'Channel', width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
-  { header: 'State', width: '9rem', cell: (line) => <Status status={lineState(line)} /> },
+  { header: t`Channel`, width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
+  { header: t`State`, width: '9rem', cell: (line) => <Status status={lineState(line)} /> },
   {
-    header: 'Today',
+    header: t`Today`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
     cell: (line) => (
-      <Meter label="Messages" used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
+      <Meter label={t`Messages`} used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
     ),
   },
   {
-    header: 'New today',
+    header: t`New today`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
     cell: (line) => (
-      <Meter label="Conversations" used={line.usage.newMessages} limit={line.dailyNewConversationsLimit} />
+      <Meter label={t`Conversations`} used={line.usage.newMessages} limit={line.dailyNewConversationsLimit} />
     ),
   },
 ];
 
 export default function Lines() {
+  const { t } = useLingui();
   const live = useLiveInterval();
   const lines = useRead(
     'GET /api/lines/by-user',
@@ -69,20 +72,20 @@ export default function Lines() {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => setRequesting(true)}
     >
-      Request a line
+      <Trans>Request a line</Trans>
     </Button>
   );
   return (
     <Page
-      title="Lines"
-      description="The numbers and addresses that messages leave from"
+      title={t`Lines`}
+      description={t`The numbers and addresses that messages leave from`}
       actions={request}
       fill
     >
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
-          label="Lines"
-          columns={COLUMNS}
+          label={t`Lines`}
+          columns={columns()}
           read={lines}
           rows={rows}
           rowKey={({ _id }) => _id}
@@ -91,10 +94,12 @@ export default function Lines() {
           empty={
             <EmptyState
               icon={<Phone className="size-5" aria-hidden="true" />}
-              title="No lines yet"
+              title={t`No lines yet`}
               action={request}
             >
-              Messages leave through a line: a phone number or an email address that keeps its own pace.
+              <Trans>
+                Messages leave through a line: a phone number or an email address that keeps its own pace.
+              </Trans>
             </EmptyState>
           }
         />

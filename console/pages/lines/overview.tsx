@@ -1,3 +1,4 @@
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { Activity } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
@@ -14,10 +15,14 @@ import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.t
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { PauseButton } from './pause-button.tsx';
 import { RequestActions } from './request-actions.tsx';
 
 const Plot = lazy(() => import('#console/components/plot.tsx'));
+
+/** The API counts no further. */
+const MOST_COUNTED = 1000;
 
 type Pace = ResponseOf<'GET /api/lines/{id}/pace'>['pace'];
 const LINES = 'GET /api/lines/by-user';
@@ -44,7 +49,7 @@ export function Overview({ line }: { line: Line }) {
       </div>
       {line.isPaused && (
         <p className="rounded-lg bg-warn-soft px-3 py-2 text-warn">
-          This line is paused. It sends nothing; its messages wait and keep their place.
+          <Trans>This line is paused. It sends nothing; its messages wait and keep their place.</Trans>
         </p>
       )}
       {line.provisioningStatus !== 'active' && <RequestActions line={line} />}
@@ -70,21 +75,22 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Sending({ pace }: { pace: Pace }) {
+  const { t } = useLingui();
   const { dailyTotal, dailyNew, hourlyNew, warmup } = pace;
   return (
     <>
-      <Section title="Next">
+      <Section title={t`Next`}>
         <Next pace={pace} />
       </Section>
-      <Section title="Used today">
+      <Section title={t`Used today`}>
         <div className="flex flex-col gap-3">
-          <Meter label="Messages" {...dailyTotal} />
-          <Meter label="New conversations" {...dailyNew} />
-          <Meter label="New conversations this hour" {...hourlyNew} />
+          <Meter label={t`Messages`} {...dailyTotal} />
+          <Meter label={t`New conversations`} {...dailyNew} />
+          <Meter label={t`New conversations this hour`} {...hourlyNew} />
         </div>
       </Section>
       {warmup && (
-        <Section title="Warm-up">
+        <Section title={t`Warm-up`}>
           <Warmup warmup={warmup} />
         </Section>
       )}
@@ -93,25 +99,35 @@ function Sending({ pace }: { pace: Pace }) {
 }
 
 function Next({ pace: { next, waiting } }: { pace: Pace }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
-  if (!next) return <p className="text-muted">Nothing waits in the queue of this line.</p>;
+  if (!next)
+    return (
+      <p className="text-muted">
+        <Trans>Nothing waits in the queue of this line.</Trans>
+      </p>
+    );
   const { recipient, scheduledDate, waitingFor, messageId } = next;
   const at = waitingFor?.until ?? scheduledDate;
+  const to = addressName(recipient);
+  const count = numberOf(waiting);
   return (
     <div className="rounded-lg border border-line p-3">
       <p>
         <Link to="/messages" search={{ message: messageId }} className="font-medium hover:underline">
-          To {addressName(recipient)}
+          <Trans>To {to}</Trans>
         </Link>{' '}
         <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
-          {new Date(at) > new Date() ? relativeTimeOf(at) : 'as soon as it may'}
+          {new Date(at) > new Date() ? relativeTimeOf(at) : t`as soon as it may`}
         </time>
       </p>
       {waitingFor && <p className="mt-1">{waitingFor.text}</p>}
       <p className="mt-1 text-muted">
-        {waiting === 1
-          ? 'One message waits.'
-          : `${numberOf(waiting)}${waiting >= 1000 ? ' or more' : ''} messages wait.`}
+        {waiting >= MOST_COUNTED ? (
+          <Trans>{count} or more messages wait.</Trans>
+        ) : (
+          <Plural value={waiting} one="One message waits." other="# messages wait." />
+        )}
       </p>
     </div>
   );
@@ -120,29 +136,33 @@ function Next({ pace: { next, waiting } }: { pace: Pace }) {
 const DAY_MS = 86_400_000;
 
 function Warmup({ warmup: { startedAt, limits } }: { warmup: NonNullable<Pace['warmup']> }) {
+  const { t } = useLingui();
   const times = useMemo(
     () => limits.map((_, day) => new Date(Date.parse(startedAt) + day * DAY_MS).toISOString()),
     [startedAt, limits],
   );
   const series = useMemo(
-    () => [{ label: 'New conversations a day', values: limits, colour: 'accent' }],
+    () => [{ label: t`New conversations a day`, values: limits, colour: 'accent' }],
     [limits],
   );
+  const [first, last, days] = [limits[0], limits.at(-1), limits.length];
   return (
     <Suspense fallback={<Skeleton className="h-60" />}>
       <Plot
         times={times}
         series={series}
-        summary={`The line may start ${limits[0]} new conversations on its first day, and ${limits.at(-1)} after ${limits.length} days.`}
+        summary={t`The line may start ${first} new conversations on its first day, and ${last} after ${days} days.`}
       />
     </Suspense>
   );
 }
 
 function Health({ line: { healthCheck } }: { line: Line }) {
+  const checked = healthCheck && relativeTimeOf(healthCheck.lastCheckedAt);
+  const { t } = useLingui();
   const zone = useTimeZone();
   return (
-    <Section title="Health">
+    <Section title={t`Health`}>
       {healthCheck ? (
         <p className="flex items-center gap-2">
           <Status status={healthCheck.status} />
@@ -151,11 +171,13 @@ function Health({ line: { healthCheck } }: { line: Line }) {
             title={fullTimeOf(healthCheck.lastCheckedAt, zone)}
             className="text-muted"
           >
-            checked {relativeTimeOf(healthCheck.lastCheckedAt)}
+            <Trans>checked {checked}</Trans>
           </time>
         </p>
       ) : (
-        <p className="text-muted">The line has not been checked yet.</p>
+        <p className="text-muted">
+          <Trans>The line has not been checked yet.</Trans>
+        </p>
       )}
     </Section>
   );
@@ -163,6 +185,7 @@ function Health({ line: { healthCheck } }: { line: Line }) {
 
 /** Asks the carrier now whether the line works. */
 function Check({ line }: { line: Line }) {
+  const { t } = useLingui();
   const [busy, setBusy] = useState(false);
   const check = async (): Promise<void> => {
     setBusy(true);
@@ -170,7 +193,9 @@ function Check({ line }: { line: Line }) {
       const { status, failures } = await request('GET /api/lines/check-availability', {
         query: { id: line._id },
       });
-      toast(`${lineName(line)} is ${status}`, failures[0] ? { description: failures[0].error } : {});
+      const name = lineName(line);
+      const state = statusName(status).toLowerCase();
+      toast(t`${name} is ${state}`, failures[0] ? { description: failures[0].error } : {});
     } catch (error) {
       toastError(error);
     }
@@ -185,7 +210,7 @@ function Check({ line }: { line: Line }) {
       icon={<Activity className="size-4" aria-hidden="true" />}
       onClick={() => void check()}
     >
-      Check now
+      <Trans>Check now</Trans>
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -15,10 +16,12 @@ const READS = [
 
 /** Pauses a line, with a reason, or resumes it. */
 export function PauseButton({ line }: { line: Line }) {
+  const { t } = useLingui();
   const [asking, setAsking] = useState(false);
   const [reason, setReason] = useState('');
   const pause = useWrite('POST /api/lines/{id}/pause', { refresh: [...READS] });
   const resume = useWrite('POST /api/lines/{id}/resume', { refresh: [...READS] });
+  const name = lineName(line);
   const params = { id: line._id };
   const ask = (): void => {
     setReason('');
@@ -31,15 +34,12 @@ export function PauseButton({ line }: { line: Line }) {
       {
         onSuccess: () => {
           setAsking(false);
-          toast(`${lineName(line)} is paused`);
+          toast(t`${name} is paused`);
         },
       },
     );
   const end = (): void =>
-    resume.mutate(
-      { params },
-      { onSuccess: () => toast(`${lineName(line)} is resumed`), onError: toastError },
-    );
+    resume.mutate({ params }, { onSuccess: () => toast(t`${name} is resumed`), onError: toastError });
   const Icon = line.isPaused ? Play : Pause;
   return (
     <>
@@ -49,22 +49,22 @@ export function PauseButton({ line }: { line: Line }) {
         icon={<Icon className="size-4" aria-hidden="true" />}
         onClick={line.isPaused ? end : ask}
       >
-        {line.isPaused ? 'Resume' : 'Pause'}
+        {line.isPaused ? t`Resume` : t`Pause`}
       </Button>
       <FormDialog
         open={asking}
         onClose={() => setAsking(false)}
-        title={`Pause ${lineName(line)}`}
-        description="It sends nothing until it is resumed. Its messages wait and keep their place."
-        submit="Pause line"
+        title={t`Pause ${name}`}
+        description={t`It sends nothing until it is resumed. Its messages wait and keep their place.`}
+        submit={t`Pause line`}
         busy={pause.isPending}
         error={pause.error}
         fields={['reason']}
         onSubmit={submit}
       >
         <TextField
-          label="Reason (optional)"
-          hint="The audit log and the messages that wait show it."
+          label={t`Reason (optional)`}
+          hint={t`The audit log and the messages that wait show it.`}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
           error={issueOf(pause.error, 'reason')}

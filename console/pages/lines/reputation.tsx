@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -20,25 +23,25 @@ const READS = [
   'GET /api/lines/{id}/pace',
 ] as const;
 
-const TERMS: Record<Term['name'], string> = {
-  reply_rate: 'Answers to first messages',
-  balance: 'Received to sent',
-  unanswered: 'Three in a row unanswered',
-  undelivered: 'Not delivered',
-  failed: 'Refused by the carrier',
-  opt_outs: 'Opt-outs',
-  complaints: 'Complaints',
-  bounces: 'Bounces',
-  first_touch: 'Links and files in first messages',
-  burst: 'Bursts of new conversations',
+const TERMS: Record<Term['name'], MessageDescriptor> = {
+  reply_rate: msg`Answers to first messages`,
+  balance: msg`Received to sent`,
+  unanswered: msg`Three in a row unanswered`,
+  undelivered: msg`Not delivered`,
+  failed: msg`Refused by the carrier`,
+  opt_outs: msg`Opt-outs`,
+  complaints: msg`Complaints`,
+  bounces: msg`Bounces`,
+  first_touch: msg`Links and files in first messages`,
+  burst: msg`Bursts of new conversations`,
 };
 
-const EFFECTS: Record<Reputation['state'], string> = {
-  new: 'The line has opened fewer than 20 conversations in 28 days, too few to judge it.',
-  healthy: 'People welcome the messages of this line. It sends at its full pace.',
-  watch: 'The line opens three quarters of its usual new conversations.',
-  at_risk: 'The line opens two fifths of its usual new conversations and pauses longer between messages.',
-  critical: 'The line opens no new conversations until it has recovered. Answers go on.',
+const EFFECTS: Record<Reputation['state'], MessageDescriptor> = {
+  new: msg`The line has opened fewer than 20 conversations in 28 days, too few to judge it.`,
+  healthy: msg`People welcome the messages of this line. It sends at its full pace.`,
+  watch: msg`The line opens three quarters of its usual new conversations.`,
+  at_risk: msg`The line opens two fifths of its usual new conversations and pauses longer between messages.`,
+  critical: msg`The line opens no new conversations until it has recovered. Answers go on.`,
 };
 
 /** How the messages of a line are received, and what that does to its pacing. */
@@ -50,30 +53,44 @@ export function ReputationTab({ line }: { line: Line }) {
 }
 
 function Judgement({ reputation }: { reputation: Reputation }) {
+  const { t } = useLingui();
   const { state, score, since, terms, history } = reputation;
+  const time = since && relativeTimeOf(since);
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-wrap items-center gap-2">
         <Status status={state} />
-        <p className="font-medium">{score} of 100 points</p>
-        {since && <p className="text-muted">since {relativeTimeOf(since)}</p>}
+        <p className="font-medium">
+          <Trans>{score} of 100 points</Trans>
+        </p>
+        {since && (
+          <p className="text-muted">
+            <Trans>since {time}</Trans>
+          </p>
+        )}
       </div>
       <Effects reputation={reputation} />
       {history.length > 1 && <History history={history} />}
       <section>
-        <h3 className="mb-2 font-medium">What it is judged by</h3>
+        <h3 className="mb-2 font-medium">
+          <Trans>What it is judged by</Trans>
+        </h3>
         <ul className="flex flex-col gap-3">
-          {terms.map((term) => (
-            <li key={term.name}>
-              <p className="flex items-center justify-between gap-2">
-                <span className="font-medium">{TERMS[term.name]}</span>
-                <Badge tone={toneOf(term)}>
-                  {term.points === 0 ? 'takes nothing' : `−${-term.points} of ${term.weight}`}
-                </Badge>
-              </p>
-              <p className="text-muted">{term.text}</p>
-            </li>
-          ))}
+          {terms.map((term) => {
+            const lost = -term.points;
+            const { name, weight, text } = term;
+            return (
+              <li key={name}>
+                <p className="flex items-center justify-between gap-2">
+                  <span className="font-medium">{t(TERMS[name])}</span>
+                  <Badge tone={toneOf(term)}>
+                    {lost === 0 ? t`takes nothing` : t`−${lost} of ${weight}`}
+                  </Badge>
+                </p>
+                <p className="text-muted">{text}</p>
+              </li>
+            );
+          })}
         </ul>
       </section>
       <Policy reputation={reputation} />
@@ -89,30 +106,36 @@ function toneOf({ points, weight }: Term) {
 function Effects({ reputation: { state, policy, override, lineId, effects } }: { reputation: Reputation }) {
   const zone = useTimeZone();
   const end = useWrite('DELETE /api/lines/{id}/reputation/override', { refresh: [...READS] });
-  if (override)
+  if (override) {
+    const until = fullTimeOf(override.until, zone);
+    const { reason } = override;
     return (
       <div className="rounded-lg border border-line p-3">
         <p>
-          The reputation has no effect until{' '}
-          <time dateTime={override.until}>{fullTimeOf(override.until, zone)}</time>: “{override.reason}”
+          <Trans>
+            The reputation has no effect until <time dateTime={override.until}>{until}</time>: “{reason}”
+          </Trans>
         </p>
         <Button
           small
           busy={end.isPending}
           onClick={() => end.mutate({ params: { id: lineId } }, { onError: toastError })}
         >
-          End the override
+          <Trans>End the override</Trans>
         </Button>
       </div>
     );
+  }
   if (policy !== 'protect')
     return (
-      <p className="text-muted">By its policy, the reputation of this line changes nothing about its pace.</p>
+      <p className="text-muted">
+        <Trans>By its policy, the reputation of this line changes nothing about its pace.</Trans>
+      </p>
     );
   const isSlowed = effects.newConversationsFactor < 1 || effects.newConversationsStopped;
   return (
     <>
-      <p>{EFFECTS[state]}</p>
+      <p>{t(EFFECTS[state])}</p>
       {isSlowed && <Override lineId={lineId} />}
     </>
   );
@@ -121,6 +144,7 @@ function Effects({ reputation: { state, policy, override, lineId, effects } }: {
 const FIELDS = ['hours', 'reason'];
 
 function Override({ lineId }: { lineId: string }) {
+  const { t } = useLingui();
   const [hours, setHours] = useState('24');
   const [reason, setReason] = useState('');
   const override = useWrite('POST /api/lines/{id}/reputation/override', { refresh: [...READS] });
@@ -128,23 +152,25 @@ function Override({ lineId }: { lineId: string }) {
     event.preventDefault();
     override.mutate(
       { params: { id: lineId }, body: { hours: Number(hours), reason } },
-      { onSuccess: () => toast('The line sends at its full pace') },
+      { onSuccess: () => toast(t`The line sends at its full pace`) },
     );
   };
   return (
     <form className="flex flex-col gap-3 rounded-lg border border-line p-3" onSubmit={submit}>
-      <h3 className="font-medium">Lift its effects for some hours</h3>
+      <h3 className="font-medium">
+        <Trans>Lift its effects for some hours</Trans>
+      </h3>
       <div className="grid gap-3 sm:grid-cols-[6rem_1fr]">
         <TextField
-          label="Hours"
+          label={t`Hours`}
           inputMode="numeric"
           value={hours}
           onChange={(event) => setHours(event.target.value)}
           error={issueOf(override.error, 'hours')}
         />
         <TextField
-          label="Reason"
-          hint="The audit log records it."
+          label={t`Reason`}
+          hint={t`The audit log records it.`}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
           error={issueOf(override.error, 'reason')}
@@ -153,7 +179,7 @@ function Override({ lineId }: { lineId: string }) {
       <FormError>{generalErrorOf(override.error, FIELDS)}</FormError>
       <div>
         <Button type="submit" busy={override.isPending} disabled={reason.trim() === ''}>
-          Send at full pace
+          <Trans>Send at full pace</Trans>
         </Button>
       </div>
     </form>
@@ -161,37 +187,43 @@ function Override({ lineId }: { lineId: string }) {
 }
 
 function History({ history }: { history: Reputation['history'] }) {
+  const { t } = useLingui();
   const times = useMemo(() => history.map(({ date }) => `${date}T12:00:00Z`), [history]);
   const series = useMemo(
-    () => [{ label: 'Score', values: history.map(({ score }) => score), colour: 'accent' }],
+    () => [{ label: t`Score`, values: history.map(({ score }) => score), colour: 'accent' }],
     [history],
   );
-  const [first, last] = [history[0], history.at(-1)];
+  const { score: before, date } = history[0] ?? {};
+  const now = history.at(-1)?.score;
   return (
     <section>
-      <h3 className="mb-2 font-medium">History</h3>
+      <h3 className="mb-2 font-medium">
+        <Trans>History</Trans>
+      </h3>
       <Suspense fallback={<Skeleton className="h-60" />}>
         <Plot
           times={times}
           series={series}
-          summary={`The score was ${first?.score} on ${first?.date} and is ${last?.score} now.`}
+          summary={t`The score was ${before} on ${date} and is ${now} now.`}
         />
       </Suspense>
     </section>
   );
 }
 
-const POLICIES = [
-  { value: '', label: 'As for the workspace' },
-  { value: 'protect', label: 'Slow down when people do not welcome it' },
-  { value: 'observe', label: 'Judge and tell only' },
-  { value: 'off', label: 'Off' },
+const policies = () => [
+  { value: '', label: t`As for the workspace` },
+  { value: 'protect', label: t`Slow down when people do not welcome it` },
+  { value: 'observe', label: t`Judge and tell only` },
+  { value: 'off', label: t`Off` },
 ];
 
 function Policy({ reputation: { lineId, policy } }: { reputation: Reputation }) {
+  const { t } = useLingui();
   const lines = useRead('GET /api/lines/by-user', {});
   const own = lines.data?.lines.find(({ _id }) => _id === lineId)?.reputationPolicy ?? null;
   const update = useWrite('PATCH /api/lines/{id}', { refresh: [...READS] });
+  const inherited = policies().find(({ value }) => value === policy)?.label;
   const set = (value: string): void =>
     update.mutate(
       {
@@ -202,11 +234,11 @@ function Policy({ reputation: { lineId, policy } }: { reputation: Reputation }) 
     );
   return (
     <SelectField
-      label="Policy"
-      hint={own === null ? `The workspace's: ${policy}.` : undefined}
+      label={t`Policy`}
+      hint={own === null ? t`The workspace's: ${inherited}.` : undefined}
       value={own ?? ''}
       disabled={update.isPending}
-      options={POLICIES}
+      options={policies()}
       onChange={(event) => set(event.target.value)}
     />
   );

@@ -1,37 +1,40 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { ExternalLink } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 
-const TEXTS: Record<Line['provisioningStatus'], string> = {
-  awaiting_payment: 'This line is set up once it is paid for.',
-  provisioning:
-    'This line is being set up. A line of your own is waiting for its carrier: connect it under Carrier.',
-  failed: 'This line could not be set up.',
-  canceled: 'This request was canceled.',
-  active: '',
+const TEXTS: Partial<Record<Line['provisioningStatus'], MessageDescriptor>> = {
+  awaiting_payment: msg`This line is set up once it is paid for.`,
+  provisioning: msg`This line is being set up. A line of your own is waiting for its carrier: connect it under Carrier.`,
+  failed: msg`This line could not be set up.`,
+  canceled: msg`This request was canceled.`,
 };
 
 /** What can be done about a line that is not set up yet. */
 export function RequestActions({ line }: { line: Line }) {
+  const { t } = useLingui();
   const act = useWrite('POST /api/line-requests/{id}', { refresh: ['GET /api/lines/by-user'] });
   const { provisioningStatus: status } = line;
+  const text = TEXTS[status];
   const run = (action: 'payment_link' | 'cancel' | 'retry'): void =>
     act.mutate(
       { params: { id: line._id }, body: { action } },
       {
         onSuccess: ({ paymentUrl }) => {
           if (action === 'payment_link' && paymentUrl !== undefined) location.assign(paymentUrl);
-          if (action === 'cancel') toast('The request was canceled');
-          if (action === 'retry') toast('The line is being set up again');
+          if (action === 'cancel') toast(t`The request was canceled`);
+          if (action === 'retry') toast(t`The line is being set up again`);
         },
         onError: toastError,
       },
     );
   return (
     <div className="rounded-lg border border-line p-3">
-      <p>{TEXTS[status]}</p>
+      {text && <p>{t(text)}</p>}
       <div className="mt-3 flex gap-2">
         {status === 'awaiting_payment' && (
           <Button
@@ -41,17 +44,17 @@ export function RequestActions({ line }: { line: Line }) {
             icon={<ExternalLink className="size-4" aria-hidden="true" />}
             onClick={() => run('payment_link')}
           >
-            Pay
+            <Trans>Pay</Trans>
           </Button>
         )}
         {status === 'failed' && (
           <Button small kind="primary" busy={act.isPending} onClick={() => run('retry')}>
-            Try again
+            <Trans>Try again</Trans>
           </Button>
         )}
         {(status === 'awaiting_payment' || status === 'failed') && (
           <Button small kind="danger" disabled={act.isPending} onClick={() => run('cancel')}>
-            Cancel the request
+            <Trans>Cancel the request</Trans>
           </Button>
         )}
       </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
@@ -10,10 +12,9 @@ import { CHANNELS } from '#console/lib/line.ts';
 const FORM = 'request-line';
 const FIELDS = ['channelType', 'lineType', 'firstName', 'lastName', 'email', 'areaCode', 'country'];
 
-const CHANNEL_OPTIONS = Object.entries(CHANNELS).map(([value, label]) => ({ value, label }));
-const TYPE_OPTIONS = [
-  { value: 'purchased', label: 'A new one' },
-  { value: 'byo', label: 'One of my own, at my carrier' },
+const typeOptions = () => [
+  { value: 'purchased', label: t`A new one` },
+  { value: 'byo', label: t`One of my own, at my carrier` },
 ];
 
 /** Requests a line: granted by the plan, or paid for on the page that the answer names. */
@@ -26,6 +27,7 @@ export function RequestLine({
   close: () => void;
   onRequested: (lineId: string) => void;
 }) {
+  const { t } = useLingui();
   const [channel, setChannel] = useState<keyof typeof CHANNELS>('imessage');
   const request = useWrite('POST /api/line-requests', { refresh: ['GET /api/lines/by-user'] });
   const paymentUrl = request.data?.paymentUrl;
@@ -37,7 +39,7 @@ export function RequestLine({
       {
         onSuccess: ({ line, paymentUrl: payAt }) => {
           if (payAt !== undefined) return;
-          toast('The line is being set up');
+          toast(t`The line is being set up`);
           close();
           onRequested(line._id);
         },
@@ -53,16 +55,16 @@ export function RequestLine({
         close();
         request.reset();
       }}
-      title="Request a line"
-      description="What your plan includes is set up at once; anything else is set up once it is paid for."
+      title={t`Request a line`}
+      description={t`What your plan includes is set up at once; anything else is set up once it is paid for.`}
       footer={
         paymentUrl === undefined ? (
           <Button kind="primary" type="submit" form={FORM} busy={request.isPending}>
-            Request
+            <Trans context="verb">Request</Trans>
           </Button>
         ) : (
           <a href={paymentUrl} className={buttonClasses('primary')}>
-            Pay for the line
+            <Trans>Pay for the line</Trans>
           </a>
         )
       }
@@ -71,26 +73,31 @@ export function RequestLine({
         <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
           <div className="grid gap-4 sm:grid-cols-2">
             <SelectField
-              label="Channel"
+              label={t`Channel`}
               name="channelType"
               value={channel}
-              options={CHANNEL_OPTIONS}
+              options={Object.entries(CHANNELS).map(([value, label]) => ({ value, label }))}
               onChange={(event) => setChannel(event.target.value as keyof typeof CHANNELS)}
               error={error('channelType')}
             />
             <SelectField
-              label="Number or address"
+              label={t`Number or address`}
               name="lineType"
-              options={TYPE_OPTIONS}
+              options={typeOptions()}
               error={error('lineType')}
             />
-            <TextField label="First name" name="firstName" error={error('firstName')} required />
-            <TextField label="Last name" name="lastName" error={error('lastName')} required />
+            <TextField label={t`First name`} name="firstName" error={error('firstName')} required />
+            <TextField label={t`Last name`} name="lastName" error={error('lastName')} required />
             {channel === 'email' ? (
-              <TextField label="Email address (optional)" name="email" type="email" error={error('email')} />
+              <TextField
+                label={t`Email address (optional)`}
+                name="email"
+                type="email"
+                error={error('email')}
+              />
             ) : (
               <TextField
-                label="Area code (optional)"
+                label={t`Area code (optional)`}
                 name="areaCode"
                 inputMode="numeric"
                 error={error('areaCode')}
@@ -100,7 +107,9 @@ export function RequestLine({
           <FormError>{generalErrorOf(request.error, FIELDS)}</FormError>
         </form>
       ) : (
-        <p>The line is reserved. It is set up as soon as the invoice is paid.</p>
+        <p>
+          <Trans>The line is reserved. It is set up as soon as the invoice is paid.</Trans>
+        </p>
       )}
     </Dialog>
   );

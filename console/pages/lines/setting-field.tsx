@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { SelectField, TextField } from '#console/components/field.tsx';
 import type { Setting } from './carrier-settings.ts';
 
@@ -15,14 +16,15 @@ export function SettingField({
   onBlur?: () => void;
   error: string | undefined;
 }) {
-  const shown = required ? label : `${label} (optional)`;
+  const { t } = useLingui();
+  const shown = required ? label : t`${label} (optional)`;
   if (options) {
     return (
       <SelectField
         label={shown}
         value={value}
         hint={hint}
-        options={[...(required ? [] : [{ value: '', label: 'Default' }]), ...options]}
+        options={[...(required ? [] : [{ value: '', label: t`Default` }]), ...options]}
         onChange={(event) => onChange(event.target.value)}
         onBlur={onBlur}
         error={error}
@@ -36,7 +38,7 @@ export function SettingField({
       type={secret ? 'password' : 'text'}
       autoComplete="off"
       value={value}
-      hint={[hint, secret && 'Stored encrypted and never shown again.'].filter(Boolean).join(' ')}
+      hint={[hint, secret && t`Stored encrypted and never shown again.`].filter(Boolean).join(' ')}
       onChange={(event) => onChange(event.target.value)}
       onBlur={onBlur}
       error={error}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
@@ -20,13 +21,14 @@ export function ContactFilter({ lead, onChange }: { lead: string; onChange: (lea
 }
 
 function Chosen({ id, clear }: { id: string; clear: () => void }) {
+  const { t } = useLingui();
   const { data, error } = useRead('GET /api/leads/{id}', { params: { id } });
   return (
     <div className="input-box col-span-2 flex items-center gap-2 py-0.5 pr-0.5 md:w-52">
       <span className="min-w-0 flex-1 truncate">
-        {data ? nameOf(data.lead) : error ? 'Unknown contact' : 'Contact'}
+        {data ? nameOf(data.lead) : error ? t`Unknown contact` : t`Contact`}
       </span>
-      <IconButton label="Show all contacts" onClick={clear}>
+      <IconButton label={t`Show all contacts`} onClick={clear}>
         <X className="size-4" aria-hidden="true" />
       </IconButton>
     </div>
@@ -34,6 +36,7 @@ function Chosen({ id, clear }: { id: string; clear: () => void }) {
 }
 
 function Finder({ onChoose }: { onChoose: (leadId: string) => void }) {
+  const { t } = useLingui();
   const listId = useId();
   const [text, setText] = useState('');
   const [position, setPosition] = useState(0);
@@ -64,8 +67,8 @@ function Finder({ onChoose }: { onChoose: (leadId: string) => void }) {
         aria-expanded={isOpen}
         aria-controls={listId}
         aria-activedescendant={leads[chosen] && `${listId}-${chosen}`}
-        aria-label="Contact"
-        placeholder="Find a contact"
+        aria-label={t`Contact`}
+        placeholder={t`Find a contact`}
         autoComplete="off"
         maxLength={200}
         className="input-box md:w-52"
@@ -80,7 +83,7 @@ function Finder({ onChoose }: { onChoose: (leadId: string) => void }) {
         hidden={!isOpen}
         className="absolute inset-x-0 top-full z-20 mt-1 rounded-xl border border-line bg-raised p-1 shadow-raised md:w-80"
       >
-        <div id={listId} role="listbox" aria-label="Contacts">
+        <div id={listId} role="listbox" aria-label={t`Contacts`}>
           {leads.map((lead, index) => (
             <div
               key={lead._id}
@@ -101,7 +104,11 @@ function Finder({ onChoose }: { onChoose: (leadId: string) => void }) {
             </div>
           ))}
         </div>
-        {leads.length === 0 && <p className="px-2.5 py-1.5 text-muted">No contact matches</p>}
+        {leads.length === 0 && (
+          <p className="px-2.5 py-1.5 text-muted">
+            <Trans>No contact matches</Trans>
+          </p>
+        )}
       </div>
     </div>
   );

@@ -1,9 +1,10 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { X } from 'lucide-react';
 import type { ComponentProps } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
-import { wordsOf } from '#console/lib/format.ts';
+import { statusName } from '#console/lib/status-names.ts';
 import { type Line, lineName } from '#console/lib/line.ts';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
 import { ContactFilter } from './contact-filter.tsx';
@@ -47,34 +48,35 @@ export function Filters({
   filters: ReturnType<typeof useFilters>;
   lines: readonly Line[];
 }) {
+  const { t } = useLingui();
   const { values } = filters;
   const campaigns = useRead('GET /api/campaigns', { query: { limit: 200 } }).data?.campaigns ?? [];
   return (
     <div
       role="search"
-      aria-label="Messages"
+      aria-label={t`Messages`}
       className="grid shrink-0 grid-cols-2 gap-2 px-4 pb-4 md:flex md:flex-wrap md:items-center"
     >
       <ContactFilter lead={values.lead} onChange={filters.setLead} />
       <Choice
-        aria-label="Status"
+        aria-label={t`Status`}
         value={values.status}
         onChoose={filters.setStatus}
-        any="Any status"
-        options={STATUSES.map((value) => ({ value, label: wordsOf(value) }))}
+        any={t`Any status`}
+        options={STATUSES.map((value) => ({ value, label: statusName(value) }))}
       />
       <Choice
-        aria-label="Line"
+        aria-label={t`Line`}
         value={values.line}
         onChoose={filters.setLine}
-        any="Any line"
+        any={t`Any line`}
         options={lines.map((line) => ({ value: line._id, label: lineName(line) }))}
       />
       <Choice
-        aria-label="Campaign"
+        aria-label={t`Campaign`}
         value={values.campaign}
         onChoose={filters.setCampaign}
-        any="Any campaign"
+        any={t`Any campaign`}
         options={campaigns.map(({ _id, name }) => ({ value: _id, label: name }))}
       />
       <form
@@ -88,8 +90,8 @@ export function Filters({
           key={values.correlation}
           name="correlation"
           type="search"
-          aria-label="Correlation ID"
-          placeholder="Correlation ID"
+          aria-label={t`Correlation ID`}
+          placeholder={t`Correlation ID`}
           maxLength={200}
           defaultValue={values.correlation}
           className="input-box md:w-40"
@@ -97,7 +99,7 @@ export function Filters({
       </form>
       {filters.isSet && (
         <Button kind="ghost" icon={<X className="size-4" aria-hidden="true" />} onClick={filters.clear}>
-          Clear
+          <Trans>Clear</Trans>
         </Button>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { Ban, Clock } from 'lucide-react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -26,18 +27,18 @@ export function MessageDrawer({
   lines: readonly Line[];
   close: () => void;
 }) {
+  const { t } = useLingui();
   const options = { enabled: id !== '', refetchInterval: useLiveInterval() };
   const message = useRead('GET /api/messages/{id}', { params: { id } }, options);
   const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id } }, options);
   const error = message.error ?? timeline.error;
+  const recipient = message.data && (message.data.recipientName ?? addressName(addressOf(message.data)));
   const line = lines.find(({ _id }) => _id === message.data?.fromLineId);
   return (
     <Drawer
       open={id !== ''}
       onClose={close}
-      title={
-        message.data ? `To ${message.data.recipientName ?? addressName(addressOf(message.data))}` : 'Message'
-      }
+      title={message.data ? t`To ${recipient}` : t`Message`}
       description={
         message.data &&
         [CHANNELS[message.data.messageType], line && lineName(line)].filter(Boolean).join(' · ')
@@ -69,6 +70,7 @@ function Details({
   timeline: Timeline;
   line: Line | undefined;
 }) {
+  const { t } = useLingui();
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-wrap items-center gap-2">
@@ -79,15 +81,15 @@ function Details({
           params={{ address: addressOf(message) }}
           className="rounded font-medium text-accent-ink hover:underline"
         >
-          Open the conversation
+          <Trans>Open the conversation</Trans>
         </Link>
         {isWaiting(message) && <Cancel message={message} />}
       </div>
       {timeline.waitingFor && <Waiting waitingFor={timeline.waitingFor} />}
-      <Section title="Text">
+      <Section title={t`Text`}>
         <div className="rounded-lg border border-line p-3">
           {message.subject !== null && <p className="mb-1 font-medium">{message.subject}</p>}
-          <p className="break-words whitespace-pre-wrap">{message.message || 'No text'}</p>
+          <p className="break-words whitespace-pre-wrap">{message.message || t`No text`}</p>
           {message.attachmentUrls.map((url, index) => (
             <a
               key={url}
@@ -96,15 +98,15 @@ function Details({
               rel="noopener noreferrer"
               className="mt-2 block truncate text-accent-ink hover:underline"
             >
-              {message.attachmentNames[index] ?? 'Attachment'}
+              {message.attachmentNames[index] ?? t`Attachment`}
             </a>
           ))}
         </div>
       </Section>
-      <Section title="Timeline">
+      <Section title={t`Timeline`}>
         <Events events={timeline.events} />
       </Section>
-      <Section title="Details">
+      <Section title={t`Details`}>
         <MessageFacts message={message} line={line} />
       </Section>
     </div>
@@ -129,24 +131,25 @@ function Waiting({ waitingFor: { text, until } }: { waitingFor: NonNullable<Time
 }
 
 function Cancel({ message }: { message: Message }) {
+  const { t } = useLingui();
   const cancel = useWrite('POST /api/messages/{id}/cancel', {
     refresh: ['GET /api/messages', 'GET /api/messages/{id}', 'GET /api/messages/{id}/timeline'],
   });
   return (
     <ConfirmButton
-      label="Cancel the message"
+      label={t`Cancel the message`}
       icon={<Ban className="size-4" aria-hidden="true" />}
-      title="Cancel this message?"
-      confirm="Cancel the message"
+      title={t`Cancel this message?`}
+      confirm={t`Cancel the message`}
       busy={cancel.isPending}
       onConfirm={() =>
         cancel.mutate(
           { params: { id: message._id } },
-          { onSuccess: () => toast('The message was canceled'), onError: toastError },
+          { onSuccess: () => toast(t`The message was canceled`), onError: toastError },
         )
       }
     >
-      It is not sent. A canceled message cannot be restored.
+      <Trans>It is not sent. A canceled message cannot be restored.</Trans>
     </ConfirmButton>
   );
 }

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -8,35 +9,34 @@ import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 
 /** Everything else that is known of a message. */
 export function MessageFacts({ message, line }: { message: Message; line: Line | undefined }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const time = (at: string | null): string | null => (at === null ? null : fullTimeOf(at, zone));
+  const step = message.stepIndex === null ? null : message.stepIndex + 1;
+  const { variant } = message;
   return (
     <Facts>
-      <Fact name="Recipient">{addressName(addressOf(message))}</Fact>
-      <Fact name="Line">
+      <Fact name={t`Recipient`}>{addressName(addressOf(message))}</Fact>
+      <Fact name={t`Line`}>
         {line && (
           <Link to="/lines" search={{ line: line._id }} className="text-accent-ink hover:underline">
             {lineName(line)}
           </Link>
         )}
       </Fact>
-      <Fact name="Campaign">{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
-      <Fact name="Step">
-        {message.stepIndex === null
-          ? null
-          : `${message.stepIndex + 1}${message.variant ? `, variant ${message.variant}` : ''}`}
-      </Fact>
-      <Fact name={isWaiting(message) ? 'Hold reason' : 'Error'}>{reasonOf(message)}</Fact>
-      <Fact name="Created">{time(message.createdAt)}</Fact>
-      <Fact name="Scheduled for">{time(message.scheduledDate)}</Fact>
-      <Fact name="Sent">{time(message.sentAt)}</Fact>
-      <Fact name="Delivered">{time(message.deliveredAt)}</Fact>
-      <Fact name="Read">{time(message.readAt)}</Fact>
-      <Fact name="Source">{message.source}</Fact>
-      <Fact name="Correlation ID">{message.correlationId}</Fact>
-      <Fact name="Trace ID">{message.traceId}</Fact>
-      <Fact name="Batch ID">{message.batchId}</Fact>
-      <Fact name="Message ID">{message._id}</Fact>
+      <Fact name={t`Campaign`}>{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
+      <Fact name={t`Step`}>{step !== null && (variant ? t`${step}, variant ${variant}` : step)}</Fact>
+      <Fact name={isWaiting(message) ? t`Hold reason` : t`Error`}>{reasonOf(message)}</Fact>
+      <Fact name={t`Created`}>{time(message.createdAt)}</Fact>
+      <Fact name={t`Scheduled for`}>{time(message.scheduledDate)}</Fact>
+      <Fact name={t`Sent`}>{time(message.sentAt)}</Fact>
+      <Fact name={t`Delivered`}>{time(message.deliveredAt)}</Fact>
+      <Fact name={t`Read`}>{time(message.readAt)}</Fact>
+      <Fact name={t`Source`}>{message.source}</Fact>
+      <Fact name={t`Correlation ID`}>{message.correlationId}</Fact>
+      <Fact name={t`Trace ID`}>{message.traceId}</Fact>
+      <Fact name={t`Batch ID`}>{message.batchId}</Fact>
+      <Fact name={t`Message ID`}>{message._id}</Fact>
     </Facts>
   );
 }

@@ -1,3 +1,5 @@
+import { i18n, type MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { wordsOf } from '#console/lib/format.ts';
 
@@ -23,5 +25,36 @@ export const isWaiting = ({ status }: Message): boolean => status === 'pending' 
 /** Why it waits or was not sent, in a few words; codes of the API as words, anything else as it is. */
 export function reasonOf(message: Message): string | null {
   const reason = isWaiting(message) ? message.holdReason : message.errorMessage;
-  return reason !== null && /^[a-z_]+$/.test(reason) ? wordsOf(reason) : reason;
+  if (reason === null) return null;
+  const known = REASONS[reason];
+  if (known) return i18n._(known);
+  return /^[a-z_]+$/.test(reason) ? wordsOf(reason) : reason;
 }
+
+const REASONS: Record<string, MessageDescriptor> = {
+  scheduled: msg`Scheduled`,
+  next_in_turn: msg`Next in turn`,
+  previous_step: msg`Previous step`,
+  personalization: msg`Personalization`,
+  subscription_past_due: msg`Subscription past due`,
+  line_not_connected: msg`Line not connected`,
+  line_down: msg`Line down`,
+  line_paused: msg`Line paused`,
+  line_inactive: msg`Line inactive`,
+  line_resting: msg`Line resting`,
+  carrier_pause: msg`Carrier pause`,
+  line_gap: msg`Line gap`,
+  contact_gap: msg`Contact gap`,
+  send_window: msg`Send window`,
+  recipient_quiet_hours: msg`Recipient quiet hours`,
+  hourly_new_cap: msg`Hourly new cap`,
+  daily_new_cap: msg`Daily new cap`,
+  daily_total_cap: msg`Daily total cap`,
+  recipient_opted_out: msg`Recipient opted out`,
+  recipient_suppressed: msg`Recipient suppressed`,
+  outcome_unknown: msg`Outcome unknown`,
+  empty_message: msg`Empty message`,
+  message_too_long: msg`Message too long`,
+  fallback_not_configured: msg`Fallback not configured`,
+  no_phone_number_for_sms: msg`No phone number for sms`,
+};

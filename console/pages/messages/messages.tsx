@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import { MessageSquare } from 'lucide-react';
 import { useMemo } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -16,6 +18,7 @@ import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 import { MessageDrawer } from './message-drawer.tsx';
 
 export default function Messages() {
+  const { t } = useLingui();
   const filters = useFilters();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines;
   const messages = useReadPages(
@@ -27,11 +30,11 @@ export default function Messages() {
   const rows = useMemo(() => messages.data?.pages.flatMap((page) => page.messages), [messages.data]);
   const columns = useMemo(() => columnsWith(lines ?? []), [lines]);
   return (
-    <Page title="Messages" description="What has been sent, and what waits to be sent" fill>
+    <Page title={t`Messages`} description={t`What has been sent, and what waits to be sent`} fill>
       <Filters filters={filters} lines={lines ?? []} />
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
-          label="Messages"
+          label={t`Messages`}
           columns={columns}
           read={messages}
           rows={rows}
@@ -49,11 +52,11 @@ export default function Messages() {
 const Empty = ({ filtered }: { filtered: boolean }) => (
   <EmptyState
     icon={<MessageSquare className="size-5" aria-hidden="true" />}
-    title={filtered ? 'No message matches' : 'No messages yet'}
+    title={filtered ? t`No message matches` : t`No messages yet`}
   >
     {filtered
-      ? 'Change or clear the filters to see other messages.'
-      : 'Messages of campaigns, the inbox and the API appear here.'}
+      ? t`Change or clear the filters to see other messages.`
+      : t`Messages of campaigns, the inbox and the API appear here.`}
   </EmptyState>
 );
 
@@ -61,7 +64,7 @@ function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
   const names = new Map(lines.map((line) => [line._id, lineName(line)]));
   return [
     {
-      header: 'Message',
+      header: t`Message`,
       width: 'minmax(0, 3fr)',
       cell: (message) => (
         <>
@@ -76,18 +79,18 @@ function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
       ),
     },
     {
-      header: 'Line',
+      header: t`Line`,
       width: 'minmax(7rem, 1fr)',
       wide: true,
       cell: ({ fromLineId, messageType }) => (
         <>
-          <p className="truncate">{names.get(fromLineId ?? '') ?? 'No line'}</p>
+          <p className="truncate">{names.get(fromLineId ?? '') ?? t`No line`}</p>
           <p className="truncate text-xs text-muted">{CHANNELS[messageType]}</p>
         </>
       ),
     },
     {
-      header: 'Status',
+      header: t`Status`,
       width: 'minmax(6.5rem, 1.2fr)',
       cell: (message) => (
         <>
@@ -96,19 +99,20 @@ function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
         </>
       ),
     },
-    { header: 'Time', width: '7rem', right: true, wide: true, cell: (row) => <When message={row} /> },
+    { header: t`Time`, width: '7rem', right: true, wide: true, cell: (row) => <When message={row} /> },
   ];
 }
 
 /** When it was sent or ended; for what waits, when it is to be sent. */
 function When({ message }: { message: Message }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const { scheduledDate, sentAt, updatedAt } = message;
   const at = isWaiting(message) ? (scheduledDate ?? updatedAt) : (sentAt ?? updatedAt);
   const isAhead = isWaiting(message) && new Date(at) > new Date();
   return (
     <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
-      {isAhead ? relativeTimeOf(at) : isWaiting(message) ? 'Due' : shortTimeOf(at, zone)}
+      {isAhead ? relativeTimeOf(at) : isWaiting(message) ? t`Due` : shortTimeOf(at, zone)}
     </time>
   );
 }

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -18,9 +19,10 @@ const DOTS: Partial<Record<Event['type'], string>> = {
 
 /** What has happened to a message, oldest first. */
 export function Events({ events }: { events: readonly Event[] }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   return (
-    <ol aria-label="Timeline">
+    <ol aria-label={t`Timeline`}>
       {events.map((event, index) => (
         <li key={index} className="relative flex gap-3 pb-4 last:pb-0">
           {index < events.length - 1 && (
@@ -55,7 +57,7 @@ function DeliveryLink({ event: { type, data } }: { event: Event }) {
         search={{ webhook: webhookId, delivery: deliveryId }}
         className="text-accent-ink hover:underline"
       >
-        Delivery
+        <Trans>Delivery</Trans>
       </Link>
     </>
   );

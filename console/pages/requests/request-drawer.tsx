@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
@@ -15,12 +16,13 @@ interface Props {
 
 /** One request, and the way to others like it. */
 export function RequestDrawer({ request, close, filter }: Props) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   return (
     <Drawer
       open={request !== undefined}
       onClose={close}
-      title={request ? `${request.method} ${request.path}` : 'Request'}
+      title={request ? `${request.method} ${request.path}` : t`Request`}
       description={request && fullTimeOf(request.at, zone)}
     >
       {request && <Details request={request} filter={filter} />}
@@ -29,26 +31,28 @@ export function RequestDrawer({ request, close, filter }: Props) {
 }
 
 function Details({ request, filter }: { request: Request; filter: (filters: Search) => void }) {
+  const { t } = useLingui();
   const { actor, status, code, count, durationMs, method, path, requestId } = request;
+  const caller = callerName(request);
   return (
     <>
       <Facts>
-        <Fact name="Status">
+        <Fact name={t`Status`}>
           <Badge tone={toneOf(status)}>{status}</Badge>
         </Fact>
-        <Fact name="Code">{code}</Fact>
-        <Fact name={actor.type === 'key' ? 'API key' : 'Person'}>{callerName(request)}</Fact>
-        <Fact name="Requests">{count === 1 ? null : count}</Fact>
-        <Fact name={count === 1 ? 'Time taken' : 'Slowest'}>{`${durationMs} ms`}</Fact>
-        <Fact name="Request ID">{requestId}</Fact>
+        <Fact name={t`Code`}>{code}</Fact>
+        <Fact name={actor.type === 'key' ? t`API key` : t`Person`}>{caller}</Fact>
+        <Fact name={t`Requests`}>{count === 1 ? null : count}</Fact>
+        <Fact name={count === 1 ? t`Time taken` : t`Slowest`}>{`${durationMs} ms`}</Fact>
+        <Fact name={t`Request ID`}>{requestId}</Fact>
       </Facts>
       <div className="mt-6 flex flex-wrap gap-2">
         <Button small onClick={() => filter({ method, path })}>
-          All requests to this endpoint
+          <Trans>All requests to this endpoint</Trans>
         </Button>
         {actor.id !== null && (
           <Button small onClick={() => filter({ actorId: actor.id ?? '' })}>
-            All requests by {callerName(request)}
+            <Trans>All requests by {caller}</Trans>
           </Button>
         )}
       </div>

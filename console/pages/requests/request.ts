@@ -1,3 +1,4 @@
+import { msg, t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Search } from '#console/lib/search.ts';
@@ -15,27 +16,27 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export const FILTERS = [
   {
     name: 'status',
-    label: 'Status',
+    label: msg`Status`,
     options: [
-      { value: '', label: 'All' },
-      { value: '2xx', label: 'Succeeded (2xx)' },
-      { value: '4xx', label: 'Refused (4xx)' },
-      { value: '5xx', label: 'Failed (5xx)' },
+      { value: '', label: msg`All` },
+      { value: '2xx', label: msg`Succeeded (2xx)` },
+      { value: '4xx', label: msg`Refused (4xx)` },
+      { value: '5xx', label: msg`Failed (5xx)` },
     ],
   },
   {
     name: 'method',
-    label: 'Method',
-    options: [{ value: '', label: 'All' }, ...METHODS.map((value) => ({ value, label: value }))],
+    label: msg`Method`,
+    options: [{ value: '', label: msg`All` }, ...METHODS.map((value) => ({ value, label: value }))],
   },
   {
     name: 'period',
-    label: 'Time',
+    label: msg`Time`,
     options: [
-      { value: '', label: 'Last 30 days' },
-      { value: '1', label: 'Last hour' },
-      { value: '24', label: 'Last 24 hours' },
-      { value: '168', label: 'Last 7 days' },
+      { value: '', label: msg`Last 30 days` },
+      { value: '1', label: msg`Last hour` },
+      { value: '24', label: msg`Last 24 hours` },
+      { value: '168', label: msg`Last 7 days` },
     ],
   },
 ];
@@ -59,4 +60,4 @@ export function useQueryOf({ status, method, period, path, actorId }: Search): Q
 export const toneOf = (status: number): 'good' | 'warn' | 'bad' =>
   status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
 
-export const callerName = ({ actor: { name, id } }: Request): string => name ?? id ?? 'Unknown';
+export const callerName = ({ actor: { name, id } }: Request): string => name ?? id ?? t`Unknown`;

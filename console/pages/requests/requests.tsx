@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { ArrowLeftRight } from 'lucide-react';
 import { useMemo } from 'react';
@@ -10,7 +12,7 @@ import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import { dateOf, timeOf } from '#console/lib/format.ts';
+import { exactTimeOf } from '#console/lib/format.ts';
 import { type Search, useSearchChange } from '#console/lib/search.ts';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { callerName, FILTERS, NO_FILTERS, type Request, toneOf, useQueryOf } from './request.ts';
@@ -20,14 +22,15 @@ const REFRESH_MS = 10_000;
 
 /** What programs and people called in the last 30 days. */
 export default function Requests() {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   return (
-    <Page title="Requests" description="What was called in the last 30 days, and how it ended" fill>
+    <Page title={t`Requests`} description={t`What was called in the last 30 days, and how it ended`} fill>
       {isAdmin ? (
         <Log />
       ) : (
-        <EmptyState title="For admins">
-          The log of requests can be read by an owner or admin of the workspace only.
+        <EmptyState title={t`For admins`}>
+          <Trans>The log of requests can be read by an owner or admin of the workspace only.</Trans>
         </EmptyState>
       )}
     </Page>
@@ -35,6 +38,7 @@ export default function Requests() {
 }
 
 function Log() {
+  const { t } = useLingui();
   const search: Search = useSearch({ strict: false });
   const change = useSearchChange();
   const log = useReadPages(
@@ -51,7 +55,7 @@ function Log() {
       <Filters search={search} change={change} />
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
-          label="Requests"
+          label={t`Requests`}
           rowHeight={48}
           columns={columns}
           read={log}
@@ -75,27 +79,35 @@ const isFiltered = (search: Search): boolean =>
   Object.keys(NO_FILTERS).some((name) => (search[name] ?? '') !== '');
 
 function Filters({ search, change }: { search: Search; change: (changes: Search) => void }) {
+  const { t } = useLingui();
   return (
     <div
       role="search"
-      aria-label="Requests"
+      aria-label={t`Requests`}
       className="grid shrink-0 grid-cols-2 items-end gap-3 px-4 pb-4 md:grid-cols-4"
     >
       {FILTERS.map(({ name, label, options }) => (
         <SelectField
           key={name}
-          label={label}
+          label={t(label)}
           value={search[name] ?? ''}
-          options={options}
+          options={options.map(({ value, label: text }) => ({
+            value,
+            label: typeof text === 'string' ? text : t(text),
+          }))}
           onChange={(event) => change({ [name]: event.target.value })}
         />
       ))}
       {isFiltered(search) && (
         <div className="flex flex-wrap items-center gap-3 text-muted">
           {search['path'] && <code className="font-mono text-xs wrap-anywhere">{search['path']}</code>}
-          {search['actorId'] && <span>Of one person or key</span>}
+          {search['actorId'] && (
+            <span>
+              <Trans>Of one person or key</Trans>
+            </span>
+          )}
           <Button small onClick={() => change(NO_FILTERS)}>
-            Clear the filters
+            <Trans>Clear the filters</Trans>
           </Button>
         </div>
       )}
@@ -106,30 +118,37 @@ function Filters({ search, change }: { search: Search; change: (changes: Search)
 const Empty = ({ isFiltered: filtered }: { isFiltered: boolean }) => (
   <EmptyState
     icon={<ArrowLeftRight className="size-5" aria-hidden="true" />}
-    title={filtered ? 'No request matches' : 'No requests yet'}
+    title={filtered ? t`No request matches` : t`No requests yet`}
   >
     {filtered
-      ? 'Change or clear the filters to see other requests.'
-      : 'Requests of keys and of signed-in people appear here some seconds after their response.'}
+      ? t`Change or clear the filters to see other requests.`
+      : t`Requests of keys and of signed-in people appear here some seconds after their response.`}
   </EmptyState>
 );
 
 const columnsIn = (zone: string): readonly Column<Request>[] => [
-  { header: 'Time', width: '8.5rem', cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}` },
+  { header: t`Time`, width: '10.5rem', wide: true, cell: ({ at }) => exactTimeOf(at, zone) },
   {
-    header: 'Request',
+    header: t`Request`,
     width: 'minmax(0, 3fr)',
-    cell: ({ method, path, count }) => (
-      <span className="flex items-center gap-2">
-        <code className="truncate font-mono text-xs">
-          {method} {path}
-        </code>
-        {count > 1 && <Badge>{count} times</Badge>}
-      </span>
+    cell: ({ method, path, count, at }) => (
+      <>
+        <span className="flex items-center gap-2">
+          <code className="truncate font-mono text-xs">
+            {method} {path}
+          </code>
+          {count > 1 && (
+            <Badge>
+              <Trans>{count} times</Trans>
+            </Badge>
+          )}
+        </span>
+        <span className="block text-xs text-muted md:hidden">{exactTimeOf(at, zone)}</span>
+      </>
     ),
   },
   {
-    header: 'Status',
+    header: t`Status`,
     width: 'minmax(4rem, 1fr)',
     cell: ({ status, code }) => (
       <span className="flex items-center gap-2">
@@ -138,9 +157,9 @@ const columnsIn = (zone: string): readonly Column<Request>[] => [
       </span>
     ),
   },
-  { header: 'By', width: 'minmax(6rem, 1fr)', wide: true, cell: callerName },
+  { header: t`By`, width: 'minmax(6rem, 1fr)', wide: true, cell: callerName },
   {
-    header: 'Time taken',
+    header: t`Time taken`,
     width: '6rem',
     right: true,
     wide: true,

@@ -1,10 +1,11 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
 import { fullTimeOf } from '#console/lib/format.ts';
 import type { Search } from '#console/lib/search.ts';
-import { ACTIONS, actorName, channelName, type Entry, targetName } from './audit-actions.ts';
+import { actionName, actorName, channelName, type Entry, targetName } from './audit-actions.ts';
 
 /** One change: what was sent, and the way to others like it. */
 export function EntryDrawer({
@@ -16,12 +17,13 @@ export function EntryDrawer({
   close: () => void;
   filter: (filters: Search) => void;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   return (
     <Drawer
       open={entry !== undefined}
       onClose={close}
-      title={entry ? ACTIONS[entry.action] : 'Change'}
+      title={entry ? actionName(entry.action) : t`Change`}
       description={entry && fullTimeOf(entry.at, zone)}
     >
       {entry && <Details entry={entry} filter={filter} />}
@@ -36,22 +38,29 @@ function Details({
   entry: Entry;
   filter: (filters: Search) => void;
 }) {
+  const { t } = useLingui();
   const changed = Object.entries(changes);
+  const who = actorName(actor);
+  const what = inSentence(targetName(target.type));
   return (
     <>
       <dl className="flex flex-col gap-3">
-        <Fact name="Who" id={actor.id}>
-          {actorName(actor)}
+        <Fact name={t`Who`} id={actor.id}>
+          {who}
         </Fact>
-        <Fact name="Via">{channelName(channel)}</Fact>
-        <Fact name="Changed" id={target.id}>
+        <Fact name={t`Via`}>{channelName(channel)}</Fact>
+        <Fact name={t`Changed`} id={target.id}>
           {targetName(target.type)}
         </Fact>
-        {reason !== null && <Fact name="Reason">{reason}</Fact>}
+        {reason !== null && <Fact name={t`Reason`}>{reason}</Fact>}
       </dl>
-      <h3 className="mt-6 font-medium">New values</h3>
+      <h3 className="mt-6 font-medium">
+        <Trans>New values</Trans>
+      </h3>
       {changed.length === 0 ? (
-        <p className="mt-1 text-muted">None were recorded.</p>
+        <p className="mt-1 text-muted">
+          <Trans>None were recorded.</Trans>
+        </p>
       ) : (
         <dl className="mt-2 flex flex-col gap-2">
           {changed.map(([name, value]) => (
@@ -64,11 +73,11 @@ function Details({
       <div className="mt-6 flex flex-wrap gap-2">
         {actor.id !== null && (
           <Button small onClick={() => filter({ actorId: actor.id ?? '' })}>
-            All changes by {actorName(actor)}
+            <Trans>All changes by {who}</Trans>
           </Button>
         )}
         <Button small onClick={() => filter({ targetType: target.type, targetId: target.id })}>
-          All changes to this {inSentence(targetName(target.type))}
+          <Trans>All changes to this {what}</Trans>
         </Button>
       </div>
     </>

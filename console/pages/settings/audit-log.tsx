@@ -1,3 +1,5 @@
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import { useMemo } from 'react';
@@ -12,28 +14,32 @@ import type { Column } from '#console/components/table.tsx';
 import { dateOf, timeOf } from '#console/lib/format.ts';
 import { type Search, useSearchChange } from '#console/lib/search.ts';
 import { SignedInAdmin } from './access.tsx';
-import { ACTIONS, actorName, channelName, type Entry, OPTIONS, targetName } from './audit-actions.ts';
+import { actionName, actorName, channelName, type Entry, options, targetName } from './audit-actions.ts';
 import { EntryDrawer } from './audit-entry.tsx';
 
 const DAY_MS = 86_400_000;
 const NO_FILTERS = { action: '', channel: '', targetType: '', targetId: '', actorId: '', period: '' };
 const FILTERS = ['action', 'channel', 'targetType', 'period'] as const;
-const LABELS = { action: 'Action', channel: 'Via', targetType: 'Changed', period: 'Time' };
+const LABELS = { action: msg`Action`, channel: msg`Via`, targetType: msg`Changed`, period: msg`Time` };
 
 /** Who changed what in the workspace. */
-export const AuditLog = () => (
-  <SignedInAdmin what="The audit log can be read">
-    <Log endpoint="GET /api/audit-log" />
-  </SignedInAdmin>
-);
+export default function AuditLog() {
+  return (
+    <SignedInAdmin what="auditLog">
+      <Log endpoint="GET /api/audit-log" />
+    </SignedInAdmin>
+  );
+}
 
 /** The log of the workspace that is shown, or of the agency. */
 export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/agency/audit-log' }) {
+  const { t } = useLingui();
   const search: Search = useSearch({ strict: false });
   const change = useSearchChange();
   const log = useReadPages(endpoint, { query: useQueryOf(search) }, { keep: true });
   const entries = useMemo(() => log.data?.pages.flatMap((page) => page.entries), [log.data]);
   const columns = useColumns();
+  const choices = options();
   const selected = search['entry'];
   const isFiltered = Object.keys(NO_FILTERS).some((name) => (search[name] ?? '') !== '');
 
@@ -41,31 +47,39 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
     <Card className="overflow-hidden">
       <div
         role="group"
-        aria-label="Filters"
+        aria-label={t`Filters`}
         className="grid grid-cols-2 gap-3 border-b border-line p-4 md:grid-cols-4"
       >
         {FILTERS.map((name) => (
           <SelectField
             key={name}
-            label={LABELS[name]}
+            label={t(LABELS[name])}
             value={search[name] ?? ''}
-            options={OPTIONS[name]}
+            options={choices[name]}
             onChange={(event) => change({ [name]: event.target.value })}
           />
         ))}
         {isFiltered && (
           <div className="col-span-full flex flex-wrap items-center gap-3 text-muted">
-            {search['actorId'] && <span>Of one person or key</span>}
-            {search['targetId'] && <span>Of one object</span>}
+            {search['actorId'] && (
+              <span>
+                <Trans>Of one person or key</Trans>
+              </span>
+            )}
+            {search['targetId'] && (
+              <span>
+                <Trans>Of one object</Trans>
+              </span>
+            )}
             <Button small onClick={() => change(NO_FILTERS)}>
-              Clear the filters
+              <Trans>Clear the filters</Trans>
             </Button>
           </div>
         )}
       </div>
       <div className="h-[60vh] min-h-80">
         <ReadTable
-          label="Audit log"
+          label={t`Audit log`}
           rowHeight={48}
           columns={columns}
           read={log}
@@ -76,9 +90,11 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
           empty={
             <EmptyState
               icon={<ScrollText className="size-5" aria-hidden="true" />}
-              title={isFiltered ? 'No changes match the filters' : 'No changes yet'}
+              title={isFiltered ? t`No changes match the filters` : t`No changes yet`}
             >
-              Changes of settings, keys, lines and campaigns are recorded here and kept for 400 days.
+              <Trans>
+                Changes of settings, keys, lines and campaigns are recorded here and kept for 400 days.
+              </Trans>
             </EmptyState>
           }
         />
@@ -110,16 +126,17 @@ function useQueryOf({ action, channel, targetType, targetId, actorId, period }: 
 }
 
 function useColumns(): readonly Column<Entry>[] {
+  const { t } = useLingui();
   const zone = useTimeZone();
   return [
     {
-      header: 'Time',
+      header: t`Time`,
       width: '8.5rem',
       cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}`,
     },
-    { header: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorName(actor) },
-    { header: 'Action', width: 'minmax(8rem, 1.5fr)', cell: ({ action }) => ACTIONS[action] },
-    { header: 'Changed', width: '8rem', wide: true, cell: ({ target }) => targetName(target.type) },
-    { header: 'Via', width: '9rem', wide: true, cell: ({ channel }) => channelName(channel) },
+    { header: t`Who`, width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorName(actor) },
+    { header: t`Action`, width: 'minmax(8rem, 1.5fr)', cell: ({ action }) => actionName(action) },
+    { header: t`Changed`, width: '8rem', wide: true, cell: ({ target }) => targetName(target.type) },
+    { header: t`Via`, width: '9rem', wide: true, cell: ({ channel }) => channelName(channel) },
   ];
 }

@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
@@ -8,26 +11,27 @@ import { ShownOnce } from '#console/components/shown-once.tsx';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 import { KeyFields, restrictionsIn, UNRESTRICTED } from './key-fields.tsx';
 
-const EXPIRIES = [
-  { value: '', label: 'Never' },
-  { value: '30', label: 'In 30 days' },
-  { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
+const expiries = () => [
+  { value: '', label: t`Never` },
+  { value: '30', label: t`In 30 days` },
+  { value: '90', label: t`In 90 days` },
+  { value: '365', label: t`In a year` },
 ];
 
-const MODES = [
-  { value: 'live', label: 'Live' },
-  { value: 'test', label: 'Test' },
+const modes = () => [
+  { value: 'live', label: t`Live` },
+  { value: 'test', label: t`Test` },
 ];
 
 /** What a key may do. */
-const REACH: Record<KeyOwner, string> = {
-  workspace: 'It gives access to this workspace, except for its keys and audit log.',
-  agency: 'It manages the clients, their lines, plans and webhooks, but neither reads nor sends messages.',
+const REACH: Record<KeyOwner, MessageDescriptor> = {
+  workspace: msg`It gives access to this workspace, except for its keys and audit log.`,
+  agency: msg`It manages the clients, their lines, plans and webhooks, but neither reads nor sends messages.`,
 };
 
 /** Creates a key and shows it, which the API does only once. */
 export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void }) {
+  const { t } = useLingui();
   const { create: endpoint, list, log } = KEYS_OF[owner];
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
@@ -48,17 +52,17 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
     <FormDialog
       open
       onClose={close}
-      title="Create an API key"
-      description={REACH[owner]}
-      submit="Create"
+      title={t`Create an API key`}
+      description={t(REACH[owner])}
+      submit={t`Create`}
       busy={create.isPending}
       error={create.error}
       fields={['name', 'expiresInDays', 'scopes', 'allowedIps']}
       onSubmit={submit}
     >
       <TextField
-        label="Name"
-        hint="What uses it, for example: CRM sync"
+        label={t`Name`}
+        hint={t`What uses it, for example: CRM sync`}
         required
         maxLength={100}
         value={name}
@@ -66,18 +70,18 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
         error={issueOf(create.error, 'name')}
       />
       <SelectField
-        label="Expires"
+        label={t`Expires`}
         value={days}
-        options={EXPIRIES}
+        options={expiries()}
         onChange={(event) => setDays(event.target.value)}
         error={issueOf(create.error, 'expiresInDays')}
       />
       {owner === 'workspace' && (
         <SelectField
-          label="Mode"
-          hint={mode === 'test' ? 'Nothing that is done with it reaches anybody.' : undefined}
+          label={t`Mode`}
+          hint={mode === 'test' ? t`Nothing that is done with it reaches anybody.` : undefined}
           value={mode}
-          options={MODES}
+          options={modes()}
           onChange={(event) => setMode(event.target.value)}
         />
       )}
@@ -88,17 +92,20 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
   );
 }
 
-export const CreatedKey = ({ name, value, close }: { name: string; value: string; close: () => void }) => (
-  <Dialog
-    open
-    onClose={close}
-    title={`The key ${name}`}
-    footer={
-      <Button kind="primary" onClick={close}>
-        Done
-      </Button>
-    }
-  >
-    <ShownOnce label="API key" value={value} />
-  </Dialog>
-);
+export function CreatedKey({ name, value, close }: { name: string; value: string; close: () => void }) {
+  const { t } = useLingui();
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title={t`The key ${name}`}
+      footer={
+        <Button kind="primary" onClick={close}>
+          <Trans>Done</Trans>
+        </Button>
+      }
+    >
+      <ShownOnce label={t`API key`} value={value} />
+    </Dialog>
+  );
+}

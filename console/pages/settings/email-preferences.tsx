@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
@@ -13,25 +16,25 @@ type Mode = Preferences['reply']['mode'];
 /** Alerts about a line are set at the line. */
 type Topic = Exclude<keyof Preferences, 'line_health'>;
 
-export const TOPICS: Record<Topic, { label: string; text: string }> = {
-  reply: { label: 'Replies', text: 'When contacts write' },
-  campaign: { label: 'Campaigns', text: 'Daily progress, and when one completes' },
-  billing: { label: 'Billing', text: 'Failed and paid invoices, changes of the plan' },
-  system_error: { label: 'Errors', text: 'Lines that could not be set up, webhooks that keep failing' },
+export const TOPICS: Record<Topic, { label: MessageDescriptor; text: MessageDescriptor }> = {
+  reply: { label: msg`Replies`, text: msg`When contacts write` },
+  campaign: { label: msg`Campaigns`, text: msg`Daily progress, and when one completes` },
+  billing: { label: msg`Billing`, text: msg`Failed and paid invoices, changes of the plan` },
+  system_error: { label: msg`Errors`, text: msg`Lines that could not be set up, webhooks that keep failing` },
 };
 
 export const EMAIL_TOPICS = Object.keys(TOPICS) as Topic[];
 
-const MODES: Record<Mode, string> = {
-  all: 'Every reply, at once',
-  positive_only: 'Positive replies only',
-  debounce_5min: 'Together, after five quiet minutes',
-  daily_digest: 'Once a day',
+const MODES: Record<Mode, MessageDescriptor> = {
+  all: msg`Every reply, at once`,
+  positive_only: msg`Positive replies only`,
+  debounce_5min: msg`Together, after five quiet minutes`,
+  daily_digest: msg`Once a day`,
 };
-const MODE_OPTIONS = Object.entries(MODES).map(([value, label]) => ({ value, label }));
 
 /** Which emails the workspace gets. Each change is saved at once. */
-export function EmailPreferences() {
+export default function EmailPreferences() {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead('GET /api/email-preferences', {});
   const save = useWrite('POST /api/email-preferences', { refresh: ['GET /api/email-preferences'] });
   // Shown at once, until it is saved and read again.
@@ -47,9 +50,9 @@ export function EmailPreferences() {
     );
   };
   const change = (patch: Patch, before: Patch): void =>
-    apply(patch, () => toast('The email preferences were saved', { undo: () => apply(before) }));
+    apply(patch, () => toast(t`The email preferences were saved`, { undo: () => apply(before) }));
   return (
-    <Card title="Emails about">
+    <Card title={t`Emails about`}>
       <ul className="divide-y divide-line">
         {EMAIL_TOPICS.map((topic) => {
           const { enabled } = preferences[topic];
@@ -66,19 +69,23 @@ export function EmailPreferences() {
                 />
                 <div>
                   <label htmlFor={topic} className="font-medium">
-                    {TOPICS[topic].label}
+                    {t(TOPICS[topic].label)}
                   </label>
                   <p id={`${topic}-about`} className="text-muted">
-                    {TOPICS[topic].text}
+                    {t(TOPICS[topic].text)}
                   </p>
                 </div>
               </div>
               {topic === 'reply' && enabled && (
                 <div className="w-full sm:w-72">
                   <SelectField
-                    label={<span className="sr-only">When to send emails about replies</span>}
+                    label={
+                      <span className="sr-only">
+                        <Trans>When to send emails about replies</Trans>
+                      </span>
+                    }
                     value={preferences.reply.mode}
-                    options={MODE_OPTIONS}
+                    options={Object.entries(MODES).map(([value, label]) => ({ value, label: t(label) }))}
                     onChange={(event) =>
                       change(
                         { reply: { mode: event.target.value as Mode } },

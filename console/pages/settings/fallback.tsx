@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
@@ -20,25 +22,26 @@ type Patch = NonNullable<RequestTo<'PATCH /api/workspace/fallback-config'>['body
 
 const TEXTS = ['accountSid', 'fromNumber', 'messagingServiceSid', 'defaultMessage'] as const;
 const FIELDS = ['enabled', 'provider', 'authToken', ...TEXTS];
-const PROVIDERS = [
+const providers = () => [
   { value: 'twilio', label: 'Twilio' },
-  { value: 'simulated', label: 'Simulated, for tests' },
+  { value: 'simulated', label: t`Simulated, for tests` },
 ];
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Off' },
+const states = () => [
+  { value: 'true', label: t`On` },
+  { value: 'false', label: t`Off` },
 ];
 
 /** The account that sends an SMS where the line's own channel does not reach a contact. */
-export function Fallback() {
+export default function Fallback() {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const { data, error, refetch } = useRead('GET /api/workspace/fallback-config', {});
   if (error) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows />;
   if (!isAdmin) {
     return (
-      <EmptyState title={data.config?.enabled ? 'The SMS fallback is on' : 'The SMS fallback is off'}>
-        Only an owner or admin of the workspace changes it.
+      <EmptyState title={data.config?.enabled ? t`The SMS fallback is on` : t`The SMS fallback is off`}>
+        <Trans>Only an owner or admin of the workspace changes it.</Trans>
       </EmptyState>
     );
   }
@@ -73,6 +76,7 @@ function patchOf(values: Values, authToken: string): Patch {
 }
 
 function Form({ config }: { config: Config | null }) {
+  const { t } = useLingui();
   const initial = valuesOf(config);
   const [values, setValues] = useState(initial);
   const [authToken, setAuthToken] = useState('');
@@ -88,7 +92,7 @@ function Form({ config }: { config: Config | null }) {
       {
         onSuccess: () => {
           setAuthToken('');
-          toast('The SMS fallback was saved', {
+          toast(t`The SMS fallback was saved`, {
             ...(canUndo && {
               undo: () => void save.mutateAsync({ body: patchOf(initial, '') }).catch(toastError),
             }),
@@ -105,34 +109,34 @@ function Form({ config }: { config: Config | null }) {
   const isChanged = authToken !== '' || JSON.stringify(values) !== JSON.stringify(initial);
   return (
     <form onSubmit={submit}>
-      <Card title="SMS fallback">
+      <Card title={t`SMS fallback`}>
         <div className="grid gap-4 p-4 sm:grid-cols-2">
-          <SelectField label="State" options={STATES} {...field('enabled')} />
-          <SelectField label="Provider" options={PROVIDERS} {...field('provider')} />
+          <SelectField label={t`State`} options={states()} {...field('enabled')} />
+          <SelectField label={t`Provider`} options={providers()} {...field('provider')} />
           {values.provider === 'twilio' && (
             <>
-              <TextField label="Account SID" autoComplete="off" {...field('accountSid')} />
+              <TextField label={t`Account SID`} autoComplete="off" {...field('accountSid')} />
               <TextField
-                label="Auth token"
+                label={t`Auth token`}
                 type="password"
                 autoComplete="off"
-                hint="Stored encrypted and never shown again. Empty: it stays as it is."
+                hint={t`Stored encrypted and never shown again. Empty: it stays as it is.`}
                 value={authToken}
                 onChange={(event) => setAuthToken(event.target.value)}
                 error={issueOf(save.error, 'authToken')}
               />
-              <TextField label="From number" inputMode="tel" {...field('fromNumber')} />
+              <TextField label={t`From number`} inputMode="tel" {...field('fromNumber')} />
               <TextField
-                label="Messaging service SID"
-                hint="In place of a number."
+                label={t`Messaging service SID`}
+                hint={t`In place of a number.`}
                 {...field('messagingServiceSid')}
               />
             </>
           )}
           <div className="sm:col-span-2">
             <TextAreaField
-              label="Default message"
-              hint="Sent for messages without a fallback text of their own. Empty: the message itself is sent."
+              label={t`Default message`}
+              hint={t`Sent for messages without a fallback text of their own. Empty: the message itself is sent.`}
               {...field('defaultMessage')}
             />
           </div>
@@ -144,7 +148,7 @@ function Form({ config }: { config: Config | null }) {
               busy={save.isPending}
               disabled={config !== null && !isChanged}
             >
-              Save
+              <Trans>Save</Trans>
             </Button>
           </div>
         </div>

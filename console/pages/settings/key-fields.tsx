@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import { CheckList } from '#console/components/check-list.tsx';
 import { issueOf, TextAreaField } from '#console/components/field.tsx';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -6,20 +9,20 @@ export type WorkspaceKey = ResponseOf<'GET /api/keys'>['keys'][number];
 type Scope = WorkspaceKey['scopes'][number];
 
 /** All scopes, and what each allows. */
-export const SCOPES: Record<Scope, string> = {
-  read: 'Read everything but carrier settings',
-  send: 'Send messages, run campaigns, answer, and change contacts',
-  draft: 'Make and read drafts, and never send',
-  manage: 'Change lines, carriers, webhooks, the team and settings, and delete',
+const SCOPES: Record<Scope, MessageDescriptor> = {
+  read: msg`Read everything but carrier settings`,
+  send: msg`Send messages, run campaigns, answer, and change contacts`,
+  draft: msg`Make and read drafts, and never send`,
+  manage: msg`Change lines, carriers, webhooks, the team and settings, and delete`,
 };
-const NAMES = Object.keys(SCOPES) as Scope[];
+export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 
 export interface Restrictions {
   scopes: Scope[];
   /** Networks, one a line. */
   allowedIps: string;
 }
-export const UNRESTRICTED: Restrictions = { scopes: NAMES, allowedIps: '' };
+export const UNRESTRICTED: Restrictions = { scopes: SCOPE_NAMES, allowedIps: '' };
 
 /** The restrictions as the API takes them. */
 export function restrictionsIn({ scopes, allowedIps }: Restrictions) {
@@ -38,10 +41,11 @@ export function KeyFields({
   /** Of the request that saves them. */
   error: unknown;
 }) {
+  const { t } = useLingui();
   return (
     <>
       <CheckList
-        legend="Scopes"
+        legend={t`Scopes`}
         options={SCOPES}
         value={value.scopes}
         onChange={(scopes) => onChange({ ...value, scopes })}
@@ -49,8 +53,8 @@ export function KeyFields({
         namesOnPhones
       />
       <TextAreaField
-        label="Allowed addresses (optional)"
-        hint="IP addresses or networks that may use it, one a line, for example: 203.0.113.0/24"
+        label={t`Allowed addresses (optional)`}
+        hint={t`IP addresses or networks that may use it, one a line, for example: 203.0.113.0/24`}
         value={value.allowedIps}
         onChange={(event) => onChange({ ...value, allowedIps: event.target.value })}
         error={ipIssueOf(error)}
@@ -65,7 +69,10 @@ function ipIssueOf(error: unknown): string | undefined {
   if (own !== undefined) return own;
   for (let index = 0; index < 50; index += 1) {
     const issue = issueOf(error, `allowedIps.${index}`);
-    if (issue !== undefined) return `Line ${index + 1} ${issue}`;
+    if (issue !== undefined) {
+      const line = index + 1;
+      return t`Line ${line} ${issue}`;
+    }
   }
   return undefined;
 }

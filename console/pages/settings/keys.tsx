@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -14,25 +17,28 @@ import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 import { SignedInAdmin } from './access.tsx';
 import { CreateKey } from './create-key.tsx';
-import { SCOPES, type WorkspaceKey } from './key-fields.tsx';
+import { SCOPE_NAMES, type WorkspaceKey } from './key-fields.tsx';
 import { RollKey } from './roll-key.tsx';
 
 type Key = ResponseOf<'GET /api/agency/keys'>['keys'][number] & Partial<WorkspaceKey>;
 
 /** The keys with which programs call the API. */
-export const Keys = () => (
-  <SignedInAdmin what="API keys are listed, created and revoked">
-    <KeyList owner="workspace" />
-  </SignedInAdmin>
-);
+export default function Keys() {
+  return (
+    <SignedInAdmin what="keys">
+      <KeyList owner="workspace" />
+    </SignedInAdmin>
+  );
+}
 
-const USE: Record<KeyOwner, string> = {
-  workspace: 'A program needs one to call the API of this workspace.',
-  agency: 'A program needs one to manage the clients of this agency.',
+const USE: Record<KeyOwner, MessageDescriptor> = {
+  workspace: msg`A program needs one to call the API of this workspace.`,
+  agency: msg`A program needs one to manage the clients of this agency.`,
 };
 
 /** The keys of the workspace that is shown, or of the agency. */
 export function KeyList({ owner }: { owner: KeyOwner }) {
+  const { t } = useLingui();
   const keys = useRead(KEYS_OF[owner].list, {});
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
@@ -44,22 +50,22 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => setCreating(true)}
     >
-      Create a key
+      <Trans>Create a key</Trans>
     </Button>
   );
   return (
-    <Card title="API keys" actions={create}>
+    <Card title={t`API keys`} actions={create}>
       {owner === 'workspace' && <NearLimit limit="apiKeys" />}
       {keys.error ? (
         <ErrorState error={keys.error} retry={() => void keys.refetch()} />
       ) : !keys.data ? (
         <SkeletonRows rows={3} />
       ) : keys.data.keys.length === 0 ? (
-        <EmptyState icon={<KeyRound className="size-5" aria-hidden="true" />} title="No API keys yet">
-          {USE[owner]}
+        <EmptyState icon={<KeyRound className="size-5" aria-hidden="true" />} title={t`No API keys yet`}>
+          {t(USE[owner])}
         </EmptyState>
       ) : (
-        <ul aria-label="API keys" className="divide-y divide-line">
+        <ul aria-label={t`API keys`} className="divide-y divide-line">
           {keys.data.keys.map((key) => (
             <Row
               key={key._id}
@@ -87,14 +93,21 @@ function Row({
   /** null: keys of an agency are not rolled. */
   roll: (() => void) | null;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const isExpired = expiresAt !== null && new Date(expiresAt) <= new Date();
+  const created = dateOf(createdAt, zone);
+  const used = lastUsedAt !== null && relativeTimeOf(lastUsedAt);
+  const expires = expiresAt !== null && dateOf(expiresAt, zone);
+  const revoked = revokedAt !== null && dateOf(revokedAt, zone);
+  const only = scopes && scopes.length < SCOPE_NAMES.length && scopes.join(', ');
+  const networks = allowedIps?.join(', ');
   const notes = [
-    `Created ${dateOf(createdAt, zone)}`,
-    lastUsedAt === null ? 'never used' : `used ${relativeTimeOf(lastUsedAt)}`,
-    expiresAt !== null && !isExpired && `expires ${dateOf(expiresAt, zone)}`,
-    scopes && scopes.length < Object.keys(SCOPES).length && `only ${scopes.join(', ')}`,
-    allowedIps && `from ${allowedIps.join(', ')}`,
+    t`Created ${created}`,
+    used ? t`used ${used}` : t`never used`,
+    expires && !isExpired && t`expires ${expires}`,
+    only && t`only ${only}`,
+    networks && t`from ${networks}`,
   ];
   return (
     <li className="flex items-center gap-3 px-4 py-3">
@@ -107,19 +120,23 @@ function Row({
         </p>
         <p className="text-xs text-muted">{notes.filter(Boolean).join(' · ')}</p>
       </div>
-      {revokedAt !== null ? (
-        <Badge>Revoked {dateOf(revokedAt, zone)}</Badge>
+      {revoked ? (
+        <Badge>
+          <Trans>Revoked {revoked}</Trans>
+        </Badge>
       ) : isExpired ? (
-        <Badge tone="warn">Expired</Badge>
+        <Badge tone="warn">
+          <Trans>Expired</Trans>
+        </Badge>
       ) : (
         <>
           {roll && (
-            <Button small aria-label={`Roll ${name}`} onClick={roll}>
-              Roll
+            <Button small aria-label={t`Roll ${name}`} onClick={roll}>
+              <Trans>Roll</Trans>
             </Button>
           )}
-          <Button small kind="danger" aria-label={`Revoke ${name}`} onClick={revoke}>
-            Revoke
+          <Button small kind="danger" aria-label={t`Revoke ${name}`} onClick={revoke}>
+            <Trans>Revoke</Trans>
           </Button>
         </>
       )}
@@ -128,15 +145,18 @@ function Row({
 }
 
 function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | null; close: () => void }) {
+  const { t } = useLingui();
   const { revoke: endpoint, list, log } = KEYS_OF[owner];
+  const shown = apiKey?.name;
   const revoke = useWrite(endpoint, { refresh: [list, log] });
   const confirm = (): void => {
     if (!apiKey) return;
+    const { name } = apiKey;
     revoke.mutate(
       { params: { id: apiKey._id } },
       {
         onSuccess: () => {
-          toast(`The key ${apiKey.name} was revoked`);
+          toast(t`The key ${name} was revoked`);
           close();
         },
         onError: toastError,
@@ -146,13 +166,15 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
   return (
     <ConfirmDialog
       open={apiKey !== null}
-      title={`Revoke ${apiKey?.name ?? 'the key'}?`}
-      confirm="Revoke the key"
+      title={shown === undefined ? t`Revoke the key?` : t`Revoke ${shown}?`}
+      confirm={t`Revoke the key`}
       busy={revoke.isPending}
       onConfirm={confirm}
       close={close}
     >
-      <p>Programs that use this key are refused from now on. This cannot be undone.</p>
+      <p>
+        <Trans>Programs that use this key are refused from now on. This cannot be undone.</Trans>
+      </p>
     </ConfirmDialog>
   );
 }

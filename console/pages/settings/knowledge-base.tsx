@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -17,13 +19,13 @@ import { Documents } from './documents.tsx';
 
 type Saved = Omit<ResponseOf<'GET /api/knowledge-base'>, 'success'>;
 
-const MODES = [
-  { value: 'off', label: 'Off' },
-  { value: 'copilot', label: 'Write drafts of replies' },
+const modes = () => [
+  { value: 'off', label: t`Off` },
+  { value: 'copilot', label: t`Write drafts of replies` },
 ];
 
 /** What the AI copilot knows, and whether it writes drafts. */
-export function KnowledgeBase() {
+export default function KnowledgeBase() {
   const { data, error, refetch } = useRead('GET /api/knowledge-base', {});
   if (error) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows />;
@@ -33,6 +35,7 @@ export function KnowledgeBase() {
 }
 
 function Form({ saved }: { saved: Saved }) {
+  const { t } = useLingui();
   const [values, setValues] = useState(saved);
   const save = useWrite('PUT /api/knowledge-base', { refresh: ['GET /api/knowledge-base'] });
   const change = (changes: Partial<Saved>): void => setValues({ ...values, ...changes });
@@ -42,7 +45,7 @@ function Form({ saved }: { saved: Saved }) {
       { body: values },
       {
         onSuccess: () =>
-          toast('The copilot’s settings were saved', {
+          toast(t`The copilot’s settings were saved`, {
             undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
           }),
       },
@@ -59,32 +62,32 @@ function Form({ saved }: { saved: Saved }) {
   const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
   return (
     <form className="flex flex-col gap-4" onSubmit={submit}>
-      <Card title="Drafts">
+      <Card title={t`Drafts`}>
         <div className="grid gap-4 p-4 sm:grid-cols-2">
           <SelectField
-            label="Copilot"
+            label={t`Copilot`}
             value={values.mode}
-            options={MODES}
-            hint="A person approves, edits or rejects each draft in the inbox."
+            options={modes()}
+            hint={t`A person approves, edits or rejects each draft in the inbox.`}
             onChange={(event) => change({ mode: event.target.value as Saved['mode'] })}
             error={error('mode')}
           />
           <TextField
-            label="Seconds to wait"
+            label={t`Seconds to wait`}
             type="number"
             min={0}
             max={600}
             required
-            hint="After the contact’s last message, before a draft is written."
+            hint={t`After the contact’s last message, before a draft is written.`}
             value={String(values.debounceSeconds)}
             onChange={(event) => change({ debounceSeconds: Number(event.target.value) })}
             error={error('debounceSeconds')}
           />
           <div className="sm:col-span-2">
             <TextAreaField
-              label="Instructions"
+              label={t`Instructions`}
               className="min-h-40"
-              hint="How to write drafts: tone, goals, things never to say."
+              hint={t`How to write drafts: tone, goals, things never to say.`}
               value={values.instructions}
               onChange={(event) => change({ instructions: event.target.value })}
               error={error('instructions')}
@@ -100,9 +103,13 @@ function Form({ saved }: { saved: Saved }) {
       <FormError>{generalErrorOf(save.error, fields)}</FormError>
       <div className="flex gap-2">
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
-          Save
+          <Trans>Save</Trans>
         </Button>
-        {isChanged && <Button onClick={() => setValues(saved)}>Discard changes</Button>}
+        {isChanged && (
+          <Button onClick={() => setValues(saved)}>
+            <Trans>Discard changes</Trans>
+          </Button>
+        )}
       </div>
     </form>
   );

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 
 export type Pool = ResponseOf<'GET /api/pools'>['pools'][number];
@@ -45,14 +46,14 @@ export const bodyOf = ({ weights, failoverAfterMinutes, ...same }: PoolDraft) =>
     failoverAfterMinutes: Number(failoverAfterMinutes),
   }) satisfies RequestTo<'POST /api/pools'>['body'];
 
-export const STRATEGIES: readonly { value: Pool['strategy']; label: string }[] = [
-  { value: 'round_robin', label: 'In turn, by weight' },
-  { value: 'least_used', label: 'The least used line' },
-  { value: 'local', label: 'The line closest to the contact’s number' },
+export const strategies = (): readonly { value: Pool['strategy']; label: string }[] => [
+  { value: 'round_robin', label: t`In turn, by weight` },
+  { value: 'least_used', label: t`The least used line` },
+  { value: 'local', label: t`The line closest to the contact’s number` },
 ];
 
-export const FAILOVERS: readonly { value: Pool['failover']; label: string }[] = [
-  { value: 'never', label: 'Never: they wait for their line' },
-  { value: 'new_conversations', label: 'Messages that start a conversation' },
-  { value: 'always', label: 'All messages' },
+export const failovers = (): readonly { value: Pool['failover']; label: string }[] => [
+  { value: 'never', label: t`Never: they wait for their line` },
+  { value: 'new_conversations', label: t`Messages that start a conversation` },
+  { value: 'always', label: t`All messages` },
 ];

@@ -1,3 +1,5 @@
+import { plural } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Layers, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -7,11 +9,12 @@ import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { FAILOVERS, type Pool, STRATEGIES } from './pool-draft.ts';
+import { type Pool, strategies } from './pool-draft.ts';
 import { PoolForm } from './pool-form.tsx';
 
 /** The pools of lines among which campaigns choose. */
-export function Pools() {
+export default function Pools() {
+  const { t } = useLingui();
   const pools = useRead('GET /api/pools', { query: { limit: 200 } });
   const [editing, edit] = useState<Pool | 'new' | null>(null);
   const create = (
@@ -21,23 +24,25 @@ export function Pools() {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => edit('new')}
     >
-      Create a pool
+      <Trans>Create a pool</Trans>
     </Button>
   );
   return (
-    <Card title="Line pools" actions={create}>
+    <Card title={t`Line pools`} actions={create}>
       <NearLimit limit="pools" />
       {pools.error ? (
         <ErrorState error={pools.error} retry={() => void pools.refetch()} />
       ) : !pools.data ? (
         <SkeletonRows rows={3} />
       ) : pools.data.pools.length === 0 ? (
-        <EmptyState icon={<Layers className="size-5" aria-hidden="true" />} title="No pools yet">
-          A pool says which lines send a campaign, in which shares, and which messages other lines take over
-          when one cannot send.
+        <EmptyState icon={<Layers className="size-5" aria-hidden="true" />} title={t`No pools yet`}>
+          <Trans>
+            A pool says which lines send a campaign, in which shares, and which messages other lines take over
+            when one cannot send.
+          </Trans>
         </EmptyState>
       ) : (
-        <ul aria-label="Line pools" className="divide-y divide-line">
+        <ul aria-label={t`Line pools`} className="divide-y divide-line">
           {pools.data.pools.map((pool) => (
             <Row key={pool._id} pool={pool} edit={() => edit(pool)} />
           ))}
@@ -48,18 +53,19 @@ export function Pools() {
   );
 }
 
-const labelOf = (options: readonly { value: string; label: string }[], value: string): string =>
-  options.find((option) => option.value === value)?.label ?? value;
-
 function Row({ pool, edit }: { pool: Pool; edit: () => void }) {
+  const { t } = useLingui();
   const { name, lines, strategy, failover, failoverAfterMinutes } = pool;
   const remove = useWrite('DELETE /api/pools/{id}', { refresh: ['GET /api/pools'] });
+  const lineCount = lines.length;
   const notes = [
-    `${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`,
-    labelOf(STRATEGIES, strategy),
-    failover === 'never'
-      ? 'messages wait for their line'
-      : `${labelOf(FAILOVERS, failover).toLowerCase()} move after ${failoverAfterMinutes} minutes`,
+    plural(lineCount, { one: '# line', other: '# lines' }),
+    strategies().find(({ value }) => value === strategy)?.label,
+    {
+      never: t`messages wait for their line`,
+      new_conversations: t`messages that start a conversation move after ${plural(failoverAfterMinutes, { one: '# minute', other: '# minutes' })}`,
+      always: t`all messages move after ${plural(failoverAfterMinutes, { one: '# minute', other: '# minutes' })}`,
+    }[failover],
   ];
   return (
     <li className="flex flex-wrap items-center gap-3 px-4 py-3">
@@ -67,23 +73,25 @@ function Row({ pool, edit }: { pool: Pool; edit: () => void }) {
         <p className="truncate font-medium">{name}</p>
         <p className="text-xs text-muted">{notes.join(' · ')}</p>
       </div>
-      <Button small aria-label={`Edit ${name}`} onClick={edit}>
-        Edit
+      <Button small aria-label={t`Edit ${name}`} onClick={edit}>
+        <Trans>Edit</Trans>
       </Button>
       <ConfirmButton
-        label="Delete"
-        title={`Delete ${name}?`}
-        confirm="Delete the pool"
+        label={t`Delete`}
+        title={t`Delete ${name}?`}
+        confirm={t`Delete the pool`}
         busy={remove.isPending}
         onConfirm={() =>
           remove.mutate(
             { params: { id: pool._id } },
-            { onSuccess: () => toast('The pool was deleted'), onError: toastError },
+            { onSuccess: () => toast(t`The pool was deleted`), onError: toastError },
           )
         }
       >
-        Messages that wait keep their lines. A pool that a draft, active or paused campaign uses cannot be
-        deleted.
+        <Trans>
+          Messages that wait keep their lines. A pool that a draft, active or paused campaign uses cannot be
+          deleted.
+        </Trans>
       </ConfirmButton>
     </li>
   );

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { LogOut, MonitorSmartphone } from 'lucide-react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -17,11 +18,12 @@ type Session = ResponseOf<'GET /api/sessions'>['sessions'][number];
 const REFRESH = ['GET /api/sessions', 'GET /api/audit-log'] as const;
 
 /** Where the user is signed in, and for admins everybody in the workspace. */
-export function Sessions() {
+export default function Sessions() {
+  const { t } = useLingui();
   const { caller } = useIdentity();
   return caller.type === 'key' ? (
-    <EmptyState icon={<MonitorSmartphone className="size-5" aria-hidden="true" />} title="No session">
-      You are signed in with an API key, which is valid until it is revoked.
+    <EmptyState icon={<MonitorSmartphone className="size-5" aria-hidden="true" />} title={t`No session`}>
+      <Trans>You are signed in with an API key, which is valid until it is revoked.</Trans>
     </EmptyState>
   ) : (
     <SessionList />
@@ -29,11 +31,12 @@ export function Sessions() {
 }
 
 function SessionList() {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead('GET /api/sessions', {});
   const { caller } = useIdentity();
   const others = data?.sessions.some(({ userId, isCurrent }) => userId === caller.id && !isCurrent);
   return (
-    <Card title="Sessions" actions={others && <EndOthers />}>
+    <Card title={t`Sessions`} actions={others && <EndOthers />}>
       {error ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
@@ -41,12 +44,12 @@ function SessionList() {
       ) : data.sessions.length === 0 ? (
         <EmptyState
           icon={<MonitorSmartphone className="size-5" aria-hidden="true" />}
-          title="No sessions to end"
+          title={t`No sessions to end`}
         >
-          Nobody is signed in here by way of the identity provider.
+          <Trans>Nobody is signed in here by way of the identity provider.</Trans>
         </EmptyState>
       ) : (
-        <ul aria-label="Sessions" className="divide-y divide-line">
+        <ul aria-label={t`Sessions`} className="divide-y divide-line">
           {data.sessions.map((session) => (
             <Row key={session._id} session={session} isOwn={session.userId === caller.id} />
           ))}
@@ -57,39 +60,49 @@ function SessionList() {
 }
 
 function Row({ session, isOwn }: { session: Session; isOwn: boolean }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const { _id, userName, userId, userAgent, startedAt, seenAt, expiresAt, isCurrent } = session;
   const end = useWrite('DELETE /api/sessions/{id}', { refresh: REFRESH });
-  const name = `${isOwn ? 'You' : (userName ?? userId)}, ${browserName(userAgent)}`;
+  const name = `${isOwn ? t`You` : (userName ?? userId)}, ${browserName(userAgent)}`;
+  const started = fullTimeOf(startedAt, zone);
+  const used = relativeTimeOf(seenAt);
+  const ends = fullTimeOf(expiresAt, zone);
   return (
     <li className="flex items-center gap-3 px-4 py-3">
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-center gap-x-2 font-medium">
-          {name} {isCurrent && <Badge tone="good">This browser</Badge>}
+          {name}{' '}
+          {isCurrent && (
+            <Badge tone="good">
+              <Trans>This browser</Trans>
+            </Badge>
+          )}
         </p>
         <p className="text-xs text-muted">
-          Signed in {fullTimeOf(startedAt, zone)} · used {relativeTimeOf(seenAt)} · ends{' '}
-          {fullTimeOf(expiresAt, zone)} at the latest
+          <Trans>
+            Signed in {started} · used {used} · ends {ends} at the latest
+          </Trans>
         </p>
       </div>
       {isCurrent ? (
         <Button small icon={<LogOut className="size-4" aria-hidden="true" />} onClick={() => void signOut()}>
-          Sign out
+          <Trans>Sign out</Trans>
         </Button>
       ) : (
         <Button
           small
           kind="danger"
           busy={end.isPending}
-          aria-label={`End the session: ${name}`}
+          aria-label={t`End the session: ${name}`}
           onClick={() =>
             end.mutate(
               { params: { id: _id } },
-              { onSuccess: () => toast('The session was ended'), onError: toastError },
+              { onSuccess: () => toast(t`The session was ended`), onError: toastError },
             )
           }
         >
-          End
+          <Trans>End</Trans>
         </Button>
       )}
     </li>
@@ -97,18 +110,21 @@ function Row({ session, isOwn }: { session: Session; isOwn: boolean }) {
 }
 
 function EndOthers() {
+  const { t } = useLingui();
   const end = useWrite('DELETE /api/sessions', { refresh: REFRESH });
   return (
     <ConfirmButton
-      label="End my other sessions"
-      title="End your other sessions?"
-      confirm="End them"
+      label={t`End my other sessions`}
+      title={t`End your other sessions?`}
+      confirm={t`End them`}
       busy={end.isPending}
       onConfirm={() =>
-        end.mutate({}, { onSuccess: () => toast('Your other sessions were ended'), onError: toastError })
+        end.mutate({}, { onSuccess: () => toast(t`Your other sessions were ended`), onError: toastError })
       }
     >
-      <p>You stay signed in here. Every other browser has to sign in again.</p>
+      <p>
+        <Trans>You stay signed in here. Every other browser has to sign in again.</Trans>
+      </p>
     </ConfirmButton>
   );
 }

@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -11,12 +14,14 @@ import { dateOf } from '#console/lib/format.ts';
 export type Member = ResponseOf<'GET /api/team'>['members'][number];
 export type Role = Member['role'];
 
-export const ROLES: Record<Role, string> = { 'org:admin': 'Admin', 'org:member': 'Member' };
+export const ROLES: Record<Role, MessageDescriptor> = { 'org:admin': msg`Admin`, 'org:member': msg`Member` };
 
 /** A member, whose role an admin may change, and whom an admin may remove. */
 export function TeamMember({ member, canChange }: { member: Member; canChange: boolean }) {
+  const { t } = useLingui();
   const { userId, name, email, role, isOwner, joinedAt } = member;
   const zone = useTimeZone();
+  const joined = dateOf(joinedAt, zone);
   const shown = name || email || userId;
   const [isRemoving, setIsRemoving] = useState(false);
   const update = useWrite('PATCH /api/team/{userId}', { refresh: ['GET /api/team'] });
@@ -25,33 +30,34 @@ export function TeamMember({ member, canChange }: { member: Member; canChange: b
       <div className="min-w-0 flex-1">
         <p className="truncate font-medium">{shown}</p>
         <p className="truncate text-xs text-muted">
-          {email && `${email} · `}joined {dateOf(joinedAt, zone)}
+          {email && `${email} · `}
+          <Trans>joined {joined}</Trans>
         </p>
       </div>
       {isOwner || !canChange ? (
-        <Badge tone={isOwner ? 'accent' : 'neutral'}>{isOwner ? 'Owner' : ROLES[role]}</Badge>
+        <Badge tone={isOwner ? 'accent' : 'neutral'}>{isOwner ? t`Owner` : t(ROLES[role])}</Badge>
       ) : (
         <>
           <select
-            aria-label={`Role of ${shown}`}
+            aria-label={t`Role of ${shown}`}
             className="rounded-md border border-line bg-surface px-2 py-1 text-sm"
             value={role}
             disabled={update.isPending}
             onChange={({ target }) =>
               update.mutate(
                 { params: { userId }, body: { role: target.value as Role } },
-                { onSuccess: () => toast(`${shown} has another role now`), onError: toastError },
+                { onSuccess: () => toast(t`${shown} has another role now`), onError: toastError },
               )
             }
           >
             {Object.entries(ROLES).map(([value, label]) => (
               <option key={value} value={value}>
-                {label}
+                {t(label)}
               </option>
             ))}
           </select>
-          <Button small kind="danger" aria-label={`Remove ${shown}`} onClick={() => setIsRemoving(true)}>
-            Remove
+          <Button small kind="danger" aria-label={t`Remove ${shown}`} onClick={() => setIsRemoving(true)}>
+            <Trans>Remove</Trans>
           </Button>
           <RemoveMember userId={userId} shown={shown} open={isRemoving} close={() => setIsRemoving(false)} />
         </>
@@ -71,6 +77,7 @@ function RemoveMember({
   open: boolean;
   close: () => void;
 }) {
+  const { t } = useLingui();
   const [revokesKeys, setRevokesKeys] = useState(true);
   const remove = useWrite('DELETE /api/team/{userId}', { refresh: ['GET /api/team', 'GET /api/keys'] });
   const confirm = (): void =>
@@ -78,7 +85,7 @@ function RemoveMember({
       { params: { userId }, query: { revokeKeys: revokesKeys ? 'true' : 'false' } },
       {
         onSuccess: () => {
-          toast(`${shown} was removed`);
+          toast(t`${shown} was removed`);
           close();
         },
         onError: toastError,
@@ -87,20 +94,22 @@ function RemoveMember({
   return (
     <ConfirmDialog
       open={open}
-      title={`Remove ${shown}?`}
-      confirm="Remove the member"
+      title={t`Remove ${shown}?`}
+      confirm={t`Remove the member`}
       busy={remove.isPending}
       onConfirm={confirm}
       close={close}
     >
-      <p>They can no longer sign in to this workspace. You can invite them again.</p>
+      <p>
+        <Trans>They can no longer sign in to this workspace. You can invite them again.</Trans>
+      </p>
       <label className="mt-3 flex items-center gap-2">
         <input
           type="checkbox"
           checked={revokesKeys}
           onChange={({ target }) => setRevokesKeys(target.checked)}
         />
-        Revoke the API keys that they created
+        <Trans>Revoke the API keys that they created</Trans>
       </label>
     </ConfirmDialog>
   );

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
@@ -15,37 +16,36 @@ import { type Role, ROLES, TeamMember } from './team-member.tsx';
 
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
 
-const ROLE_OPTIONS = Object.entries(ROLES).map(([value, label]) => ({ value, label }));
-
 /** Who belongs to the workspace, and who is invited. */
 export function Team() {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const members = useRead('GET /api/team', {});
   const invitations = useRead('GET /api/team/invitations', {});
   const open = invitations.data?.invitations.filter(({ acceptedAt }) => acceptedAt === null);
   return (
     <div className="flex flex-col gap-4">
-      <Card title="Members">
+      <Card title={t`Members`}>
         {members.error ? (
           <ErrorState error={members.error} retry={() => void members.refetch()} />
         ) : !members.data ? (
           <SkeletonRows rows={2} />
         ) : (
-          <ul aria-label="Members" className="divide-y divide-line">
+          <ul aria-label={t`Members`} className="divide-y divide-line">
             {members.data.members.map((member) => (
               <TeamMember key={member.userId} member={member} canChange={isAdmin} />
             ))}
           </ul>
         )}
       </Card>
-      <Card title="Invitations">
+      <Card title={t`Invitations`}>
         {isAdmin && <Invite />}
         {invitations.error ? (
           <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
         ) : !open ? (
           <SkeletonRows rows={1} />
         ) : open.length === 0 ? (
-          <EmptyState title="No open invitations" />
+          <EmptyState title={t`No open invitations`} />
         ) : (
           <OpenInvitations invitations={open} canRevoke={isAdmin} />
         )}
@@ -56,6 +56,7 @@ export function Team() {
 
 /** Invites somebody into the workspace. */
 export function Invite() {
+  const { t } = useLingui();
   const [role, setRole] = useState<Role>('org:member');
   const { mutate, isPending, error } = useWrite('POST /api/team/invite', {
     refresh: ['GET /api/team/invitations'],
@@ -67,9 +68,9 @@ export function Invite() {
       error={error}
       role={
         <SelectField
-          label="Role"
+          label={t`Role`}
           value={role}
-          options={ROLE_OPTIONS}
+          options={Object.entries(ROLES).map(([value, name]) => ({ value, label: t(name) }))}
           onChange={(event) => setRole(event.target.value as Role)}
           error={issueOf(error, 'role')}
         />
@@ -85,16 +86,19 @@ function OpenInvitations({
   invitations: readonly Invitation[];
   canRevoke: boolean;
 }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const [revoking, setRevoking] = useState<Invitation | null>(null);
+  const invited = revoking?.email;
   const revoke = useWrite('DELETE /api/team/invitations/{id}', { refresh: ['GET /api/team/invitations'] });
   const confirm = (): void => {
     if (!revoking) return;
+    const { email } = revoking;
     revoke.mutate(
       { params: { id: revoking._id } },
       {
         onSuccess: () => {
-          toast(`The invitation of ${revoking.email} was revoked`);
+          toast(t`The invitation of ${email} was revoked`);
           setRevoking(null);
         },
         onError: toastError,
@@ -103,26 +107,27 @@ function OpenInvitations({
   };
   return (
     <>
-      <ul aria-label="Open invitations" className="divide-y divide-line border-t border-line">
+      <ul aria-label={t`Open invitations`} className="divide-y divide-line border-t border-line">
         {invitations.map((invitation) => {
           const { _id, email, role, expiresAt } = invitation;
+          const date = dateOf(expiresAt, zone);
           const isExpired = new Date(expiresAt) <= new Date();
           return (
             <li key={_id} className="flex items-center gap-3 px-4 py-3">
               <div className="min-w-0 flex-1">
                 <p className="truncate font-medium">{email}</p>
                 <p className="text-xs text-muted">
-                  {ROLES[role]} · {isExpired ? 'expired' : 'expires'} {dateOf(expiresAt, zone)}
+                  {t(ROLES[role])} · {isExpired ? t`expired ${date}` : t`expires ${date}`}
                 </p>
               </div>
               {canRevoke && (
                 <Button
                   small
                   kind="danger"
-                  aria-label={`Revoke the invitation of ${email}`}
+                  aria-label={t`Revoke the invitation of ${email}`}
                   onClick={() => setRevoking(invitation)}
                 >
-                  Revoke
+                  <Trans>Revoke</Trans>
                 </Button>
               )}
             </li>
@@ -131,13 +136,15 @@ function OpenInvitations({
       </ul>
       <ConfirmDialog
         open={revoking !== null}
-        title="Revoke the invitation?"
-        confirm="Revoke the invitation"
+        title={t`Revoke the invitation?`}
+        confirm={t`Revoke the invitation`}
         busy={revoke.isPending}
         onConfirm={confirm}
         close={() => setRevoking(null)}
       >
-        <p>The link sent to {revoking?.email} stops working. You can invite the same address again.</p>
+        <p>
+          <Trans>The link sent to {invited} stops working. You can invite the same address again.</Trans>
+        </p>
       </ConfirmDialog>
     </>
   );

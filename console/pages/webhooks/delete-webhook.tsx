@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Trash2 } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
 import { ConfirmButton } from '#console/components/confirm.tsx';
@@ -14,25 +15,31 @@ export function DeleteWebhook({
   endpoint: 'DELETE /api/webhooks/{id}' | 'DELETE /api/agency/webhooks/{id}';
   onDeleted: () => void;
 }) {
+  const { t } = useLingui();
+  const name = webhookName(webhook);
   const remove = useWrite(endpoint, { refresh: ['GET /api/webhooks', 'GET /api/agency/webhooks'] });
   return (
     <section className="flex flex-wrap items-center justify-between gap-3 border-t border-line pt-5">
       <div>
-        <h3 className="font-medium">Delete the webhook</h3>
-        <p className="text-muted">Its deliveries stop at once.</p>
+        <h3 className="font-medium">
+          <Trans>Delete the webhook</Trans>
+        </h3>
+        <p className="text-muted">
+          <Trans>Its deliveries stop at once.</Trans>
+        </p>
       </div>
       <ConfirmButton
-        label="Delete"
+        label={t`Delete`}
         icon={<Trash2 className="size-4" aria-hidden="true" />}
-        title={`Delete ${webhookName(webhook)}?`}
-        confirm="Delete the webhook"
+        title={t`Delete ${name}?`}
+        confirm={t`Delete the webhook`}
         busy={remove.isPending}
         onConfirm={() =>
           remove.mutate(
             { params: { id: webhook._id } },
             {
               onSuccess: () => {
-                toast('The webhook was deleted');
+                toast(t`The webhook was deleted`);
                 onDeleted();
               },
               onError: toastError,
@@ -40,8 +47,10 @@ export function DeleteWebhook({
           )
         }
       >
-        Its deliveries stop at once, also those that are pending. This cannot be undone; to stop deliveries
-        for a while, turn the webhook off.
+        <Trans>
+          Its deliveries stop at once, also those that are pending. This cannot be undone; to stop deliveries
+          for a while, turn the webhook off.
+        </Trans>
       </ConfirmButton>
     </section>
   );

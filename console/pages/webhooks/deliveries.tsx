@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { ChevronDown, RotateCcw } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useReadPages, useWrite } from '#console/api/queries.ts';
@@ -18,6 +19,7 @@ const REFRESH_MS = 10_000;
 
 /** What has been sent to the webhook in the last 30 days, newest first. */
 export function Deliveries({ webhook }: { webhook: Webhook }) {
+  const { t } = useLingui();
   const [selected, select] = useSearchParam('delivery');
   const deliveries = useReadPages(
     'GET /api/webhooks/{id}/deliveries',
@@ -30,13 +32,13 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   if (!rows) return <SkeletonRows rows={4} />;
   if (rows.length === 0)
     return (
-      <EmptyState title="No deliveries in the last 30 days">
-        Send a test event to see how the URL responds.
+      <EmptyState title={t`No deliveries in the last 30 days`}>
+        <Trans>Send a test event to see how the URL responds.</Trans>
       </EmptyState>
     );
   return (
     <>
-      <ul aria-label="Deliveries" className="divide-y divide-line rounded-lg border border-line">
+      <ul aria-label={t`Deliveries`} className="divide-y divide-line rounded-lg border border-line">
         {rows.map((delivery) => (
           <Row
             key={delivery.id}
@@ -50,7 +52,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
       {deliveries.hasNextPage && (
         <div className="mt-3 flex justify-center">
           <Button small busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-            Show more
+            <Trans>Show more</Trans>
           </Button>
         </div>
       )}
@@ -87,7 +89,11 @@ function Row({
       >
         <Result delivery={delivery} />
         <code className="min-w-0 flex-1 truncate font-mono text-xs">{event}</code>
-        {isReplayOf !== undefined && <Badge>Replay</Badge>}
+        {isReplayOf !== undefined && (
+          <Badge>
+            <Trans context="noun">Replay</Trans>
+          </Badge>
+        )}
         <time
           dateTime={createdAt}
           title={fullTimeOf(createdAt, zone)}
@@ -110,18 +116,19 @@ function Result({ delivery: { success } }: { delivery: Delivery }) {
 }
 
 function Details({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   return (
     <div id={`delivery-${delivery.id}`} className="border-t border-line bg-canvas px-3 py-3">
       <Facts>
-        <Fact name="Error">{delivery.error}</Fact>
-        <Fact name="Response status">{delivery.responseStatus}</Fact>
-        <Fact name="Latency">{delivery.latencyMs === null ? null : `${delivery.latencyMs} ms`}</Fact>
-        <Fact name="Attempts">{delivery.attemptCount}</Fact>
-        <Fact name="Created">{fullTimeOf(delivery.createdAt, zone)}</Fact>
-        <Fact name="Event ID">{delivery.eventId}</Fact>
-        <Fact name="Delivery ID">{delivery.id}</Fact>
-        <Fact name="Replay of">{delivery.isReplayOf}</Fact>
+        <Fact name={t`Error`}>{delivery.error}</Fact>
+        <Fact name={t`Response status`}>{delivery.responseStatus}</Fact>
+        <Fact name={t`Latency`}>{delivery.latencyMs === null ? null : `${delivery.latencyMs} ms`}</Fact>
+        <Fact name={t`Attempts`}>{delivery.attemptCount}</Fact>
+        <Fact name={t`Created`}>{fullTimeOf(delivery.createdAt, zone)}</Fact>
+        <Fact name={t`Event ID`}>{delivery.eventId}</Fact>
+        <Fact name={t`Delivery ID`}>{delivery.id}</Fact>
+        <Fact name={t`Replay of`}>{delivery.isReplayOf}</Fact>
       </Facts>
       {/* Read again once it is answered. */}
       <Exchange key={String(delivery.success)} webhook={webhook} delivery={delivery} />
@@ -134,6 +141,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }
 
 /** Sends the stored event again, to the current URL. */
 function Replay({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
+  const { t } = useLingui();
   const replay = useWrite('POST /api/webhooks/{id}/deliveries/{deliveryId}/replay', {
     refresh: ['GET /api/webhooks/{id}/deliveries', 'GET /api/webhooks', 'GET /api/webhooks/{id}'],
   });
@@ -148,15 +156,15 @@ function Replay({ webhook, delivery }: { webhook: Webhook; delivery: Delivery })
           { params: { id: webhook._id, deliveryId: delivery.id } },
           {
             onSuccess: ({ responseStatus, latencyMs }) =>
-              toast('The event was delivered again', {
-                description: `Status ${responseStatus}, after ${latencyMs} ms`,
+              toast(t`The event was delivered again`, {
+                description: t`Status ${responseStatus}, after ${latencyMs} ms`,
               }),
             onError: toastError,
           },
         )
       }
     >
-      Replay
+      <Trans>Replay</Trans>
     </Button>
   );
 }

@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import type { Delivery, Webhook } from './webhook.ts';
 
 /** What was sent, and beside it what the endpoint answered. */
 export function Exchange({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
+  const { t } = useLingui();
   const { data, error, refetch } = useRead('GET /api/webhooks/{id}/deliveries/{deliveryId}', {
     params: { id: webhook._id, deliveryId: delivery.id },
   });
@@ -12,9 +15,9 @@ export function Exchange({ webhook, delivery }: { webhook: Webhook; delivery: De
   const { requestBody, responseBody, responseStatus } = data.delivery;
   return (
     <div className="mt-3 grid gap-3 md:grid-cols-2">
-      <Part title="Request" body={requestBody} none="The payload was erased with its contact." />
+      <Part title={t`Request`} body={requestBody} none={t`The payload was erased with its contact.`} />
       <Part
-        title={responseStatus === null ? 'Response' : `Response ${responseStatus}`}
+        title={responseStatus === null ? t`Response` : t`Response ${responseStatus}`}
         body={responseBody}
         none={noResponse(delivery)}
       />
@@ -23,10 +26,10 @@ export function Exchange({ webhook, delivery }: { webhook: Webhook; delivery: De
 }
 
 function noResponse({ success, responseStatus, isReplayOf }: Delivery): string {
-  if (success === null) return 'There is none yet.';
-  if (responseStatus === null) return 'There was none.';
-  if (success) return 'The bodies of successful responses are not kept.';
-  return isReplayOf === undefined ? 'It had no body.' : 'The bodies of responses to replays are not kept.';
+  if (success === null) return t`There is none yet.`;
+  if (responseStatus === null) return t`There was none.`;
+  if (success) return t`The bodies of successful responses are not kept.`;
+  return isReplayOf === undefined ? t`It had no body.` : t`The bodies of responses to replays are not kept.`;
 }
 
 const Part = ({ title, body, none }: { title: string; body: string | null; none: string }) => (

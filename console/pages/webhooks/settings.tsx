@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { RotateCw } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -16,9 +17,12 @@ import { FIELDS, type Values, WebhookFields } from './webhook-fields.tsx';
 
 /** Changes the webhook, its secret, or deletes it. */
 export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: () => void }) {
+  const { t } = useLingui();
   if (!useIsAdmin())
     return (
-      <EmptyState title="For admins">Only an owner or admin of the workspace changes webhooks.</EmptyState>
+      <EmptyState title={t`For admins`}>
+        <Trans>Only an owner or admin of the workspace changes webhooks.</Trans>
+      </EmptyState>
     );
   return (
     <div className="flex flex-col gap-6">
@@ -32,6 +36,7 @@ export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: 
 const valuesOf = ({ name, url, events }: Webhook): Values => ({ name, url, events });
 
 function Form({ webhook }: { webhook: Webhook }) {
+  const { t } = useLingui();
   const saved = valuesOf(webhook);
   const [values, setValues] = useState(saved);
   const update = useWrite('PATCH /api/webhooks/{id}', {
@@ -46,7 +51,7 @@ function Form({ webhook }: { webhook: Webhook }) {
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save(values, () =>
-      toast('The webhook was changed', {
+      toast(t`The webhook was changed`, {
         undo: () => {
           setValues(saved);
           save(saved, () => {});
@@ -60,7 +65,7 @@ function Form({ webhook }: { webhook: Webhook }) {
       <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={update.isPending} disabled={!changed}>
-          Save
+          <Trans>Save</Trans>
         </Button>
       </div>
     </form>
@@ -68,35 +73,43 @@ function Form({ webhook }: { webhook: Webhook }) {
 }
 
 function SigningSecret({ webhook }: { webhook: Webhook }) {
+  const { t } = useLingui();
   const zone = useTimeZone();
   const rotate = useWrite('POST /api/webhooks/{id}/rotate-secret');
-  const until = rotate.data?.previousSecretExpiresAt;
+  const expiresAt = rotate.data?.previousSecretExpiresAt;
+  const until = expiresAt && fullTimeOf(expiresAt, zone);
   return (
     <section className="border-t border-line pt-5">
-      <h3 className="mb-2 font-medium">Signing secret</h3>
+      <h3 className="mb-2 font-medium">
+        <Trans>Signing secret</Trans>
+      </h3>
       {rotate.data ? (
         <>
           <Secret secret={rotate.data.secret} />
           {until && (
             <p className="mt-3 text-muted">
-              Deliveries are signed with the previous secret as well until {fullTimeOf(until, zone)}.
+              <Trans>Deliveries are signed with the previous secret as well until {until}.</Trans>
             </p>
           )}
         </>
       ) : (
         <div className="flex flex-wrap items-center justify-between gap-3">
-          <p className="max-w-xs text-muted">It signs each delivery. It was shown when it was created.</p>
+          <p className="max-w-xs text-muted">
+            <Trans>It signs each delivery. It was shown when it was created.</Trans>
+          </p>
           <ConfirmButton
             kind="secondary"
-            label="Rotate the secret"
+            label={t`Rotate the secret`}
             icon={<RotateCw className="size-4" aria-hidden="true" />}
-            title="Rotate the signing secret?"
-            confirm="Rotate the secret"
+            title={t`Rotate the signing secret?`}
+            confirm={t`Rotate the secret`}
             busy={rotate.isPending}
             onConfirm={() => rotate.mutate({ params: { id: webhook._id } }, { onError: toastError })}
           >
-            You get a new secret. For 24 hours deliveries are signed with both, so that you can switch without
-            rejecting any. A secret from before the current one stops at once.
+            <Trans>
+              You get a new secret. For 24 hours deliveries are signed with both, so that you can switch
+              without rejecting any. A secret from before the current one stops at once.
+            </Trans>
           </ConfirmButton>
         </div>
       )}

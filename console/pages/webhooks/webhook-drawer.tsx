@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate } from '@tanstack/react-router';
 import { Radio } from 'lucide-react';
 import { useRead, useWrite } from '#console/api/queries.ts';
@@ -18,6 +19,7 @@ const REFRESH = ['GET /api/webhooks', 'GET /api/webhooks/{id}'] as const;
 
 /** One webhook: its deliveries and its settings. */
 export function WebhookDrawer({ id }: { id: string }) {
+  const { t } = useLingui();
   const navigate = useNavigate();
   const [tab, setTab] = useSearchParam('tab');
   const { data, error, refetch } = useRead(
@@ -31,25 +33,25 @@ export function WebhookDrawer({ id }: { id: string }) {
     <Drawer
       open={id !== ''}
       onClose={close}
-      title={webhook ? webhookName(webhook) : 'Webhook'}
+      title={webhook ? webhookName(webhook) : t`Webhook`}
       description={webhook && <span className="break-all">{webhook.url}</span>}
     >
       {id === '' ? null : webhook ? (
         <div className="flex flex-col gap-4">
           <Actions webhook={webhook} />
           <Tabs
-            label="About this webhook"
+            label={t`About this webhook`}
             value={tab || 'deliveries'}
             onChange={(next) => setTab(next === 'deliveries' ? '' : next)}
             tabs={[
               {
                 value: 'deliveries',
-                label: 'Deliveries',
+                label: t`Deliveries`,
                 content: <Deliveries key={id} webhook={webhook} />,
               },
               {
                 value: 'settings',
-                label: 'Settings',
+                label: t`Settings`,
                 content: <Settings key={id} webhook={webhook} onDeleted={close} />,
               },
             ]}
@@ -77,6 +79,7 @@ function Actions({ webhook }: { webhook: Webhook }) {
 }
 
 function Ping({ webhook }: { webhook: Webhook }) {
+  const { t } = useLingui();
   const ping = useWrite('POST /api/webhooks/{id}/health-check', {
     refresh: ['GET /api/webhooks/{id}/deliveries', ...REFRESH],
   });
@@ -91,15 +94,15 @@ function Ping({ webhook }: { webhook: Webhook }) {
           { params: { id: webhook._id } },
           {
             onSuccess: ({ responseStatus, latencyMs }) =>
-              toast('The test event was delivered', {
-                description: `Status ${responseStatus}, after ${latencyMs} ms`,
+              toast(t`The test event was delivered`, {
+                description: t`Status ${responseStatus}, after ${latencyMs} ms`,
               }),
             onError: toastError,
           },
         )
       }
     >
-      Send a test event
+      <Trans>Send a test event</Trans>
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { CheckList } from '#console/components/check-list.tsx';
 import { issueOf, TextField } from '#console/components/field.tsx';
 import { EVENTS, type Webhook } from './webhook.ts';
@@ -18,10 +19,11 @@ export function WebhookFields({
   /** Of the request that saves them. */
   error: unknown;
 }) {
+  const { t } = useLingui();
   return (
     <>
       <TextField
-        label="URL"
+        label={t`URL`}
         name="url"
         type="url"
         required
@@ -31,7 +33,7 @@ export function WebhookFields({
         error={issueOf(error, 'url')}
       />
       <TextField
-        label="Name (optional)"
+        label={t`Name (optional)`}
         name="name"
         maxLength={200}
         value={values.name}
@@ -39,7 +41,7 @@ export function WebhookFields({
         error={issueOf(error, 'name')}
       />
       <CheckList
-        legend="Events"
+        legend={t`Events`}
         options={EVENTS}
         value={values.events}
         onChange={(events) => onChange({ ...values, events })}

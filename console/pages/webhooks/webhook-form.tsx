@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type ReactNode, useState } from 'react';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
@@ -28,6 +29,7 @@ export function WebhookForm({
   /** More fields, before those of every webhook. */
   children?: ReactNode;
 }) {
+  const { t } = useLingui();
   const [values, setValues] = useState(NEW);
   const submit = (): void => {
     const { name, ...required } = values;
@@ -38,10 +40,10 @@ export function WebhookForm({
       <Dialog
         open
         onClose={close}
-        title="The webhook was added"
+        title={t`The webhook was added`}
         footer={
           <Button kind="primary" onClick={close}>
-            Done
+            <Trans>Done</Trans>
           </Button>
         }
       >
@@ -52,9 +54,9 @@ export function WebhookForm({
     <FormDialog
       open
       onClose={close}
-      title="Add a webhook"
-      description="Events are sent to the URL as they happen, as signed POST requests."
-      submit="Add"
+      title={t`Add a webhook`}
+      description={t`Events are sent to the URL as they happen, as signed POST requests.`}
+      submit={t`Add`}
       busy={busy}
       noValidate
       error={error}

@@ -1,28 +1,30 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg, t } from '@lingui/core/macro';
 import type { ResponseOf } from '#console/api/routes.ts';
 
 export type Webhook = ResponseOf<'GET /api/webhooks'>['webhooks'][number];
 export type Delivery = ResponseOf<'GET /api/webhooks/{id}/deliveries'>['deliveries'][number];
 type EventName = Webhook['events'][number];
 
-export const EVENTS: Record<EventName, string> = {
-  'message.sent': 'A message was sent',
-  'message.failed': 'A message could not be sent',
-  'message.fallback': 'A contact cannot be reached on the channel',
-  'message.opened': 'A contact has read a message',
-  'message.reply': 'A contact has replied',
-  'message.reaction': 'A contact has reacted to a message',
-  'message.ai_draft': 'A draft of a reply was written',
-  'message.ai_draft_approved': 'A draft was approved',
-  'message.ai_draft_rejected': 'A draft was rejected',
-  'line.reputation_changed': 'The reputation of a line has changed',
-  'contact.opt_out_suspected': 'A contact asks to be left alone',
-  'conversation.assigned': 'A conversation was assigned',
-  'conversation.status_changed': 'A conversation was opened, snoozed or closed',
+export const EVENTS: Record<EventName, MessageDescriptor> = {
+  'message.sent': msg`A message was sent`,
+  'message.failed': msg`A message could not be sent`,
+  'message.fallback': msg`A contact cannot be reached on the channel`,
+  'message.opened': msg`A contact has read a message`,
+  'message.reply': msg`A contact has replied`,
+  'message.reaction': msg`A contact has reacted to a message`,
+  'message.ai_draft': msg`A draft of a reply was written`,
+  'message.ai_draft_approved': msg`A draft was approved`,
+  'message.ai_draft_rejected': msg`A draft was rejected`,
+  'line.reputation_changed': msg`The reputation of a line has changed`,
+  'contact.opt_out_suspected': msg`A contact asks to be left alone`,
+  'conversation.assigned': msg`A conversation was assigned`,
+  'conversation.status_changed': msg`A conversation was opened, snoozed or closed`,
 };
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 
 export const eventsOf = ({ events }: Webhook): string =>
-  events.length === EVENT_NAMES.length ? 'All events' : events.join(', ');
+  events.length === EVENT_NAMES.length ? t`All events` : events.join(', ');
 
 export const webhookName = ({ name, url }: Webhook): string => name || new URL(url).host;
 

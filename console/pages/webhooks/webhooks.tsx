@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -10,13 +11,13 @@ import { EmptyState } from '#console/components/states.tsx';
 import { useSearchParam } from '#console/lib/search.ts';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { CreateWebhook } from './create-webhook.tsx';
-import { WEBHOOK_COLUMNS } from './webhook-columns.tsx';
+import { webhookColumns } from './webhook-columns.tsx';
 import { WebhookDrawer } from './webhook-drawer.tsx';
 
 const REFRESH_MS = 15_000;
-const COLUMNS = Object.values(WEBHOOK_COLUMNS);
 
 export default function Webhooks() {
+  const { t } = useLingui();
   const live = useLiveInterval();
   const webhooks = useReadPages('GET /api/webhooks', {}, { refetchInterval: live || REFRESH_MS });
   const rows = useMemo(() => webhooks.data?.pages.flatMap((page) => page.webhooks), [webhooks.data]);
@@ -28,16 +29,21 @@ export default function Webhooks() {
       icon={<Plus className="size-4" aria-hidden="true" />}
       onClick={() => setCreating(true)}
     >
-      Add a webhook
+      <Trans>Add a webhook</Trans>
     </Button>
   );
   return (
-    <Page title="Webhooks" description="URLs that receive the events of this workspace" actions={create} fill>
+    <Page
+      title={t`Webhooks`}
+      description={t`URLs that receive the events of this workspace`}
+      actions={create}
+      fill
+    >
       <NearLimit limit="webhooks" />
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
-          label="Webhooks"
-          columns={COLUMNS}
+          label={t`Webhooks`}
+          columns={Object.values(webhookColumns())}
           read={webhooks}
           rows={rows}
           rowKey={({ _id }) => _id}
@@ -46,10 +52,12 @@ export default function Webhooks() {
           empty={
             <EmptyState
               icon={<WebhookIcon className="size-5" aria-hidden="true" />}
-              title="No webhooks yet"
+              title={t`No webhooks yet`}
               action={create}
             >
-              A webhook sends events, such as a reply of a contact, to a URL of yours as they happen.
+              <Trans>
+                A webhook sends events, such as a reply of a contact, to a URL of yours as they happen.
+              </Trans>
             </EmptyState>
           }
         />

@@ -20,7 +20,7 @@ import { wake } from '#db/wakes.ts';
 import type { Contact } from '#domain/contact.ts';
 import { newId } from '#domain/ids.ts';
 import { DRIP_SOURCE } from '#domain/message-draft.ts';
-import { POSITIVE_TAGS } from '#domain/metrics.ts';
+import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 
 /**
  * Begins to erase the contact of a lead. In this transaction it ends: its leads are gone, nothing that waits is sent any

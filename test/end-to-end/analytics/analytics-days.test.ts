@@ -8,7 +8,7 @@ import { NoRows } from '#db/rows.ts';
 import { systemDb, type TenantDb, withSystem, withTenant } from '#db/transactions.ts';
 import { type AnalyticsFilter, analyticsFilter, type Span } from '#domain/analytics.ts';
 import { newId } from '#domain/ids.ts';
-import { POSITIVE_TAGS } from '#domain/metrics.ts';
+import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';

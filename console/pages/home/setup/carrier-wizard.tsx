@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
@@ -23,6 +24,7 @@ export function CarrierWizard({
   carriers: readonly Carrier[];
   lines: readonly Line[];
 }) {
+  const { t } = useLingui();
   const [channel, setChannel] = useState(carrier.channels[0] ?? 'imessage');
   const [values, setValues] = useState<Record<string, string>>({});
   const [entered, setEntered] = useState({ address: '', firstName: '', lastName: '' });
@@ -60,6 +62,7 @@ export function CarrierWizard({
     void connect({ firstName, lastName, channel, body });
   };
   if (connection) return <Finish carrier={carrier} connection={connection} />;
+  const carrierName = carrier.guide.title;
   const field = (name: keyof typeof entered, label: string) => (
     <TextField
       label={label}
@@ -73,20 +76,20 @@ export function CarrierWizard({
   );
   return (
     <form className="flex flex-col gap-5" onSubmit={submit}>
-      <Stage title={`At ${carrier.guide.title}`}>
+      <Stage title={t`At ${carrierName}`}>
         <Sentences sentences={carrier.guide.before} />
       </Stage>
-      <Stage title="Settings">
+      <Stage title={t`Settings`}>
         <div className="grid gap-4 sm:grid-cols-2">
           {carrier.channels.length > 1 && (
             <SelectField
-              label="Channel"
+              label={t`Channel`}
               value={channel}
               options={carrier.channels.map((value) => ({ value, label: CHANNELS[value] }))}
               onChange={(event) => setChannel(event.target.value as typeof channel)}
             />
           )}
-          {field('address', channel === 'email' ? 'Email address' : 'Phone number')}
+          {field('address', channel === 'email' ? t`Email address` : t`Phone number`)}
           {settings.map((setting) => (
             <SettingField
               key={setting.name}
@@ -101,34 +104,36 @@ export function CarrierWizard({
         <div className="mt-4 flex flex-col gap-3">
           <div>
             <Button busy={test.isPending} disabled={!isComplete} onClick={run}>
-              Test the settings
+              <Trans>Test the settings</Trans>
             </Button>
           </div>
           <FormError>{isTested && generalErrorOf(test.error, fields)}</FormError>
           <ConnectionChecks checks={checks} />
         </div>
       </Stage>
-      <Stage title="Who writes">
+      <Stage title={t`Who writes`}>
         <div className="grid gap-4 sm:grid-cols-2">
-          {field('firstName', 'First name')}
-          {field('lastName', 'Last name')}
+          {field('firstName', t`First name`)}
+          {field('lastName', t`Last name`)}
         </div>
       </Stage>
       <FormError>{generalErrorOf(error, fields)}</FormError>
       {paymentUrl === null ? (
         <div className="flex flex-wrap items-center gap-3">
           <Button kind="primary" type="submit" busy={busy} disabled={!(isTested && test.data?.works)}>
-            Connect the line
+            <Trans>Connect the line</Trans>
           </Button>
           {!(isTested && test.data?.works) && (
-            <span className="text-muted">Once the test finds nothing that fails.</span>
+            <span className="text-muted">
+              <Trans>Once the test finds nothing that fails.</Trans>
+            </span>
           )}
         </div>
       ) : (
         <p className="flex flex-wrap items-center gap-3">
-          Your plan does not include the line.
+          <Trans>Your plan does not include the line.</Trans>
           <a href={paymentUrl} className={buttonClasses('primary')}>
-            Pay for the line
+            <Trans>Pay for the line</Trans>
           </a>
         </p>
       )}
@@ -136,27 +141,31 @@ export function CarrierWizard({
   );
 }
 
-const Finish = ({ carrier, connection }: { carrier: Carrier; connection: Connection }) => (
-  <div className="flex flex-col gap-5">
-    <p role="status" className="text-good">
-      The line is connected.
-    </p>
-    <Stage title={`What is left to do at ${carrier.guide.title}`}>
-      <Sentences sentences={carrier.guide.after} />
-      <div className="mt-4 flex flex-col gap-4">
-        <TextField
-          label="Callback URL"
-          readOnly
-          value={connection.callbackUrl}
-          className="font-mono text-xs"
-          onFocus={(event) => event.target.select()}
-        />
-        <TestConnection lineId={connection.lineId} />
-        {carrier.channels.includes('email') && <EmailAuthentication lineId={connection.lineId} />}
-      </div>
-    </Stage>
-  </div>
-);
+function Finish({ carrier, connection }: { carrier: Carrier; connection: Connection }) {
+  const { t } = useLingui();
+  const carrierName = carrier.guide.title;
+  return (
+    <div className="flex flex-col gap-5">
+      <p role="status" className="text-good">
+        <Trans>The line is connected.</Trans>
+      </p>
+      <Stage title={t`What is left to do at ${carrierName}`}>
+        <Sentences sentences={carrier.guide.after} />
+        <div className="mt-4 flex flex-col gap-4">
+          <TextField
+            label={t`Callback URL`}
+            readOnly
+            value={connection.callbackUrl}
+            className="font-mono text-xs"
+            onFocus={(event) => event.target.select()}
+          />
+          <TestConnection lineId={connection.lineId} />
+          {carrier.channels.includes('email') && <EmailAuthentication lineId={connection.lineId} />}
+        </div>
+      </Stage>
+    </div>
+  );
+}
 
 const Stage = ({ title, children }: { title: string; children: ReactNode }) => (
   <section>

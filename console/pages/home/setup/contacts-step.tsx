@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
@@ -7,7 +8,8 @@ import { ImportProgress } from '#console/pages/contacts/import-progress.tsx';
 
 /** Creates a list, and imports a file into it. */
 export function ContactsStep() {
-  const [name, setName] = useState('Contacts');
+  const { t } = useLingui();
+  const [name, setName] = useState(t`Contacts`);
   const [target, setTarget] = useState<string | null>(null);
   const [started, setStarted] = useState<{ listId: string; importId: string } | null>(null);
   const lists = useRead('GET /api/lists', {});
@@ -22,18 +24,18 @@ export function ContactsStep() {
     <>
       <form className="flex flex-col gap-4" onSubmit={submit}>
         <TextField
-          label="List"
+          label={t`List`}
           required
           maxLength={200}
           value={name}
           onChange={(event) => setName(event.target.value)}
-          hint="A list of that name is made unless there is one."
+          hint={t`A list of that name is made unless there is one.`}
           error={issueOf(create.error, 'name')}
         />
         <FormError>{generalErrorOf(create.error, ['name'])}</FormError>
         <div>
           <Button kind="primary" type="submit" busy={create.isPending}>
-            Choose a file
+            <Trans>Choose a file</Trans>
           </Button>
         </div>
       </form>

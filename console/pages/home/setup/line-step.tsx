@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
@@ -9,6 +10,7 @@ import type { StepProps } from './step-props.ts';
 
 /** Chooses where messages leave from, and connects it. */
 export function LineStep({ done }: StepProps) {
+  const { t } = useLingui();
   const { workspace } = useIdentity();
   const isTest = workspace.mode === 'test';
   const carriers = useRead('GET /api/lines/carriers', {});
@@ -24,11 +26,11 @@ export function LineStep({ done }: StepProps) {
   return (
     <div className="flex flex-col gap-4">
       {done && chosen === null && (
-        <p>{active.map((line) => `${lineName(line)} (${lineAddress(line) ?? 'no address'})`).join(', ')}</p>
+        <p>{active.map((line) => `${lineName(line)} (${lineAddress(line) ?? t`no address`})`).join(', ')}</p>
       )}
       <fieldset>
         <legend className="mb-2 font-medium">
-          {done ? 'Connect another one' : 'Where messages leave from'}
+          {done ? t`Connect another one` : t`Where messages leave from`}
         </legend>
         <div className="grid gap-2 sm:grid-cols-2">
           {known.map(({ provider, guide }) => (

@@ -1,3 +1,4 @@
+import { useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -21,6 +22,7 @@ const ON_THE_WAY = ['pending', 'scheduled', 'sending', 'sent'];
 
 /** Sends a message to oneself, and follows it until it is delivered. */
 export function MessageStep({ done }: StepProps) {
+  const { t } = useLingui();
   const lines = useRead(
     'GET /api/lines/by-user',
     {},
@@ -30,7 +32,7 @@ export function MessageStep({ done }: StepProps) {
   if (lines.error) return <ErrorState error={lines.error} retry={() => void lines.refetch()} />;
   if (!lines.data) return <SkeletonRows rows={2} />;
   const active = lines.data.lines.filter(isUsable);
-  if (active.length === 0) return <EmptyState title="Connect a line first" />;
+  if (active.length === 0) return <EmptyState title={t`Connect a line first`} />;
   return <SendForm lines={active} done={done} />;
 }
 
@@ -38,9 +40,10 @@ const isUsable = ({ provisioningStatus, isActive }: Line): boolean =>
   provisioningStatus === 'active' && isActive;
 
 function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
+  const { t } = useLingui();
   const [lineId, setLineId] = useState(lines[0]?._id ?? '');
   const [typed, setTyped] = useState<string | null>(null);
-  const [text, setText] = useState('Hello from Linepace! Please answer this message.');
+  const [text, setText] = useState(t`Hello from Linepace! Please answer this message.`);
   const line = lines.find(({ _id }) => _id === lineId);
   const isEmail = line?.requestedChannelType === 'email';
   const answering = useAnswering(lineId);
@@ -65,7 +68,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
       <div className="grid gap-4 sm:grid-cols-2">
         {lines.length > 1 && (
           <SelectField
-            label="Line"
+            label={t`Line`}
             value={lineId}
             options={lines.map((each) => ({ value: each._id, label: lineName(each) }))}
             onChange={(event) => setLineId(event.target.value)}
@@ -73,7 +76,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
           />
         )}
         <TextField
-          label={isEmail ? 'Your email address' : 'Your phone number'}
+          label={isEmail ? t`Your email address` : t`Your phone number`}
           name={name}
           type={isEmail ? 'email' : 'tel'}
           required
@@ -82,13 +85,13 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
           hint={
             suggested === undefined
               ? undefined
-              : `The carrier is simulated and reaches nobody; ${suggested} answers by itself.`
+              : t`The carrier is simulated and reaches nobody; ${suggested} answers by itself.`
           }
           error={issueOf(send.error, name)}
         />
       </div>
       <TextAreaField
-        label="Message"
+        label={t`Message`}
         required
         value={text}
         onChange={(event) => setText(event.target.value)}
@@ -97,7 +100,7 @@ function SendForm({ lines, done }: { lines: readonly Line[]; done: boolean }) {
       <FormError>{generalErrorOf(send.error, ['fromLineId', name, 'message'])}</FormError>
       <div className="flex flex-wrap items-center gap-3">
         <Button kind={done ? 'secondary' : 'primary'} type="submit" busy={send.isPending}>
-          {send.data ? 'Send again' : 'Send'}
+          {send.data ? t`Send again` : t`Send`}
         </Button>
         {send.data && <Progress id={send.data._id} />}
       </div>

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
@@ -10,6 +11,7 @@ const SET_UP_MS = 1000;
 
 /** Requests a line from a carrier that sets lines up by itself, and waits until it is. */
 export function NewLine({ channels }: { channels: readonly Line['requestedChannelType'][] }) {
+  const { t } = useLingui();
   const [channel, setChannel] = useState(channels[0] ?? 'imessage');
   const wish = useWrite('POST /api/line-requests', {
     refresh: ['GET /api/lines/by-user', 'GET /api/workspace/setup'],
@@ -26,10 +28,10 @@ export function NewLine({ channels }: { channels: readonly Line['requestedChanne
     return (
       <div role="status" className="flex flex-wrap items-center gap-3">
         <Status status={line ? lineState(line) : requested.status} />
-        {line && <span>{lineAddress(line) ?? 'It gets its number in a moment.'}</span>}
+        {line && <span>{lineAddress(line) ?? t`It gets its number in a moment.`}</span>}
         {requested.paymentUrl !== undefined && line?.provisioningStatus === 'awaiting_payment' && (
           <a href={requested.paymentUrl} className={buttonClasses('primary')}>
-            Pay for the line
+            <Trans>Pay for the line</Trans>
           </a>
         )}
       </div>
@@ -44,20 +46,20 @@ export function NewLine({ channels }: { channels: readonly Line['requestedChanne
     >
       <div className="grid gap-4 sm:grid-cols-3">
         <SelectField
-          label="Channel"
+          label={t`Channel`}
           name="channelType"
           value={channel}
           options={channels.map((value) => ({ value, label: CHANNELS[value] }))}
           onChange={(event) => setChannel(event.target.value as typeof channel)}
           error={error('channelType')}
         />
-        <TextField label="First name" name="firstName" required error={error('firstName')} />
-        <TextField label="Last name" name="lastName" required error={error('lastName')} />
+        <TextField label={t`First name`} name="firstName" required error={error('firstName')} />
+        <TextField label={t`Last name`} name="lastName" required error={error('lastName')} />
       </div>
       <FormError>{generalErrorOf(wish.error, ['channelType', 'firstName', 'lastName'])}</FormError>
       <div>
         <Button kind="primary" type="submit" busy={wish.isPending}>
-          Set up the line
+          <Trans>Set up the line</Trans>
         </Button>
       </div>
     </form>

@@ -1,3 +1,6 @@
+import type { MessageDescriptor } from '@lingui/core';
+import { msg } from '@lingui/core/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Check, ChevronDown } from 'lucide-react';
 import { type FunctionComponent, useId, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -21,30 +24,34 @@ type Name = SetupState['steps'][number]['step'];
 
 const STEPS: Record<
   Name,
-  { title: string; text: string; body: FunctionComponent<StepProps>; admin?: boolean }
+  { title: MessageDescriptor; text: MessageDescriptor; body: FunctionComponent<StepProps>; admin?: boolean }
 > = {
   line: {
-    title: 'Connect a line',
-    text: 'The number or address that messages leave from.',
+    title: msg`Connect a line`,
+    text: msg`The number or address that messages leave from.`,
     body: LineStep,
     admin: true,
   },
   message: {
-    title: 'Send to yourself',
-    text: 'A first message, to your own phone or mailbox.',
+    title: msg`Send to yourself`,
+    text: msg`A first message, to your own phone or mailbox.`,
     body: MessageStep,
   },
-  reply: { title: 'Receive the reply', text: 'Answer it, and see the answer arrive.', body: ReplyStep },
+  reply: { title: msg`Receive the reply`, text: msg`Answer it, and see the answer arrive.`, body: ReplyStep },
   webhook: {
-    title: 'Register a webhook',
-    text: 'Events for a program of yours. Skip it if you have none.',
+    title: msg`Register a webhook`,
+    text: msg`Events for a program of yours. Skip it if you have none.`,
     body: WebhookStep,
     admin: true,
   },
-  contacts: { title: 'Import contacts', text: 'A CSV file of the people you write to.', body: ContactsStep },
+  contacts: {
+    title: msg`Import contacts`,
+    text: msg`A CSV file of the people you write to.`,
+    body: ContactsStep,
+  },
   team: {
-    title: 'Invite the team',
-    text: 'Whoever is to read and answer with you.',
+    title: msg`Invite the team`,
+    text: msg`Whoever is to read and answer with you.`,
     body: Invite,
     admin: true,
   },
@@ -52,6 +59,7 @@ const STEPS: Record<
 
 /** The first steps of a workspace, each done in place. A step is done when the API says so. */
 export default function Setup({ setup: { steps } }: { setup: SetupState }) {
+  const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const next = steps.find(({ done }) => !done)?.step ?? null;
   // It stays open once it is done, with what it says, until somebody goes on.
@@ -62,12 +70,13 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
     setOpen(name);
     document.getElementById(headerId(name))?.focus();
   };
-  const done = steps.filter((step) => step.done).length;
+  const doneCount = steps.filter((step) => step.done).length;
+  const count = steps.length;
   return (
     <Card
       title={
         <span className="flex items-center gap-2">
-          First steps <Badge>{`${done} of ${steps.length} done`}</Badge>
+          <Trans>First steps</Trans> <Badge>{t`${doneCount} of ${count} done`}</Badge>
         </span>
       }
       actions={
@@ -78,7 +87,7 @@ export default function Setup({ setup: { steps } }: { setup: SetupState }) {
             busy={dismiss.isPending}
             onClick={() => dismiss.mutate({ body: { setupDismissed: true } }, { onError: toastError })}
           >
-            Hide
+            <Trans>Hide</Trans>
           </Button>
         )
       }
@@ -122,6 +131,7 @@ function Step({
   /** Only admins can do it. */
   locked: boolean;
 }) {
+  const { t } = useLingui();
   const id = useId();
   const { title, text, body: Body } = STEPS[name];
   return (
@@ -145,10 +155,14 @@ function Step({
           </span>
           <span className="min-w-0 flex-1">
             <span className="block font-medium">
-              {title}
-              {done && <span className="sr-only">, done</span>}
+              {t(title)}
+              {done && (
+                <span className="sr-only">
+                  <Trans>, done</Trans>
+                </span>
+              )}
             </span>
-            <span className="block text-muted">{text}</span>
+            <span className="block text-muted">{t(text)}</span>
           </span>
           <ChevronDown
             className={classes('size-4 shrink-0 text-muted', open && 'rotate-180')}
@@ -160,14 +174,16 @@ function Step({
         {open && (
           <div className={classes('pb-4', name !== 'team' && 'px-4 pt-1 sm:pl-14')}>
             {locked ? (
-              <p className="text-muted">An owner or admin of the workspace does this.</p>
+              <p className="text-muted">
+                <Trans>An owner or admin of the workspace does this.</Trans>
+              </p>
             ) : (
               <Body done={done} />
             )}
             {done && goOn && (
               <div className={classes('mt-4', name === 'team' && 'px-4')}>
                 <Button kind="primary" onClick={goOn}>
-                  Continue
+                  <Trans>Continue</Trans>
                 </Button>
               </div>
             )}

@@ -1,3 +1,4 @@
+import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
@@ -9,6 +10,7 @@ import type { StepProps } from './step-props.ts';
 
 /** Registers a URL for all events, and sends it a test event. */
 export function WebhookStep({ done }: StepProps) {
+  const { t } = useLingui();
   const [url, setUrl] = useState('');
   const create = useWrite('POST /api/webhooks', {
     refresh: ['GET /api/webhooks', 'GET /api/workspace/setup'],
@@ -19,27 +21,33 @@ export function WebhookStep({ done }: StepProps) {
     event.preventDefault();
     create.mutate({ body: { url, events: [...EVENT_NAMES] } });
   };
+  const { responseStatus: status, latencyMs: latency, error = null } = ping.data ?? {};
+  const reason = error ?? t`status ${status}`;
   if (created)
     return (
       <div className="flex flex-col gap-4">
         <Secret secret={created.secret} />
         <div className="flex flex-wrap items-center gap-3">
           <Button busy={ping.isPending} onClick={() => ping.mutate({ params: { id: created.webhook._id } })}>
-            Send a test event
+            <Trans>Send a test event</Trans>
           </Button>
           <p role="status" className={ping.data?.success ? 'text-good' : 'text-bad'}>
             {ping.error?.message ??
               (ping.data &&
                 (ping.data.success
-                  ? `It answered ${ping.data.responseStatus} in ${ping.data.latencyMs} ms.`
-                  : `It did not take the event: ${ping.data.error ?? `status ${ping.data.responseStatus}`}.`))}
+                  ? t`It answered ${status} in ${latency} ms.`
+                  : t`It did not take the event: ${reason}.`))}
           </p>
         </div>
       </div>
     );
   return (
     <form className="flex flex-col gap-4" onSubmit={submit} noValidate>
-      {done && <p className="text-muted">One is registered. You can add another.</p>}
+      {done && (
+        <p className="text-muted">
+          <Trans>One is registered. You can add another.</Trans>
+        </p>
+      )}
       <TextField
         label="URL"
         type="url"
@@ -48,20 +56,20 @@ export function WebhookStep({ done }: StepProps) {
         value={url}
         onChange={(event) => setUrl(event.target.value)}
         hint={
-          <>
+          <Trans>
             It gets all events, as signed POST requests. Choose among them on{' '}
             <Link to="/webhooks" className="text-accent-ink underline">
               Webhooks
             </Link>
             .
-          </>
+          </Trans>
         }
         error={issueOf(create.error, 'url')}
       />
       <FormError>{generalErrorOf(create.error, ['url'])}</FormError>
       <div>
         <Button kind={done ? 'secondary' : 'primary'} type="submit" busy={create.isPending}>
-          Register
+          <Trans>Register</Trans>
         </Button>
       </div>
     </form>

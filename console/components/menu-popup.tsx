@@ -1,0 +1,74 @@
+import { Trans, useLingui } from '@lingui/react/macro';
+import { Menu as Base } from '@base-ui/react/menu';
+import { Check } from 'lucide-react';
+import type { MenuProps } from './menu.tsx';
+
+/** The actions of a `Menu`, loaded when it is first opened. */
+export default function MenuPopup({
+  triggerId,
+  anchor,
+  open,
+  close,
+  groups,
+  side = 'bottom',
+  focusAfter,
+}: Omit<MenuProps, 'trigger'> & {
+  triggerId: string;
+  /** The button. */
+  anchor: HTMLElement;
+  open: boolean;
+  close: () => void;
+}) {
+  const { t } = useLingui();
+  return (
+    <Base.Root open={open} onOpenChange={(next) => !next && close()}>
+      <Base.Portal>
+        {/* At the end of the body, outside of the page's landmarks: a landmark of its own. */}
+        <Base.Positioner
+          role="region"
+          aria-label={t`Menu`}
+          anchor={anchor}
+          side={side}
+          align="start"
+          sideOffset={6}
+          className="z-50"
+        >
+          <Base.Popup
+            aria-labelledby={triggerId}
+            finalFocus={focusAfter ?? (() => anchor)}
+            className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none"
+          >
+            {groups.map(({ title, items }, index) => (
+              <Base.Group
+                key={title ?? index}
+                className="border-line not-first:mt-1 not-first:border-t not-first:pt-1"
+              >
+                {title && (
+                  <Base.GroupLabel className="px-2.5 py-1 text-xs text-muted">{title}</Base.GroupLabel>
+                )}
+                {items.map(({ label, onSelect, icon, checked }, position) => (
+                  <Base.Item
+                    key={position}
+                    onClick={onSelect}
+                    className="flex cursor-pointer items-center gap-2.5 rounded-lg px-2.5 py-1.5 outline-none data-highlighted:bg-hover"
+                  >
+                    {icon}
+                    <span className="min-w-0 flex-1 truncate">{label}</span>
+                    {checked && (
+                      <>
+                        <Check className="size-4" aria-hidden="true" />
+                        <span className="sr-only">
+                          <Trans>, selected</Trans>
+                        </span>
+                      </>
+                    )}
+                  </Base.Item>
+                ))}
+              </Base.Group>
+            ))}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

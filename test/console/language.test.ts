@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { inaccessible, openTab, sharedBrowser, TAB } from './browser.ts';
+import { openConsole, signInTo } from './console-tab.ts';
+
+const tab = openConsole();
+
+test('whoever chooses a language reads texts, dates and numbers in it, on later visits as well', async () => {
+  const { page, app } = tab;
+  const { key } = await createWorkspaceWithLine(app, {
+    workspace: { timezone: 'Asia/Tokyo' },
+    line: { first_name: 'Dana', daily_total_limit: 10_000 },
+  });
+  await tab.signIn(key);
+  await page.getByText('of 10,000').waitFor();
+  await page.getByRole('button', { name: /Account/ }).click();
+  await page.getByRole('menuitem', { name: 'Español' }).click();
+  await page.getByRole('heading', { name: 'Inicio' }).waitFor();
+  expect(await page.evaluate('document.documentElement.lang')).toBe('es');
+  const today = { timeZone: 'Asia/Tokyo', weekday: 'long', day: 'numeric', month: 'long' } as const;
+  await page.getByText(new Intl.DateTimeFormat('es', today).format(new Date())).waitFor();
+  await page.getByText('de 10.000').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Contactos' }).click();
+  await page.getByRole('heading', { name: 'Contactos' }).waitFor();
+  await page.getByText('Aún no hay contactos').waitFor();
+  await page.reload();
+  await page.getByText('Aún no hay contactos').waitFor();
+  await page.getByRole('button', { name: /Cuenta/ }).click();
+  await page.getByRole('menuitem', { name: 'English' }).click();
+  await page.getByText('No leads yet').waitFor();
+  expect(await page.evaluate('document.documentElement.lang')).toBe('en');
+});
+
+test('a browser in Spanish starts in Spanish, from the sign-in on', async () => {
+  const { app } = tab;
+  const browser = await sharedBrowser();
+  const context = await browser.newContext({ ...TAB, locale: 'es-MX' });
+  const { page, takeProblems } = await openTab(browser, context);
+  await page.goto(`${app.url}/console`);
+  await page.getByRole('heading', { name: 'Inicia sesión en Linepace' }).waitFor();
+  expect(await page.evaluate('document.documentElement.lang')).toBe('es');
+  await page.getByLabel('Clave del espacio de trabajo').fill('svc_sk_wrong');
+  await page.getByRole('button', { name: 'Iniciar sesión' }).click();
+  await page.getByText('Esta clave no es válida').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  expect(takeProblems()).toEqual([expect.stringContaining('401')]);
+  const { key } = await createWorkspaceWithLine(app, { line: { daily_total_limit: 10_000 } });
+  await signInTo(page, app, key);
+  // With the digits of the region that the browser names.
+  await page.getByText('de 10,000').waitFor();
+  expect(takeProblems()).toEqual([]);
+  await context.close();
+});

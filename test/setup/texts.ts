@@ -1,0 +1,4 @@
+import { i18n } from '@lingui/core';
+
+// Without a catalog, texts are those of the source: English.
+i18n.loadAndActivate({ locale: 'en', messages: {} });
