@@ -51,7 +51,9 @@ test.each(Object.keys(CHECKS))(
 test('every command and endpoint in a sentence exists', () => {
   const unknown = ({ at, text }: Block): string[] =>
     [...unknownCommands(text), ...unknownEndpoint(text)].map((problem) => `${at}: ${problem}`);
-  expect(SPANS.flatMap(unknown)).toEqual([]);
+  // The changelog of the API also names what is no more.
+  const current = SPANS.filter(({ at }) => !at.includes('changelog'));
+  expect(current.flatMap(unknown)).toEqual([]);
 });
 
 test('every block of TypeScript has types', async () => {
@@ -89,10 +91,10 @@ function unknownCommands(source: string): string[] {
   const expectThat = (isKnown: boolean, what: string): void =>
     void (isKnown || problems.push(`there is no ${what}`));
 
-  for (const [, script = '', rest = ''] of text.matchAll(
-    /\bnpm (?:run )?(?:(?:-s|--silent) )?(?!ci\b|install\b|prune\b|audit\b|pack\b|publish\b|run\b)([a-z][\w:-]*)(?: -- ([^\n|;&#`]*))?/g,
+  for (const [, named, test, rest = ''] of text.matchAll(
+    /\bnpm (?:run (?:-s |--silent )?([a-z][\w-]*(?::[\w-]+)*)|(test|start)\b)(?: -- ([^\n|;&#`]*))?/g,
   )) {
-    if (!/\bnpm (?:run|test|start)\b/.test(text)) continue;
+    const script = named ?? test ?? '';
     expectThat(script in scripts, `script ${script}`);
     const [first = ''] = rest.split(' ');
     const folder = { bench: 'bench', prove: 'proof', example: 'examples' }[script];
@@ -133,7 +135,9 @@ function unknownEndpoint(text: string): string[] {
   const isKnown = routes.some(
     (route) =>
       route.method === method &&
-      new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.replace(/\/$/, '') || '/'),
+      new RegExp(`^${route.path.replaceAll(/\{\*\w+\}/g, '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(
+        path.replace(/\/$/, '') || '/',
+      ),
   );
   return isKnown ? [] : [`there is no ${method} ${path}`];
 }

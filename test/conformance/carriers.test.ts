@@ -225,7 +225,7 @@ describe.each(CARRIERS)('the connection checks of the carrier $name', ({ create 
   });
 });
 
-/** `npm run bench -- faults` sends more. */
+/** For each stand-in and case. */
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 20);
 
 describe.each(CARRIERS)('the carrier $name under load', ({ name, create, recognisesAttempts }) => {
