@@ -89,8 +89,7 @@ function untranslated(file: string, source: string): string[] {
     },
     JSXAttribute: ({ name, value }) => {
       if (name.type !== 'JSXIdentifier') return;
-      const isShownName =
-        name.name === 'name' && value?.type === 'Literal' && /^\p{Lu}/u.test(String(value.value));
+      const isShownName = name.name === 'name' && value?.type === 'Literal' && /^\p{Lu}/u.test(value.value);
       if (SHOWN.has(name.name) || isShownName) add(value);
     },
     Property: ({ key, value, computed }) => {

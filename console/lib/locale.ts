@@ -20,12 +20,22 @@ function preferredLocale(): Locale {
   return navigator.languages.map(languageOf).find(isLocale) ?? 'en';
 }
 
+/** Some browsers name what is none, such as `en-US@posix`. */
+function isTag(name: string): boolean {
+  try {
+    return new Intl.Locale(name).language !== '';
+  } catch {
+    return false;
+  }
+}
+
 const languageOf = (tag: string): string => tag.split('-')[0] ?? '';
 
 export const locale: Locale = preferredLocale();
 
 /** For dates and numbers: with the region that the browser names, such as `en-GB`. */
-export const formatLocale: string = navigator.languages.find((tag) => languageOf(tag) === locale) ?? locale;
+export const formatLocale: string =
+  navigator.languages.find((tag) => languageOf(tag) === locale && isTag(tag)) ?? locale;
 
 /** Texts are loaded for one language, so another one reloads the page. */
 export function changeLocale(next: Locale): void {
