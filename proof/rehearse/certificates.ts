@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PUBLIC_ADDRESS } from './public-address.ts';
+import { PUBLIC_HOSTS, publicAddress } from './public-address.ts';
 
 /** Paths of PEM files. */
 export interface Certificates {
@@ -13,7 +13,11 @@ export interface Certificates {
 }
 
 /** Every server listens on loopback. */
-const NAMES = `subjectAltName=DNS:localhost,IP:127.0.0.1,IP:${PUBLIC_ADDRESS}`;
+const ADDRESSES = [
+  '127.0.0.1',
+  ...Array.from({ length: PUBLIC_HOSTS }, (_, index) => publicAddress(index + 1)),
+];
+const NAMES = `subjectAltName=DNS:localhost,${ADDRESSES.map((address) => `IP:${address}`).join(',')}`;
 const DAYS = '7';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
