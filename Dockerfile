@@ -1,3 +1,4 @@
+# Renovate adds the digests of the base images.
 # One image for all processes: `node api/server.ts` (default), `node workers/worker.ts`, `node db/migrate.ts`.
 
 FROM node:24-slim AS dependencies
