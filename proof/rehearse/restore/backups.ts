@@ -58,11 +58,11 @@ pg1-user=postgres
 `,
     );
   }
-  const options = [`--config=${configFile}`, `--stanza=${STANZA}`];
+  const stanza = [`--config=${configFile}`, `--stanza=${STANZA}`];
   const run = async (...args: string[]): Promise<void> => {
     const password = readFileSync(join(place.dataDir, 'password'), 'utf8').trim();
     const env = { PATH: process.env['PATH'], PGPASSWORD: password };
-    await promisify(execFile)(program, [...options, ...args], { ...account, cwd: '/', env });
+    await promisify(execFile)(program, [...stanza, ...args], { ...account, cwd: '/', env });
   };
   configure(join(place.dataDir, 'cluster'));
 
@@ -73,7 +73,7 @@ pg1-user=postgres
         unix_socket_directories: socket,
         archive_mode: 'on',
         archive_timeout: `${ARCHIVE_TIMEOUT_SECONDS}s`,
-        archive_command: `${program} ${options.join(' ')} archive-push %p`,
+        archive_command: `${program} ${stanza.join(' ')} archive-push %p`,
       },
     },
     create: () => run('stanza-create'),
@@ -82,10 +82,10 @@ pg1-user=postgres
       own(name);
       const cluster = own(join(name, 'cluster'));
       configure(cluster);
-      await run(
-        'restore',
-        ...(to ? ['--type=time', `--target=${to.toISOString()}`, '--target-action=promote'] : []),
-      );
+      const target = to?.toISOString().replace('T', ' ').replace('Z', '+00');
+      const options =
+        target === undefined ? [] : ['--type=time', `--target=${target}`, '--target-action=promote'];
+      await run('restore', ...options);
       return join(folder, name);
     },
   };

@@ -62,6 +62,9 @@ export const rowsDeleted: Loss = {
   },
 };
 
+/** Some endpoints take a request every two seconds. */
+const REPEAT_MS = 5 * 60_000;
+
 /** Has messages sent, loses the database, restores it, starts the product on it and judges. */
 export async function drill(
   loss: Loss,
@@ -165,6 +168,7 @@ export async function drill(
       'not sent': missing().map(({ text }) => text),
       doubled: [...tallyOf(carriers.accepted())].filter(([, times_]) => times_ > 1).map(([text]) => text),
       stuck: [...after.waiting],
+      'webhooks lost': tenants.slice(after.webhooks.length).map(({ name }) => name),
       failed: after.failed,
       'replies lost though in the archive': replies
         .filter(({ id, at }) => isRestored(at) && !heard.has(id))
@@ -176,7 +180,11 @@ export async function drill(
 }
 
 async function repeatAll(promised: readonly Promised[]): Promise<void> {
-  for (const { repeat } of promised) await until(async () => (await repeat(), true));
+  for (const { repeat } of promised)
+    await until(async () => {
+      await repeat();
+      return true;
+    }, REPEAT_MS);
 }
 
 const seconds = async (work: () => Promise<void>): Promise<number> => {
@@ -222,6 +230,7 @@ async function readDatabase(url: string) {
       failed: await texts(
         `select body || ': ' || error_message as text from messages where status = 'failed'`,
       ),
+      webhooks: await texts('select id as text from webhooks'),
       replies: await texts('select carrier_message_id as text from inbound_messages'),
     };
   });

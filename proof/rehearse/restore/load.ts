@@ -27,13 +27,18 @@ const FALLBACK_EVERY = 10;
 const AHEAD_MS = 60_000;
 let contacts = 0;
 
+/** Registers a webhook, and the account of the SMS fallback. */
 export async function prepareTenant(
   { publicUrl, webhookUrl, carriers }: Installation,
   { key }: Tenant,
 ): Promise<void> {
-  await insist(publicUrl, key, 'POST', '/api/webhooks', { url: webhookUrl, events: EVENT_NAMES });
+  const must = async (method: string, path: string, body: object): Promise<void> => {
+    const { status } = await insist(publicUrl, key, method, path, body);
+    if (status >= 300) throw new Error(`${path} was answered ${status}`);
+  };
+  await must('POST', '/api/webhooks', { url: webhookUrl, events: EVENT_NAMES });
   const account = { provider: 'twilio', fromNumber: '+14155550198', ...carriers.account };
-  await insist(publicUrl, key, 'PATCH', '/api/workspace/fallback-config', { enabled: true, ...account });
+  await must('PATCH', '/api/workspace/fallback-config', { enabled: true, ...account });
 }
 
 /** Sends messages of all kinds until it is stopped. A request that fails is not repeated: nothing was promised. */
