@@ -10,7 +10,7 @@ RUN npm ci --omit=dev --no-audit --no-fund \
 
 FROM node:24-slim AS console
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY console console
 COPY domain/shared domain/shared

@@ -55,6 +55,13 @@ test('the image compiles its code as the user that runs it', () => {
   expect(steps).toEqual(['USER node', expect.stringMatching(/^RUN node/)]);
 });
 
+test('the image builds the console with what its settings extend', () => {
+  const { extends: base } = JSON.parse(read('console/tsconfig.json')) as { extends: string };
+  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim AS console$/m);
+  const copied = /^COPY (.*) \.\/$/m.exec(stage)?.[1]?.split(' ');
+  expect(copied).toContain(base.replace('../', ''));
+});
+
 test('workers have the same flags however they are started', () => {
   const command = ['node', ...WORKER_FLAGS, 'workers/worker.ts'];
   expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
