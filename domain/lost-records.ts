@@ -4,6 +4,9 @@ export interface LostRecords {
   until: Date;
 }
 
+/** A carrier may take so long to send, and to know that it has sent. Lines send nothing before: they could not be told. */
+export const ON_ITS_WAY_MS = 180_000;
+
 /** Callers repeat requests that were lost, until their idempotency keys expire. */
 const REPEATED_FOR_MS = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { IdRow, NoRows } from '#db/rows.ts';
-import type { LostRecords } from '#domain/lost-records.ts';
+import { type LostRecords, ON_ITS_WAY_MS } from '#domain/lost-records.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { campaignAllowsSending } from './queue.ts';
 
@@ -21,8 +21,8 @@ export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<type
 }
 
 /**
- * Records that the records of what was sent since a time are lost, for all lines of these carriers. A loss of the last day counts
- * as the same. @returns how many lines these are.
+ * Records that the records of what was sent since a time are lost, for all lines of these carriers, which send nothing before all
+ * of it is known to their carriers. A loss of the last day counts as the same. @returns how many lines these are.
  */
 export async function recordLostTime(
   db: SystemDb,
@@ -30,7 +30,8 @@ export async function recordLostTime(
   { from, until }: LostRecords,
 ): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update lines set lost_until = ${sql.timestamp(until)}, lost_from = least(${sql.timestamp(from)},
+    update lines set held_until = ${sql.timestamp(new Date(until.getTime() + ON_ITS_WAY_MS))},
+      lost_until = ${sql.timestamp(until)}, lost_from = least(${sql.timestamp(from)},
       case when lost_until > ${sql.timestamp(until)} - interval '1 day' then lost_from end)
     where carrier = any(${sql.array([...carriers], 'text')})`);
   return rowCount;
