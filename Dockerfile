@@ -1,3 +1,4 @@
+# Renovate adds the digests of the base images.
 # One image for all processes: `node api/server.ts` (default), `node workers/worker.ts`, `node db/migrate.ts`.
 
 FROM node:24-slim AS dependencies
@@ -9,7 +10,7 @@ RUN npm ci --omit=dev --no-audit --no-fund \
 
 FROM node:24-slim AS console
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY lingui.config.ts ./
 COPY console console

@@ -1,14 +1,18 @@
 import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, carrierIdsAt } from '#db/queries/attempts.ts';
+import type { LostRecords } from '#domain/lost-records.ts';
 import { inMessageSpan } from '#db/message-traces.ts';
 import { withTenant } from '#db/transactions.ts';
-import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
+import type { Carrier, OutboundMessage, ReconcileOutcome } from '#providers/carriers/carrier.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
+import type { Settled } from '#db/commands/sending/outcomes.ts';
 import type { Settle } from './settlement.ts';
 
 /** An attempt that nobody could ask about for this long counts as unknown. */
 const RECONCILE_FOR_MS = 15 * 60_000;
+
+const OUTCOME_UNKNOWN = { kind: 'unknown', reason: 'outcome_unknown' } as const;
 
 /** A carrier, and the settings of the account that an attempt goes through. */
 export interface CarrierAccount {
@@ -27,6 +31,7 @@ export interface CarrierCalls {
   /**
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
+   * @param lost when the message may have been sent without a record: the carrier is asked first, and has it or gets it.
    * @returns whether it accepted the message at once.
    */
   send(
@@ -34,6 +39,7 @@ export interface CarrierCalls {
     account: CarrierAccount,
     attempt: AttemptRow,
     message: OutboundMessage,
+    lost: LostRecords | null,
   ): Promise<boolean>;
   /** Asks what became of an attempt whose call has ended without an answer. */
   ask(
@@ -48,7 +54,45 @@ export function createCarrierCalls(
   { pools, logger }: Pick<Dependencies, 'pools' | 'logger'>,
   settle: Settle,
 ): CarrierCalls {
-  const send: CarrierCalls['send'] = async (line, { carrier, config }, attempt, message) => {
+  async function lookUp(
+    line: LineAtCarrier,
+    { carrier, config }: CarrierAccount,
+    attempt: AttemptRow,
+    content: AttemptContent,
+    { from: startedAt, until: startedBy }: LostRecords,
+  ): Promise<ReconcileOutcome> {
+    const { id: attemptId, lineId, channel, address: to } = attempt;
+    const takenIds = await withTenant(pools, line.workspaceId, (db) =>
+      carrierIdsAt(db, lineId, to, startedAt),
+    );
+    return carrier.reconcile(config, {
+      attemptId,
+      lineId,
+      channel,
+      to,
+      startedAt,
+      startedBy,
+      takenIds,
+      ...content,
+    });
+  }
+
+  /** @returns how a message was sent without a record; null: it was not. */
+  async function findLost(...about: Parameters<typeof lookUp>): Promise<Settled | null> {
+    const found = await lookUp(...about);
+    if (found.kind === 'not_sent') return null;
+    if (found.kind === 'unreachable') return { kind: 'transient', reason: found.reason };
+    return found.kind === 'unknown' ? OUTCOME_UNKNOWN : found;
+  }
+
+  const send: CarrierCalls['send'] = async (line, account, attempt, message, lost) => {
+    const { carrier, config } = account;
+    const content = { text: message.text, attachmentCount: message.attachments.length };
+    const known = lost && (await findLost(line, account, attempt, content, lost));
+    if (known) {
+      await settle(line, attempt, known, message.text);
+      return known.kind === 'accepted';
+    }
     const left = attempt.answerBy.getTime() - currentTime().getTime();
     if (left <= 0) {
       await settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
@@ -68,29 +112,18 @@ export function createCarrierCalls(
       return outcome.kind === 'accepted';
     }
     logger.warn({ lineId, attemptId, reason: outcome.reason }, 'the carrier did not answer');
-    const { text, attachments } = message;
-    await ask(line, { carrier, config }, attempt, { text, attachmentCount: attachments.length });
+    await ask(line, account, attempt, content);
     return false;
   };
 
-  const ask: CarrierCalls['ask'] = async (line, { carrier, config }, attempt, content) => {
-    const { id: attemptId, lineId, channel, address: to, startedAt } = attempt;
-    const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, lineId, to));
-    const found = await carrier.reconcile(config, {
-      attemptId,
-      lineId,
-      channel,
-      to,
-      startedAt,
-      takenIds,
-      ...content,
-    });
+  const ask: CarrierCalls['ask'] = async (line, account, attempt, content) => {
+    const { startedAt } = attempt;
+    const found = await lookUp(line, account, attempt, content, { from: startedAt, until: startedAt });
     if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
     if (found.kind === 'not_sent')
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
     const isTooOld = currentTime().getTime() - startedAt.getTime() > RECONCILE_FOR_MS;
-    if (found.kind === 'unknown' || isTooOld)
-      await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
+    if (found.kind === 'unknown' || isTooOld) await settle(line, attempt, OUTCOME_UNKNOWN);
   };
 
   return { send, ask };

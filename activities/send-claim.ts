@@ -167,5 +167,5 @@ export async function claimFallback(
   };
   await insertAttempts(db, [attempt]);
   const lead = message.leadId === null ? null : await findLead(db, message.leadId);
-  return { message, account, attempt, lead };
+  return { line: row, message, account, attempt, lead };
 }

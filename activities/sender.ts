@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
+import type { LineRow } from '#db/queries/lines.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { lostSendOf } from '#domain/lost-records.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -30,11 +32,15 @@ export function createSender(dependencies: Dependencies) {
   /** @returns whether the carrier accepted it. */
   async function sendDraft(
     line: LineAtCarrier,
+    row: LineRow,
     draft: Draft,
     accountOf: () => CarrierAccount,
   ): Promise<boolean> {
     const composed = await compose(draft);
-    if (!('outcome' in composed)) return calls.send(line, accountOf(), draft.attempt, composed.message);
+    if (!('outcome' in composed)) {
+      const lost = lostSendOf(row, draft.message);
+      return calls.send(line, accountOf(), draft.attempt, composed.message, lost);
+    }
     await settle(line, draft.attempt, composed.outcome);
     return false;
   }
@@ -43,7 +49,7 @@ export function createSender(dependencies: Dependencies) {
     // Rendering is synchronous: between two of a batch, whatever else waits has its turn.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    return sendDraft(line, { attempt, message, template: message.body, lead, from }, () =>
+    return sendDraft(line, row, { attempt, message, template: message.body, lead, from }, () =>
       lineCarrier({ carriers, secrets }, row),
     );
   }
@@ -55,10 +61,10 @@ export function createSender(dependencies: Dependencies) {
       claimFallback(db, line.lineId, messageId, timeoutOf),
     );
     if (!claim) return;
-    const { message, account, attempt, lead } = claim;
+    const { line: row, message, account, attempt, lead } = claim;
     const template = fallbackText(message, account);
     const from = { address: account.fromNumber ?? '', name: '' };
-    await sendDraft(line, { attempt, message, template, lead, from }, () => {
+    await sendDraft(line, row, { attempt, message, template, lead, from }, () => {
       const carrier = carriers.get(account.provider);
       return { carrier, config: fallbackConfig(carrier, account, line.workspaceId, secrets) };
     });

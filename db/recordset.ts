@@ -8,6 +8,14 @@ export function recordset(table: string, rows: readonly Record<string, unknown>[
   return sql.fragment`json_populate_recordset(null::${sql.identifier([table])}, ${JSON.stringify(rows.map(named))}::json)`;
 }
 
+/** Inserts rows into a table. Columns of which this process does not know get their defaults. */
+export function insertion(table: string, rows: readonly Record<string, unknown>[]) {
+  const names = Object.keys(rows[0] ?? {}).map((name) => sql.identifier([snakeCase(name)]));
+  const columns = sql.join(names, sql.fragment`, `);
+  return sql.fragment`
+    insert into ${sql.identifier([table])} (${columns}) select ${columns} from ${recordset(table, rows)}`;
+}
+
 function named(row: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   // A missing key is read as null, and costs nothing.

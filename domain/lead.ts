@@ -193,33 +193,12 @@ export const LeadPatch = LeadInput.extend({ defaultCountryCode: DefaultCountryCo
 });
 export type LeadPatch = z.infer<typeof LeadPatch>;
 
-type StoredLead = Pick<
-  Lead,
-  | 'firstName'
-  | 'lastName'
-  | 'emails'
-  | 'phones'
-  | 'companyName'
-  | 'jobTitle'
-  | 'notes'
-  | 'contactOwnerEmail'
-  | 'timezone'
-  | 'customFields'
->;
-
 /** Applies an update: `email` replaces the first of `emails`, and an empty one removes it; likewise for phones. */
-export function patchLead(lead: StoredLead, patch: LeadPatch): LeadInput {
+export function patchLead(lead: NormalizedLead, patch: LeadPatch): LeadInput {
   const { email, phone, emails, phones, defaultCountryCode: _, ...fields } = patch;
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   return {
-    firstName: lead.firstName,
-    lastName: lead.lastName,
-    companyName: lead.companyName,
-    jobTitle: lead.jobTitle,
-    notes: lead.notes,
-    contactOwnerEmail: lead.contactOwnerEmail,
-    timezone: lead.timezone,
-    customFields: lead.customFields,
+    ...lead,
     ...given,
     emails: replaceFirst(emails ?? lead.emails, email),
     phones: replaceFirst(phones ?? lead.phones, phone),

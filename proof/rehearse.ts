@@ -5,17 +5,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { createPools } from '#db/pools.ts';
 import { keepFolder, temporaryFolder } from '#bench/support/leftovers.ts';
-import { CAP, createTenant } from './chaos/everything.ts';
+import { CAP } from './chaos/everything.ts';
 import { type AtCarrier, judge, tally } from './chaos/judge.ts';
-import { type Expectation, insist, sendEverything, type Tenant } from './chaos/load.ts';
+import { type Expectation, sendEverything } from './chaos/load.ts';
 import { firedAlerts, type Period } from './rehearse/alerts.ts';
 import { drawDashboard } from './rehearse/dashboard.ts';
 import { FAULTS } from './rehearse/faults.ts';
 import { readHistories } from './rehearse/histories.ts';
 import { type Installation, startInstallation } from './rehearse/installation.ts';
 import { reportOf } from './rehearse/report.ts';
+import { findPgBackRest } from './rehearse/programs.ts';
+import { createBackups } from './rehearse/restore/backups.ts';
+import { rehearseRestore } from './rehearse/restore.ts';
+import { createTenants } from './rehearse/tenants.ts';
 import { traceOfOne } from './rehearse/trace.ts';
 import { until } from '#bench/support/waiting.ts';
 import { seeded } from './simulate/workload.ts';
@@ -26,6 +29,7 @@ import { seeded } from './simulate/workload.ts';
  * `docs/scaling.md` says it survives, and judges by the carriers' logs, the customer's server and the histories. Writes
  * a report and a picture of the dashboard to the folder that it names. Requires the programs in `rehearse/programs.ts`,
  * and root, to mount a small disk.
+ * `--restore` is the backup drill instead (`rehearse/restore.ts`), and requires pgBackRest as well.
  */
 const { values } = parseArgs({
   options: {
@@ -33,11 +37,10 @@ const { values } = parseArgs({
     faults: { type: 'string', default: FAULTS.map(({ name }) => name).join(',') },
     seed: { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
+    restore: { type: 'boolean', default: false },
   },
 });
 const MESSAGES = Number(values.messages);
-const TENANTS = ['north', 'south'];
-const LINES_EACH = 8;
 /** The load begins before the first fault. */
 const MARGIN_SECONDS = 30;
 /** Drips are sent up to this long after they were accepted. */
@@ -52,12 +55,13 @@ const say = (text: string): void =>
 
 const wanted = values.faults.split(',');
 const faults = FAULTS.filter(({ name }) => wanted.includes(name));
-const installation = await startInstallation(folder, programs);
+const backups = values.restore ? await createBackups(folder, findPgBackRest()) : null;
+const installation = await startInstallation(folder, programs, backups?.place);
 say(`everything is ready, in ${folder}`);
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => void installation.stop().finally(() => process.exit(1)));
 try {
-  const found = await rehearse(installation);
+  const found = backups ? await rehearseRestore(installation, backups, say) : await rehearse(installation);
   process.exitCode = found ? 0 : 1;
 } finally {
   await installation.stop();
@@ -68,16 +72,10 @@ try {
   }
 }
 
-async function rehearse({ database, carriers, publicUrl, webhookUrl, receiver, ...rest }: Installation) {
+async function rehearse(installation: Installation): Promise<boolean> {
+  const { database, carriers, publicUrl, webhookUrl, receiver } = installation;
   const startedAt = new Date();
-  const pools = await createPools(database);
-  const tenants: Tenant[] = [];
-  for (const name of TENANTS) {
-    const tenant = await createTenant(pools, name, LINES_EACH);
-    await connectLines(tenant);
-    tenants.push(tenant);
-  }
-  await pools.close();
+  const tenants = await createTenants(installation);
 
   const duration = faults.reduce((sum, fault) => sum + fault.seconds, MARGIN_SECONDS);
   const seconds = Math.max(duration - DRIP_SECONDS, MARGIN_SECONDS);
@@ -88,7 +86,7 @@ async function rehearse({ database, carriers, publicUrl, webhookUrl, receiver, .
   const sent = Promise.all(
     tenants.map(async (tenant) => {
       const promised = await sendEverything(publicUrl, tenant, {
-        total: MESSAGES / TENANTS.length,
+        total: MESSAGES / tenants.length,
         random: seeded(seed),
         withinMs: seconds * 1000,
         webhookUrl,
@@ -102,7 +100,6 @@ async function rehearse({ database, carriers, publicUrl, webhookUrl, receiver, .
   // Until it is awaited.
   sent.catch(() => {});
   await pause(MARGIN_SECONDS * 1000);
-  const installation = { database, carriers, publicUrl, webhookUrl, receiver, ...rest };
   const periods: Period[] = [];
   const observed: string[] = [];
   const undocumented: string[] = [];
@@ -189,16 +186,6 @@ async function rehearse({ database, carriers, publicUrl, webhookUrl, receiver, .
   writeFileSync(path.join(folder, 'rehearsal-dashboard.svg'), picture);
   say(`the report is ${path.join(folder, 'report.md')}`);
   return Object.values(verdict).every((problems) => problems.length === 0);
-
-  async function connectLines({ key, lineIds, cappedLineId }: Tenant): Promise<void> {
-    const connect = async (lineId: string, provider: string, config: object): Promise<void> => {
-      const route = `/api/lines/${lineId}/carrier`;
-      const { status, body } = await insist(publicUrl, key, 'PUT', route, { provider, config });
-      if (status !== 200) throw new Error(`the line was not connected: ${JSON.stringify(body)}`);
-    };
-    for (const lineId of lineIds) await connect(lineId, 'bluebubbles', await carriers.serverOf(lineId));
-    await connect(cappedLineId, 'twilio', carriers.account);
-  }
 
   /** What the carriers accepted, with the product's id of the message that has the text. */
   async function atCarriers(workspaceIds: readonly string[]): Promise<AtCarrier[]> {

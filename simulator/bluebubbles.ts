@@ -283,12 +283,15 @@ export async function startBlueBubbles(
     const query = z
       .object({
         after: z.number().default(0),
+        before: z.number().default(Infinity),
         limit: z.number().max(1000).default(100),
         offset: z.number().default(0),
         sort: z.enum(['ASC', 'DESC']).default('DESC'),
       })
       .parse(context.request.body);
-    const found = messages.filter(({ createdAt }) => createdAt >= query.after).map(serialized);
+    const isMeant = ({ createdAt }: SentMessage): boolean =>
+      createdAt >= query.after && createdAt <= query.before;
+    const found = messages.filter(isMeant).map(serialized);
     const sorted = query.sort === 'DESC' ? found.toReversed() : found;
     context.body = {
       status: 200,

@@ -6,6 +6,16 @@ import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
+interface Service {
+  networks: string[];
+  read_only?: boolean;
+  image?: string;
+  user?: string;
+  volumes?: string[];
+  environment?: Record<string, string | null>;
+  command?: string[];
+}
+
 const compose = read('docker-compose.yml');
 const service = (name: string): string =>
   new RegExp(`^  ${name}:\n(?:(?:    .*)?\n)+`, 'm').exec(compose)?.[0] ?? '';
@@ -46,6 +56,13 @@ test('the image compiles its code as the user that runs it', () => {
   expect(steps).toEqual(['USER node', expect.stringMatching(/^RUN node/)]);
 });
 
+test('the image builds the console with what its settings extend', () => {
+  const { extends: base } = JSON.parse(read('console/tsconfig.json')) as { extends: string };
+  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim AS console$/m);
+  const copied = /^COPY (.*) \.\/$/m.exec(stage)?.[1]?.split(' ');
+  expect(copied).toContain(base.replace('../', ''));
+});
+
 test('workers have the same flags however they are started', () => {
   const command = ['node', ...WORKER_FLAGS, 'workers/worker.ts'];
   expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
@@ -59,18 +76,21 @@ test('workers have the same flags however they are started', () => {
 
 test('docker-compose.yml takes privileges away, and lets only those that need Temporal and PostgreSQL reach them', () => {
   const { services, networks } = parse(compose, { merge: true }) as {
-    services: Record<
-      string,
-      { networks: string[]; security_opt: string[]; cap_drop?: string[]; read_only?: boolean }
-    >;
+    services: Record<string, Service>;
     networks: Record<string, { internal?: boolean } | null>;
   };
-  for (const [name, { security_opt, cap_drop }] of Object.entries(services)) {
-    expect(security_opt, name).toEqual(['no-new-privileges:true']);
-    // It starts as root, to take over its folder.
-    if (name !== 'postgres') expect(cap_drop, name).toEqual(['ALL']);
+  for (const [name, service] of Object.entries(services)) {
+    expect(service, name).toMatchObject({
+      security_opt: ['no-new-privileges:true'],
+      cap_drop: ['ALL'],
+      pids_limit: expect.any(Number),
+      mem_limit: expect.any(String),
+      logging: { options: { 'max-size': expect.any(String), 'max-file': expect.any(String) } },
+    });
   }
-  for (const name of ['api', 'worker', 'migrate']) expect(services[name]?.read_only, name).toBe(true);
+  const writable = Object.keys(services).filter((name) => services[name]?.read_only !== true);
+  // Images that write their configuration into themselves.
+  expect(writable).toEqual(['temporal-schema', 'temporal', 'temporal-namespace', 'temporal-ui']);
   const on = (network: string): string[] =>
     Object.keys(services)
       .filter((name) => services[name]?.networks.includes(network))
@@ -85,6 +105,7 @@ test('docker-compose.yml takes privileges away, and lets only those that need Te
   ]);
   expect(on('database')).toEqual([
     'api',
+    'backup',
     'migrate',
     'postgres',
     'postgres-exporter',
@@ -96,4 +117,24 @@ test('docker-compose.yml takes privileges away, and lets only those that need Te
   expect(on('outside')).toEqual(['alertmanager', 'api', 'prometheus', 'temporal-ui', 'worker']);
   const internal = { internal: true };
   expect(networks).toEqual({ database: internal, temporal: internal, monitoring: internal, outside: null });
+});
+
+test('PostgreSQL archives its log to where its backups are made, as the backup drill does', () => {
+  const { services } = parse(compose, { merge: true }) as { services: Record<string, Service> };
+  const { postgres, backup } = services;
+  expect(backup).toMatchObject({ image: postgres?.image, user: 'postgres', volumes: postgres?.volumes });
+  expect(postgres?.environment).toMatchObject(backup?.environment ?? {});
+  const [, seconds] = /ARCHIVE_TIMEOUT_SECONDS = (\d+)/.exec(read('proof/rehearse/restore/backups.ts')) ?? [];
+  expect(postgres?.command).toEqual(
+    expect.arrayContaining([
+      '--archive_mode=on',
+      '--archive_command=pgbackrest archive-push %p',
+      `--archive_timeout=${seconds}s`,
+    ]),
+  );
+  const [, major] = /^FROM postgres:(\d+)$/m.exec(read('deploy/postgres/Dockerfile')) ?? [];
+  expect(backup?.environment?.['PGBACKREST_PG1_PATH']).toBe(`/var/lib/postgresql/${major}/docker`);
+  // What records a backup is the statement of docs/backup.md.
+  const [recorded = ''] = /insert into recorded_runs [^"]+/.exec(read('deploy/postgres/backup')) ?? [];
+  expect(read('docs/backup.md')).toContain(recorded);
 });

@@ -18,6 +18,8 @@ export interface Options {
   ramp?: string | undefined;
   wait?: string | undefined;
   query?: string | undefined;
+  from?: string | undefined;
+  until?: string | undefined;
   limit?: string | undefined;
   history?: boolean | undefined;
 }

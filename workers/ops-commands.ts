@@ -1,6 +1,7 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { createLineOrderActivities } from '#activities/line-orders.ts';
-import { unpausedLines } from '#db/queries/line-orders.ts';
+import type { Pools } from '#db/pools.ts';
+import { recordLostTime, unpausedLines } from '#db/queries/line-orders.ts';
 import { lineRecord } from '#db/queries/line-record.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
 import { findLine } from '#db/queries/lines.ts';
@@ -15,6 +16,7 @@ import { daysBefore, startOfDayAfter } from '#domain/line-signals.ts';
 import { historyOf, judge, JUDGED_DAYS } from '#domain/reputation.ts';
 import { replaySignals } from '#domain/signal-replay.ts';
 import { presentTimeline } from '#domain/timeline.ts';
+import { FIND_BY_CONTENT } from '#providers/carriers/registry.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import {
@@ -45,11 +47,22 @@ export const COMMANDS: Record<string, Command> = {
     ...orderCommand({
       argument: null,
       summary: 'no line of any workspace sends until it is resumed; works while nothing else runs',
-      async run({ pools }, _id, order) {
-        const { pauseLine: pause } = createLineOrderActivities({ pools });
-        const lines = await unpausedLines(systemDb(pools));
-        for (const line of lines) await pause({ ...order, ...line });
-        return { pausedLines: lines.length };
+      run: async ({ pools }, _id, order) => ({ pausedLines: await pauseLines(pools, order, () => true) }),
+    }),
+    needsTemporal: false,
+  },
+  'after-restore': {
+    ...orderCommand({
+      argument: null,
+      options: '--from TIME [--until TIME]',
+      summary:
+        'before the first start on a restored database, which has no record of what was sent between the times of its last commit and of the failure: carriers are asked before a message is sent; lines whose carriers cannot tell are paused',
+      async run({ pools }, _id, order, times) {
+        const [from, until] = [timeOf(times.from), timeOf(times.until ?? new Date().toISOString())];
+        if (from >= until) throw new WrongUsage('--from must be before --until');
+        const isAsked = (carrier: string): boolean => FIND_BY_CONTENT.includes(carrier);
+        const askedLines = await recordLostTime(systemDb(pools), FIND_BY_CONTENT, { from, until });
+        return { askedLines, pausedLines: await pauseLines(pools, order, (carrier) => !isAsked(carrier)) };
       },
     }),
     needsTemporal: false,
@@ -140,6 +153,25 @@ export const COMMANDS: Record<string, Command> = {
     },
   },
 };
+
+function timeOf(text: string | undefined): Date {
+  const time = new Date(text ?? '');
+  if (Number.isNaN(time.getTime()))
+    throw new WrongUsage('--from and --until are times, as 2026-03-05T14:20:00Z');
+  return time;
+}
+
+/** @param isMeant which lines are paused, by their carrier. @returns how many. */
+async function pauseLines(
+  pools: Pools,
+  order: Order,
+  isMeant: (carrier: string) => boolean,
+): Promise<number> {
+  const { pauseLine: pause } = createLineOrderActivities({ pools });
+  const lines = (await unpausedLines(systemDb(pools))).filter(({ carrier }) => isMeant(carrier));
+  for (const { workspaceId, lineId } of lines) await pause({ ...order, workspaceId, lineId });
+  return lines.length;
+}
 
 type OrderCommand = Omit<Command, 'run'> & {
   run(session: Session, id: string, order: Order, options: Options): Promise<unknown>;

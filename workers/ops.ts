@@ -48,6 +48,8 @@ function parse(args: string[]) {
         ramp: text,
         wait: text,
         query: text,
+        from: text,
+        until: text,
         limit: text,
         history: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },

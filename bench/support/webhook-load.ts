@@ -57,7 +57,7 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
     async emit(workspaceId) {
       const event = sent(workspaceId);
       await withTenant(pools, workspaceId, (db) => emitEvents(db, [event], new Date()));
-      return { messageId: event.payload.messageId, at: performance.now() };
+      return { messageId: event.messageId, at: performance.now() };
     },
     async emitMany(workspaceId, count) {
       const events = Array.from({ length: count }, () => sent(workspaceId));
@@ -71,8 +71,9 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
 }
 
 const sent = (workspaceId: string) => ({
-  event: 'message.sent' as const,
-  payload: { ...EVENT_EXAMPLES['message.sent'], workspaceId, messageId: newId() },
+  ...EVENT_EXAMPLES['message.sent'],
+  workspaceId,
+  messageId: newId(),
 });
 
 export const quantile = (values: readonly number[], part: number): number =>

@@ -38,6 +38,9 @@ create table lines (
   failed_probes integer not null default 0,
   -- A line that is being moved, deleted or connected sends nothing before this time, or before that has ended.
   held_until timestamptz,
+  -- Between these times the line sent messages of which no record is left, because the database was restored.
+  lost_from timestamptz,
+  lost_until timestamptz,
   -- The ends of the last local hour and days in which a cap was used up; null: not since the caps were changed. What was due
   -- before waits for the next hour or morning: reaching a cap writes this row and no message.
   hourly_new_used_up timestamptz,

@@ -137,12 +137,20 @@ export async function hasOpenAttempt(db: TenantDb, messageId: string): Promise<b
 
 const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
 
-/** The carrier's ids of messages sent from a line to an address within two hours, the longest time to reconcile. */
-export async function carrierIdsAt(db: TenantDb, lineId: string, address: string): Promise<string[]> {
+/** More than a send can take, and clocks differ. */
+const EARLIER = sql.fragment`interval '2 hours'`;
+
+/** The carrier's ids of messages sent from a line to an address, from shortly before a time. */
+export async function carrierIdsAt(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  from: Date,
+): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(CarrierMessageIdRow)`
     select carrier_message_id from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}
-      and carrier_message_id is not null and started_at > now() - interval '2 hours'`);
+      and carrier_message_id is not null and started_at > ${sql.timestamp(from)} - ${EARLIER}`);
   return [...ids];
 }
 

@@ -4,7 +4,7 @@ import type { LeadImport } from '#domain/lead-import.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { recordset } from '#db/recordset.ts';
+import { insertion } from '#db/recordset.ts';
 import { wake } from '#db/wakes.ts';
 
 const ImportRow = z.object({
@@ -88,9 +88,7 @@ export async function recordBatch(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
   if (rejected.length === 0) return;
   const rows = rejected.map((row) => ({ ...row, workspaceId: db.workspaceId, importId: id }));
-  await db.query(
-    sql.type(NoRows)`insert into rejected_rows select * from ${recordset('rejected_rows', rows)}`,
-  );
+  await db.query(sql.type(NoRows)`${insertion('rejected_rows', rows)}`);
 }
 
 /** Sets the final status. The file no longer counts against the storage quota. */

@@ -5,7 +5,7 @@ import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { recordset } from '#db/recordset.ts';
+import { insertion } from '#db/recordset.ts';
 
 export const LeadRow = z.object({
   id: z.string(),
@@ -175,7 +175,7 @@ export async function insertLeads(
   );
   if (rows.length === 0) return result;
   await insertEntries(db, late);
-  await db.query(sql.type(NoRows)`insert into leads select * from ${recordset('leads', rows)}`);
+  await db.query(sql.type(NoRows)`${insertion('leads', rows)}`);
   await countLeads(db, listId, rows.length);
   return result;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { IdRow, NoRows } from '#db/rows.ts';
+import { type LostRecords, ON_ITS_WAY_MS } from '#domain/lost-records.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { campaignAllowsSending } from './queue.ts';
 
@@ -11,12 +12,29 @@ export async function setPaused(db: TenantDb, lineId: string, at: Date | null): 
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
-const LineRow = z.object({ workspaceId: z.string(), lineId: z.string() });
+const LineRow = z.object({ workspaceId: z.string(), lineId: z.string(), carrier: z.string() });
 
 /** The lines of all workspaces that are not paused. */
 export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<typeof LineRow>[]> {
   return db.any(sql.type(LineRow)`
-    select workspace_id, id line_id from lines where paused_at is null order by workspace_id, id`);
+    select workspace_id, id line_id, carrier from lines where paused_at is null order by workspace_id, id`);
+}
+
+/**
+ * Records that the records of what was sent since a time are lost, for all lines of these carriers, which send nothing before all
+ * of it is known to their carriers. A loss of the last day counts as the same. @returns how many lines these are.
+ */
+export async function recordLostTime(
+  db: SystemDb,
+  carriers: readonly string[],
+  { from, until }: LostRecords,
+): Promise<number> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update lines set held_until = ${sql.timestamp(new Date(until.getTime() + ON_ITS_WAY_MS))},
+      lost_until = ${sql.timestamp(until)}, lost_from = least(${sql.timestamp(from)},
+      case when lost_until > ${sql.timestamp(until)} - interval '1 day' then lost_from end)
+    where carrier = any(${sql.array([...carriers], 'text')})`);
+  return rowCount;
 }
 
 /** Sets the messages that a line sends before all others, in this order. Requires `lockLine`. */

@@ -49,6 +49,9 @@ export const LineRow = z.object({
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
   heldUntil: z.date().nullable(),
+  /** See domain/lost-records.ts. */
+  lostFrom: z.date().nullable(),
+  lostUntil: z.date().nullable(),
   pausedAt: z.date().nullable(),
   reputationState: ReputationState,
   reputationScore: z.int(),

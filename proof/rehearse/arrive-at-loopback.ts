@@ -1,14 +1,15 @@
 import { type NetConnectOpts, Socket } from 'node:net';
-import { PUBLIC_ADDRESS } from './public-address.ts';
+import { arrivesAt } from './public-address.ts';
 
 /*
- * Connections to the public address arrive at loopback. The process resolves and checks addresses as always, and only the
+ * Connections to the public addresses arrive at loopback. The process resolves and checks addresses as always, and only the
  * last step is another.
  */
 const { connect } = Socket.prototype;
 Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
   const [first] = args;
   const options = (Array.isArray(first) ? first[0] : first) as NetConnectOpts & { host?: string };
-  if (options?.host === PUBLIC_ADDRESS) options.host = '127.0.0.1';
+  const loopback = arrivesAt(options?.host);
+  if (loopback !== null) options.host = loopback;
   return Reflect.apply(connect, this, args) as Socket;
 };

@@ -5,7 +5,7 @@ import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubble
 import { startTwilio } from '#simulator/twilio.ts';
 import type { AtCarrier } from '../chaos/judge.ts';
 import type { Certificates } from './certificates.ts';
-import { PUBLIC_ADDRESS } from './public-address.ts';
+import { loopbackAddress, publicAddress } from './public-address.ts';
 import { startTlsFront, type TlsFront } from './tls-front.ts';
 
 /** A message that a carrier accepted. Neither carrier keeps a reference of ours. */
@@ -30,8 +30,8 @@ export async function startCarriers(tls: Certificates): Promise<Carriers> {
   const account = { sid: `AC${randomBytes(16).toString('hex')}`, authToken: randomBytes(16).toString('hex') };
   const twilio = await startTwilio(account);
   const fronts: TlsFront[] = [];
-  const front = async (url: string): Promise<number> => {
-    const started = await startTlsFront(tls, [Number(new URL(url).port)]);
+  const front = async (url: string, at?: { host: string; port: number }): Promise<number> => {
+    const started = await startTlsFront(tls, [Number(new URL(url).port)], at);
     fronts.push(started);
     return started.port;
   };
@@ -45,7 +45,10 @@ export async function startCarriers(tls: Certificates): Promise<Carriers> {
     async serverOf(lineId) {
       const server = await startBlueBubbles(password, hasIMessage);
       servers.set(lineId, server);
-      return { url: `https://[${PUBLIC_ADDRESS}]:${await front(server.url)}`, password };
+      // After the customer's server. Only the ports of the protocol may be connected to.
+      const host = servers.size + 1;
+      await front(server.url, { host: loopbackAddress(host), port: 443 });
+      return { url: `https://[${publicAddress(host)}]`, password };
     },
     accepted() {
       const texts = twilio.sent.map(({ body, statusCallback, createdAt }) => ({

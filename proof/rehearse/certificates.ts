@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PUBLIC_ADDRESS } from './public-address.ts';
+import { loopbackAddress, PUBLIC_HOSTS, publicAddress } from './public-address.ts';
 
 /** Paths of PEM files. */
 export interface Certificates {
@@ -12,8 +12,10 @@ export interface Certificates {
   clientKey: string;
 }
 
-/** Every server listens on loopback. */
-const NAMES = `subjectAltName=DNS:localhost,IP:127.0.0.1,IP:${PUBLIC_ADDRESS}`;
+/** Every server listens on loopback: a connection to a public address may be verified by where it arrives. */
+const HOSTS = Array.from({ length: PUBLIC_HOSTS }, (_, index) => index + 1);
+const ADDRESSES = [...HOSTS.map(publicAddress), ...HOSTS.map(loopbackAddress)];
+const NAMES = `subjectAltName=DNS:localhost,${ADDRESSES.map((address) => `IP:${address}`).join(',')}`;
 const DAYS = '7';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 

@@ -15,8 +15,8 @@ import { startCarriers } from './carriers.ts';
 import { createPlace, type Kind, type Release } from './processes.ts';
 import { findPrograms } from './programs.ts';
 import { startPrometheus } from './prometheus.ts';
-import { PUBLIC_ADDRESS } from './public-address.ts';
-import { startDatabase, startTemporalCluster } from './servers.ts';
+import { publicAddress } from './public-address.ts';
+import { type DatabasePlace, startDatabase, startTemporalCluster } from './servers.ts';
 import { startTlsFront } from './tls-front.ts';
 
 type Started = Awaited<ReturnType<typeof startInstallation>>;
@@ -35,13 +35,16 @@ const DISK_MB = 16;
  * carriers, a customer's server and Prometheus, with TLS between them.
  * @param folder of all data and logs.
  * @param programs the folder of programs that were built.
+ * @param place of the product's PostgreSQL, if it may be lost: Temporal's is another one then.
  */
-export async function startInstallation(folder: string, programs: string) {
+export async function startInstallation(folder: string, programs: string, place?: DatabasePlace) {
   const found = findPrograms(programs);
   const tls = createCertificates(join(folder, 'tls'), found.faketime);
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(tls.authority, 'utf8')]);
-  const database = await startDatabase(folder, tls);
-  const temporal = await startTemporalCluster(join(folder, 'temporal'), found, database, tls);
+  const database = await startDatabase(folder, tls, place);
+  const temporalFolder = join(folder, 'temporal');
+  const temporalDatabase = place ? await startDatabase(temporalFolder, tls) : database;
+  const temporal = await startTemporalCluster(temporalFolder, found, temporalDatabase, tls);
   const places = await Promise.all([
     ...Array.from({ length: APIS }, (_, index) => createPlace(`api-${index + 1}`, 'api', folder)),
     ...Array.from({ length: WORKERS }, (_, index) => createPlace(`worker-${index + 1}`, 'worker', folder)),
@@ -141,7 +144,7 @@ export async function startInstallation(folder: string, programs: string) {
     receiver.close();
     await traces.close();
     await temporal.stop();
-    await database.stop();
+    for (const server of new Set([temporalDatabase, database])) await server.stop();
     disk.unmount();
   }
 
@@ -161,7 +164,7 @@ export async function startInstallation(folder: string, programs: string) {
     carriers,
     receiver,
     /** Of the customer's server. */
-    webhookUrl: `https://[${PUBLIC_ADDRESS}]:${receiverFront.port}/`,
+    webhookUrl: `https://[${publicAddress(1)}]:${receiverFront.port}/`,
     disk,
     prometheus,
     traces,

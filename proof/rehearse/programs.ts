@@ -45,6 +45,21 @@ export function findPrograms(folder: string): Programs {
   return programs;
 }
 
+/** The first version that knows PostgreSQL 18. */
+const PGBACKREST = [2, 55] as const;
+
+/** @throws if pgBackRest is not on the PATH, or too old. */
+export function findPgBackRest(): string {
+  const program = onPath('pgbackrest');
+  const version = program && spawnSync(program, ['version'], { encoding: 'utf8' }).stdout.trim();
+  const [major = 0, minor = 0] = (/[\d.]+/.exec(version ?? '')?.[0] ?? '').split('.').map(Number);
+  if (program && (major > PGBACKREST[0] || (major === PGBACKREST[0] && minor >= PGBACKREST[1])))
+    return program;
+  throw new Error(
+    `The drill needs pgBackRest ${PGBACKREST.join('.')} or later, which knows PostgreSQL 18 (${version || 'none is'} on the PATH): the package pgbackrest of Debian 13 or later, or of apt.postgresql.org`,
+  );
+}
+
 function onPath(name: string): string | undefined {
   const { status, stdout } = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : undefined;

@@ -32,16 +32,32 @@ export interface Database extends Server {
   /** The URLs of the logins, which are accepted with TLS only. */
   tenantUrl: string;
   systemUrl: string;
+  /** Has it start on another folder, with the same password, when it is started again. */
+  moveTo(dataDir: string): void;
+}
+
+/** Where PostgreSQL runs. */
+export interface DatabasePlace {
+  /** Contains the cluster and its owner's password. */
+  dataDir: string;
+  port: number;
+  settings: Readonly<Record<string, string>>;
 }
 
 /** Logins other than the owner's must use TLS. */
 const LOGINS = `
+local all postgres scram-sha-256
 hostssl all linepace_tenant,linepace_system,temporal 127.0.0.1/32 scram-sha-256
 host all postgres 127.0.0.1/32 scram-sha-256
 `;
 
-/** Starts PostgreSQL with TLS. */
-export async function startDatabase(folder: string, tls: Certificates): Promise<Database> {
+/** Starts PostgreSQL with TLS. @param folder of its log and its files. */
+export async function startDatabase(
+  folder: string,
+  tls: Certificates,
+  place: Partial<DatabasePlace> = {},
+): Promise<Database> {
+  mkdirSync(folder, { recursive: true });
   // As root, PostgreSQL runs as another user.
   chmodSync(folder, 0o711);
   const settings = {
@@ -50,11 +66,13 @@ export async function startDatabase(folder: string, tls: Certificates): Promise<
     ssl_key_file: readableBy(folder, tls.serverKey),
     hba_file: readableBy(folder, written(folder, 'pg_hba.conf', LOGINS)),
     max_connections: '300',
+    ...place.settings,
   };
-  const port = await freePort();
+  let dataDir = place.dataDir ?? join(folder, 'postgres');
+  const port = place.port ?? (await freePort());
   const start = () =>
     startPostgres({
-      dataDir: join(folder, 'postgres'),
+      dataDir,
       port,
       logFile: join(folder, 'postgres.log'),
       onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
@@ -67,6 +85,10 @@ export async function startDatabase(folder: string, tls: Certificates): Promise<
     ownerUrl: server.url,
     tenantUrl: overTls(tenantUrl),
     systemUrl: overTls(systemUrl),
+    moveTo(to: string) {
+      copyFileSync(join(dataDir, 'password'), join(to, 'password'));
+      dataDir = to;
+    },
   });
 }
 

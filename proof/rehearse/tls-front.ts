@@ -17,10 +17,12 @@ const REFUSED = 'ECONNREFUSED';
  * Terminates TLS in front of processes that take turns. A request goes to the next process if one refuses the
  * connection, as behind a load balancer; a request that a process lost with its connection is answered 502.
  * @param ports of the processes behind it.
+ * @param at where it listens.
  */
 export async function startTlsFront(
   { server: cert, serverKey: key }: Certificates,
   ports: readonly number[],
+  at = { host: '127.0.0.1', port: 0 },
 ): Promise<TlsFront> {
   let turn = 0;
   const forward = (request: IncomingMessage, body: Buffer, port: number): Promise<IncomingMessage> =>
@@ -54,7 +56,9 @@ export async function startTlsFront(
       }
     },
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(at.port, at.host, resolve),
+  );
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

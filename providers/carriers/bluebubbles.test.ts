@@ -31,11 +31,12 @@ async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}
     const outcome = await world.carrier.send(world.config, message, never);
     if (outcome.kind === 'transient') continue;
     if (outcome.kind !== 'unknown') return outcome.kind;
-    const question = { attemptId, lineId, channel, to, startedAt, text, attachmentCount: 0, takenIds };
-    let found = await world.carrier.reconcile(world.config, question);
+    const about = { attemptId, lineId, channel, to, text, attachmentCount: 0, takenIds };
+    const ask = (time: Date) =>
+      world.carrier.reconcile(world.config, { ...about, startedAt: time, startedBy: time });
+    let found = await ask(startedAt);
     if (found.kind === 'unreachable') {
-      const longAgo = new Date(startedAt.getTime() - 10 * 60_000);
-      found = await world.carrier.reconcile(world.config, { ...question, startedAt: longAgo });
+      found = await ask(new Date(startedAt.getTime() - 10 * 60_000));
     }
     if (found.kind !== 'not_sent') return found.kind;
     takenIds.push(...at(to).map(({ guid }) => guid));

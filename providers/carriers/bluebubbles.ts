@@ -253,9 +253,11 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     /** The server discards our reference after its response, so the message is found by its content. */
     async reconcile(config, attempt) {
       const after = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
+      const before = attempt.startedBy.getTime() + SETTLE_FILES_MS + CLOCK_SKEW_MS;
       const messages: BlueBubblesMessage[] = [];
       for (let page = 0; page < MAX_PAGES; page += 1) {
-        const filter = { after, limit: PAGE, offset: page * PAGE, sort: 'DESC', with: ['chat', 'handle'] };
+        const paging = { limit: PAGE, offset: page * PAGE, sort: 'DESC' };
+        const filter = { after, before, ...paging, with: ['chat', 'handle'] };
         const response = await query(config, '/message/query', filter);
         const list = readOk(response, envelope(z.array(BlueBubblesMessage)));
         if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
@@ -378,7 +380,7 @@ const failedWith = (code: number): SendOutcome =>
 
 function findAttempt(
   messages: BlueBubblesMessage[],
-  { attemptId, channel, to, text, takenIds, attachmentCount, startedAt }: AttemptReference,
+  { attemptId, channel, to, text, takenIds, attachmentCount, startedBy }: AttemptReference,
   now: Date,
 ): ReconcileOutcome {
   const ours = messages.filter((message) => message.isFromMe && !takenIds.includes(message.guid));
@@ -396,7 +398,7 @@ function findAttempt(
   // Without a text, a candidate cannot be told apart from this message.
   if (candidates.length > 0 && (text === null || text === '')) return { kind: 'unknown' };
   const settled = attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS;
-  if (now.getTime() - startedAt.getTime() >= settled) return { kind: 'not_sent' };
+  if (now.getTime() - startedBy.getTime() >= settled) return { kind: 'not_sent' };
   return { kind: 'unreachable', reason: 'it may still be on its way' };
 }
 

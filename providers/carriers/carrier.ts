@@ -216,6 +216,8 @@ export interface AttemptReference {
   channel: Channel;
   to: string;
   startedAt: Date;
+  /** The latest time at which it may have started; `startedAt`, unless the record of it is lost. */
+  startedBy: Date;
   /** The text that was sent, for carriers without references; null if it is no longer known. */
   text: string | null;
   attachmentCount: number;

@@ -10,6 +10,12 @@ import { smtpCarrier } from './smtp.ts';
 import { testCarrier, type TestSends } from './test.ts';
 import { twilioCarrier } from './twilio.ts';
 
+/**
+ * The carriers that know by recipient, time and text whether they have a message, so that they can be asked about sends of
+ * which no record is left. In test mode nothing is sent.
+ */
+export const FIND_BY_CONTENT: readonly string[] = ['bluebubbles', 'twilio', TEST_CARRIER];
+
 export interface CarrierOptions {
   /** Where lines in test mode send. */
   testSends: TestSends;

@@ -97,6 +97,7 @@ describe('a send whose response was lost', () => {
       channel: 'sms',
       to,
       startedAt: new Date(),
+      startedBy: fields.startedAt ?? new Date(),
       text: 'Hello Ada',
       attachmentCount: 0,
       takenIds: [],

@@ -241,7 +241,7 @@ function sendOutcome(response: Exchange): SendOutcome {
 
 function findAttempt(
   messages: z.infer<typeof MessageList>['messages'],
-  { text, takenIds, to, startedAt }: AttemptReference,
+  { text, takenIds, to, startedAt, startedBy }: AttemptReference,
   now: Date,
 ): ReconcileOutcome {
   const createdAt = ({ date_created: date }: { date_created?: string | null | undefined }): number =>
@@ -260,7 +260,7 @@ function findAttempt(
   if (candidates.length > 0 && text === null) return { kind: 'unknown' };
   if (messages.length >= PAGE && messages.every((message) => createdAt(message) >= since))
     return { kind: 'unknown' };
-  if (now.getTime() - startedAt.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
+  if (now.getTime() - startedBy.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
   return { kind: 'unreachable', reason: 'it may still be on its way' };
 }
 

@@ -2,13 +2,14 @@ import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import {
+  type AttemptReference,
   BadSignature,
   type CallbackRequest,
   type ConnectionCheck,
   type OutboundMessage,
 } from '#providers/carriers/carrier.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { createCarriers } from '#providers/carriers/registry.ts';
+import { createCarriers, FIND_BY_CONTENT } from '#providers/carriers/registry.ts';
 import { maskConfig, openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
 import { createGuard } from '#providers/egress-guard.ts';
 import { type CarrierWorld, LINE_ID, outbound, simulatedWorld, smtpWorld } from './carrier-worlds.ts';
@@ -73,6 +74,20 @@ function useWorld(create: () => Promise<CarrierWorld>) {
     const message = outbound(world, to, { attemptId, text: textOf(attemptId), ...fields });
     return world.carrier.send(world.config, message, signal);
   };
+  const lookUp = (
+    attemptId: string,
+    fields: Pick<AttemptReference, 'startedAt' | 'startedBy'> & Partial<AttemptReference>,
+  ) =>
+    world.carrier.reconcile(world.config, {
+      attemptId,
+      lineId: LINE_ID,
+      channel: world.channel,
+      to: world.to.taken,
+      text: textOf(attemptId),
+      attachmentCount: 0,
+      takenIds: [],
+      ...fields,
+    });
   return {
     get: () => world,
     send,
@@ -81,22 +96,14 @@ function useWorld(create: () => Promise<CarrierWorld>) {
       if (outcome.kind !== 'accepted') throw new Error(`not accepted: ${JSON.stringify(outcome)}`);
       return outcome.carrierMessageId;
     },
+    lookUp,
     reconcile: (attemptId: string, startedAt: Date, to = world.to.taken) =>
-      world.carrier.reconcile(world.config, {
-        attemptId,
-        startedAt,
-        lineId: LINE_ID,
-        channel: world.channel,
-        to,
-        text: textOf(attemptId),
-        attachmentCount: 0,
-        takenIds: [],
-      }),
+      lookUp(attemptId, { startedAt, startedBy: startedAt, to }),
   };
 }
 
 describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts }) => {
-  const { get, send, accepted, reconcile } = useWorld(create);
+  const { get, send, accepted, lookUp, reconcile } = useWorld(create);
 
   it('has the name under which it is registered', () => {
     expect(get().carrier.name).toBe(name);
@@ -133,6 +140,15 @@ describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts
     expect(await taken(to.responseLost)).toBe(1);
     const found = await reconcile(attemptId, new Date(), to.responseLost);
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
+  });
+
+  it('finds a message of which no record is left, if it is listed as a carrier that can', async () => {
+    const { to } = get();
+    const text = textOf(newId());
+    const carrierMessageId = await accepted(to.taken, { text });
+    const found = await lookUp(newId(), { startedAt: new Date(), startedBy: new Date(), text });
+    if (FIND_BY_CONTENT.includes(name)) expect(found).toEqual({ kind: 'accepted', carrierMessageId });
+    else expect(found.kind).not.toBe('accepted');
   });
 
   it('reports unknown for a late response without waiting for it', async () => {

@@ -72,7 +72,7 @@ export async function emitDraft(
       approveEndpoint: '/api/knowledge-base/auto-replies' as const,
     },
   };
-  await emitEvents(db, [{ event, payload }], now);
+  await emitEvents(db, [payload], now);
 }
 
 /** @param message the text that was sent, or the rejected draft. */
@@ -88,7 +88,7 @@ export async function emitDraftResolved(
 ): Promise<void> {
   const { common } = await eventContext(db, replyId, now);
   const payload = { event, ...common, message, data: { replyId, approvalChannel } };
-  await emitEvents(db, [{ event, payload } as NewEvent], now);
+  await emitEvents(db, [payload as NewEvent], now);
 }
 
 /** Emits the approval of a draft once its message is sent, with the text that was sent. */

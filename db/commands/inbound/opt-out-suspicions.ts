@@ -55,7 +55,7 @@ export async function askPerson(db: TenantDb, suspicionId: string, now: Date): P
     replyId,
     message: shownReply(body),
   };
-  await emitEvents(db, [{ event: 'contact.opt_out_suspected', payload }], now);
+  await emitEvents(db, [payload], now);
   await notify(db, `suspicion:${suspicionId}`, { about: 'opt_out_suspected', suspicionId }, now);
 }
 

@@ -42,10 +42,7 @@ export async function emitReplyEvents(
       ready.map(({ id }) => id),
       'text',
     )})`);
-  const events = replies.map((reply) => ({
-    event: 'message.reply' as const,
-    payload: replyPayload(reply, origins.get(reply.row.id), links, now),
-  }));
+  const events = replies.map((reply) => replyPayload(reply, origins.get(reply.row.id), links, now));
   await emitEvents(db, events, now);
 }
 

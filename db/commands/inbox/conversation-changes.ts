@@ -151,7 +151,9 @@ const headOf = async (db: TenantDb, address: string, by: By, now: Date): Promise
 
 const assigned = (about: Head, from: string | null, to: string | null): NewEvent => ({
   event: 'conversation.assigned',
-  payload: { event: 'conversation.assigned', ...about, from, to },
+  ...about,
+  from,
+  to,
 });
 
 const snoozeEnded = (about: Head): NewEvent =>
@@ -162,11 +164,8 @@ const statusChanged = (
   { from, to, snoozedUntil }: { from: ConversationStatus; to: ConversationStatus; snoozedUntil: Date | null },
 ): NewEvent => ({
   event: 'conversation.status_changed',
-  payload: {
-    event: 'conversation.status_changed',
-    ...about,
-    from,
-    to,
-    snoozedUntil: snoozedUntil?.toISOString() ?? null,
-  },
+  ...about,
+  from,
+  to,
+  snoozedUntil: snoozedUntil?.toISOString() ?? null,
 });

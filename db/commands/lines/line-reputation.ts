@@ -87,7 +87,7 @@ async function tellOfChange(
     score,
     terms,
   };
-  await emitEvents(db, [{ event: 'line.reputation_changed', payload }], now);
+  await emitEvents(db, [payload], now);
   if (seal && (to === 'at_risk' || to === 'critical')) {
     const reasons = terms.filter(({ points }) => points < 0).toSorted((a, b) => a.points - b.points);
     await notifyReputation(

@@ -7,13 +7,11 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeUnlessDue } from '#db/wakes.ts';
 
-/** An event with the whole JSON body that subscribers receive. */
-export type NewEvent = {
-  [Name in EventName]: { event: Name; payload: EventPayload<Name> };
-}[EventName];
+/** The whole JSON body that subscribers receive. */
+export type NewEvent = EventPayload<EventName>;
 
 /** null: the event is not about a message. */
-const messageOf = ({ messageId }: { event: string; messageId?: string }): string | null => messageId ?? null;
+const messageOf = (event: NewEvent): string | null => ('messageId' in event ? event.messageId : null);
 
 /**
  * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
@@ -21,12 +19,12 @@ const messageOf = ({ messageId }: { event: string; messageId?: string }): string
  */
 export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map(({ event, payload }) => [
+  const rows = events.map((event) => [
     // In real time, also in test mode: the partitions of events and deliveries are days of it.
     newId(),
-    event,
-    messageOf(payload),
-    JSON.stringify(payload),
+    event.event,
+    messageOf(event),
+    JSON.stringify(event),
   ]);
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (

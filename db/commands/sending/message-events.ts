@@ -33,10 +33,7 @@ export async function emitMessageEvents(
       const campaign = campaigns.get(message.campaignId ?? '');
       const context = { data, ...(lead && { lead: presentLead(lead) }), ...(campaign && { campaign }) };
       // The type of `changed` relates name and data, which TypeScript loses in the destructuring.
-      return {
-        event,
-        payload: messageEventPayload(event, presentMessage(message), context, now),
-      } as NewEvent;
+      return messageEventPayload(event, presentMessage(message), context, now) as NewEvent;
     }),
     now,
   );

@@ -5,7 +5,10 @@ import type { Config } from '#domain/config.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { TwilioConfig } from '#providers/carriers/twilio.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { environment } from '#test/support/process.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { ops } from '#workers/ops.ts';
@@ -15,13 +18,18 @@ import { startWorker } from '#workers/worker.ts';
 let app: OwnApp;
 let workspace: TestWorkspace;
 let lineId: string;
+let twilio: TwilioStandIn;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  twilio = await startTwilio(TWILIO_ACCOUNT);
+  app = await startTestApp({ worker: false, environment: { TWILIO_API_URL: twilio.url } });
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
 });
-afterAll(() => app.stop());
+afterAll(async () => {
+  await app.stop();
+  await twilio.stop();
+});
 
 async function send(fields: object = {}): Promise<{ id: string; to: string }> {
   const to = phone();
@@ -79,7 +87,76 @@ describe('when Temporal is lost', () => {
   });
 });
 
+/** The settings of processes on a restored database. */
+const configOn = ({ tenantUrl, systemUrl }: TestDatabase): Config => ({
+  ...app.config,
+  database: { ...app.config.database, tenantUrl, systemUrl },
+});
+
+/** Runs an operator's command, and returns its verdict. */
+async function run(config: Config, ...args: string[]): Promise<unknown> {
+  const { status, stdout, stderr } = await ops([...args, '--by', 'Dana'], environment(config));
+  expect([status, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+/** Settings with Temporal away, as it is before the processes start. */
+const withoutTemporal = (config: Config): Config => ({
+  ...config,
+  temporal: { ...config.temporal, address: 'localhost:1' },
+});
+
+const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+
 describe('when the database is restored to an earlier point', () => {
+  it('a carrier that knows what it has is asked before anything is sent, and gets nothing twice', async () => {
+    const sender = await createWorkspace(app);
+    const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
+    const settings = { accountSid, authToken };
+    const smsLine = await createLineAt(app, sender.id, 'sms', {
+      name: 'twilio',
+      schema: TwilioConfig,
+      settings,
+    });
+    const emailLine = await createLine(app, sender.id, 'email', { carrier: 'smtp' });
+    const sendSms = async (fields: object = {}): Promise<{ id: string; to: string }> => {
+      const to = phone();
+      const request = { message: 'Hello', recipientPhone: to, messageType: 'sms', ...fields };
+      const { body } = await sender.api('POST', '/api/messages', request);
+      return { id: body._id, to };
+    };
+    const texts = (to: string) => twilio.sent.filter((message) => message.to === to);
+    const sentAfterwards = await sendSms();
+    const stillWaiting = await sendSms({ scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
+    const restored = await backUp();
+    await app.startWorker();
+    await eventually(async () => texts(sentAfterwards.to).length > 0);
+    await app.stopWorker();
+
+    const config = configOn(restored);
+    // So long ago that nothing is on its way any more.
+    const times = ['--from', minutesAgo(10), '--until', minutesAgo(5)];
+    expect(await run(withoutTemporal(config), 'after-restore', ...times)).toEqual({
+      askedLines: 1,
+      pausedLines: 2,
+    });
+    const paused = await connected(restored.ownerUrl, (owner) =>
+      owner.query(`set app.migrating = 'on'; select id from lines where paused_at is not null order by id`),
+    );
+    expect(JSON.stringify(paused)).toContain(emailLine);
+    expect(JSON.stringify(paused)).not.toContain(smsLine);
+
+    const worker = await startWorkerWith(config);
+    await wakeOverdue(restored.ownerUrl, app.temporal);
+    const timeline = () => run(config, 'timeline', sentAfterwards.id);
+    await eventually(async () => JSON.stringify(await timeline()).includes('"status":"sent"'));
+    await run(config, 'send-now', smsLine, '--message', stillWaiting.id);
+    await eventually(async () => texts(stillWaiting.to).length > 0);
+    await worker.stop();
+    await restored.drop();
+    for (const { to } of [sentAfterwards, stillWaiting]) expect(texts(to)).toHaveLength(1);
+  });
+
   it('paused lines send nothing until the messages that the carrier already has are canceled', async () => {
     const sentAfterwards = await send();
     const stillWaiting = await send({ scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
@@ -88,25 +165,17 @@ describe('when the database is restored to an earlier point', () => {
     await isSent(sentAfterwards.to);
     await app.stopWorker();
 
-    const { tenantUrl, systemUrl, ownerUrl } = restored;
-    const config = { ...app.config, database: { ...app.config.database, tenantUrl, systemUrl } };
-    const run = async (...args: string[]): Promise<unknown> => {
-      const { status, stdout, stderr } = await ops([...args, '--by', 'Dana'], environment(config));
-      expect([status, stderr]).toEqual([0, '']);
-      return JSON.parse(stdout);
-    };
-    // With Temporal away, as it is before the processes start.
-    const offline = { ...environment(config), TEMPORAL_ADDRESS: 'localhost:1' };
-    const paused = await ops(['pause-all-lines', '--by', 'Dana'], offline);
-    expect(paused).toMatchObject({ status: 0, stderr: '' });
-    expect(JSON.parse(paused.stdout)).toEqual({ pausedLines: 1 });
+    const config = configOn(restored);
+    expect(await run(withoutTemporal(config), 'pause-all-lines')).toMatchObject({
+      pausedLines: expect.any(Number),
+    });
 
     const worker = await startWorkerWith(config);
-    await wakeOverdue(ownerUrl, app.temporal);
-    expect(await run('skip-message', sentAfterwards.id)).toMatchObject({ status: 'canceled' });
+    await wakeOverdue(restored.ownerUrl, app.temporal);
+    expect(await run(config, 'skip-message', sentAfterwards.id)).toMatchObject({ status: 'canceled' });
     expect(await sentTo(app, sentAfterwards.to)).toHaveLength(1);
-    await run('resume-line', lineId);
-    await run('send-now', lineId, '--message', stillWaiting.id);
+    await run(config, 'resume-line', lineId);
+    await run(config, 'send-now', lineId, '--message', stillWaiting.id);
     await isSent(stillWaiting.to);
     await worker.stop();
     await restored.drop();

@@ -56,7 +56,7 @@ async function emit(db: TenantDb, text = 'Hello'): Promise<string> {
   const { workspaceId } = db;
   const example = EVENT_EXAMPLES['message.sent'];
   const payload = { ...example, workspaceId, messageId, message: { ...example.message, message: text } };
-  await emitEvents(db, [{ event: 'message.sent', payload }], new Date());
+  await emitEvents(db, [payload], new Date());
   return messageId;
 }
 

@@ -1,0 +1,24 @@
+/** A time of which no record is left of what a line sent, because the database was restored to a point before it. */
+export interface LostRecords {
+  from: Date;
+  until: Date;
+}
+
+/** A carrier may take so long to send, and to know that it has sent. Lines send nothing before: they could not be told. */
+export const ON_ITS_WAY_MS = 180_000;
+
+/** Callers repeat requests that were lost, until their idempotency keys expire. */
+const REPEATED_FOR_MS = 24 * 3_600_000;
+
+/**
+ * When a message may have been sent without a record: it was accepted before the loss, or repeats a request that was lost.
+ * @returns null if it cannot have been.
+ */
+export function lostSendOf(
+  { lostFrom, lostUntil }: { lostFrom: Date | null; lostUntil: Date | null },
+  message: { createdAt: Date },
+): LostRecords | null {
+  if (lostFrom === null || lostUntil === null) return null;
+  if (message.createdAt.getTime() >= lostUntil.getTime() + REPEATED_FOR_MS) return null;
+  return { from: lostFrom, until: lostUntil };
+}
