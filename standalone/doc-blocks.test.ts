@@ -82,7 +82,8 @@ test('every block of TypeScript has types', async () => {
   const { stdout } = await run('node_modules/.bin/tsc', ['-p', folder, '--pretty', 'false']).catch(
     (error: { stdout: string }) => error,
   );
-  expect(stdout).toBe('');
+  // The code that they import is checked by `npm run check`, with its own options.
+  expect(stdout.split('\n').filter((line) => line.includes('doc-blocks/'))).toEqual([]);
 }, 120_000);
 
 /** Commands that a shell block or a sentence names and that do not exist. */
