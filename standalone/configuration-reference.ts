@@ -39,5 +39,6 @@ function row(name: string, variable: z.ZodType): string {
 function defaultOf(variable: z.ZodType): string {
   const unset = variable.safeParse(undefined);
   if (!unset.success) return 'required';
-  return unset.data === null || unset.data === undefined ? '' : `\`${String(unset.data)}\``;
+  const { data } = unset;
+  return typeof data === 'string' || typeof data === 'number' ? `\`${data}\`` : '';
 }

@@ -25,7 +25,7 @@ function filesNamedBy(page: string): string[] {
       /`((?:api|workflows|activities|workers|db|domain|providers|simulator|standalone|test|bench|proof|examples|console|deploy)\/[\w./-]+\.\w+)`/g,
     ),
   ];
-  return [...links, ...code.map(([, path = '']) => path)];
+  return [...links, ...code.map(([, path = '']) => path)].filter((path) => !path.includes('NAME'));
 }
 
 test.each(pages)('every file that %s names exists', (page) => {

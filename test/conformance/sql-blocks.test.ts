@@ -1,10 +1,10 @@
-import { expect, inject, it } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { BLOCKS } from '#standalone/doc-blocks.ts';
 import { connected } from '#test/setup/database.ts';
 
 const blocks = BLOCKS.filter(({ language }) => language === 'sql');
 
-it.each(blocks)('PostgreSQL can parse the SQL at $at', async ({ text }) => {
+test.each(blocks)('PostgreSQL can parse the SQL at $at', async ({ text }) => {
   // What follows `return` is parsed, and not run.
   const parsed = connected(inject('databaseUrl'), (client) =>
     client.query(`do $block$ begin return; ${text} end $block$`),
