@@ -18,7 +18,7 @@ const CHECKED_ELSEWHERE = ['sql', 'text', 'http'];
 const CHECKS: Record<string, (block: Block) => Promise<string[]> | string[]> = {
   json: ({ text }) => problemsOf(() => JSON.parse(text)),
   yaml: ({ text }) => parseAllDocuments(text).flatMap(({ errors }) => errors.map(({ message }) => message)),
-  ini: ({ text }) => text.split('\n').filter((line) => !/^(?:\[\w+\]|\w+ = \S.*|)$/.test(line)),
+  ini: ({ text }) => text.split('\n').filter((line) => !/^(?:\[\w+\]|\w+ = \S.*|#.*|)$/.test(line)),
   sh: async (block) => [...(await unparsed('bash', ['-n'], block.text)), ...unknownCommands(block.text)],
   python: ({ text }) =>
     unparsed('python3', ['-c', 'import sys; compile(sys.stdin.read(), "block", "exec")'], text),
