@@ -124,9 +124,7 @@ function Figures({ step }: { step: FunnelStep }) {
         <thead>
           <tr className="border-b border-line text-xs text-muted">
             <th scope="col" className="w-32">
-              <span className="sr-only">
-                <Trans>Messages</Trans>
-              </span>
+              <span className="sr-only">{t`Messages`}</span>
             </th>
             {columns.map(({ name }) => (
               <th key={name} scope="col" className="py-1 pl-2 text-right font-medium">

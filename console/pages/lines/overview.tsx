@@ -143,7 +143,7 @@ function Warmup({ warmup: { startedAt, limits } }: { warmup: NonNullable<Pace['w
   );
   const series = useMemo(
     () => [{ label: t`New conversations a day`, values: limits, colour: 'accent' }],
-    [limits],
+    [limits, t],
   );
   const [first, last, days] = [limits[0], limits.at(-1), limits.length];
   return (

@@ -191,7 +191,7 @@ function History({ history }: { history: Reputation['history'] }) {
   const times = useMemo(() => history.map(({ date }) => `${date}T12:00:00Z`), [history]);
   const series = useMemo(
     () => [{ label: t`Score`, values: history.map(({ score }) => score), colour: 'accent' }],
-    [history],
+    [history, t],
   );
   const { score: before, date } = history[0] ?? {};
   const now = history.at(-1)?.score;
