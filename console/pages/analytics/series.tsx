@@ -116,5 +116,7 @@ const SHORT: Partial<Record<MetricName, MessageDescriptor>> = {
   uniqueReplied: msg`Replied`,
   positiveReplied: msg({ message: 'Positive', context: 'number of contacts' }),
   replied: msg`Received`,
+  repliedPct: msg({ message: 'Reply rate', context: 'short' }),
+  fallback: msg({ message: 'Fallbacks', context: 'short' }),
 };
 const ON_PHONES = new Set<MetricName>(['sent', 'uniqueReplied']);
