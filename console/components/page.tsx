@@ -31,7 +31,7 @@ export function Page({
           !fill && 'mx-auto w-full max-w-6xl md:px-8',
         )}
       >
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-1 basis-40">
           <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
           {description && <p className="mt-0.5 text-muted">{description}</p>}
         </div>

@@ -15,7 +15,7 @@ export const ShareBar = ({
   <div>
     <div className="flex justify-between gap-2 text-xs">
       <span className="text-muted">{label}</span>
-      <span className="tabular-nums">
+      <span className="shrink-0 tabular-nums">
         {numberOf(count)} <span className="text-muted">({percentOf(count / of)})</span>
       </span>
     </div>

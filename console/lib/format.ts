@@ -134,4 +134,4 @@ export function addressName(address: string): string {
 /** `awaiting_payment` → Awaiting payment */
 export const wordsOf = (name: string): string => capitalised(name.replaceAll(/[_-]/g, ' '));
 
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

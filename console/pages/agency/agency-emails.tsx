@@ -42,7 +42,7 @@ export default function AgencyEmails() {
     <Card
       title={t`Emails of all clients`}
       actions={
-        <div className="flex gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Switch to />
           <Switch to={false} />
         </div>

@@ -75,7 +75,7 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
                 type="radio"
                 aria-describedby={`${group}-${name}-lines`}
                 name={group}
-                className="mt-1 size-4 accent-accent"
+                className="mt-1 size-4 shrink-0 accent-accent"
                 checked={plan === name}
                 onChange={() => setPlan(name)}
               />

@@ -31,7 +31,7 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
     {
       name: 'campaign',
       label: t`Campaign`,
-      all: t`All messages`,
+      all: t({ message: 'All messages', context: 'filter' }),
       options: campaigns.data?.campaigns.map(({ _id, name }) => ({ value: _id, label: name })),
     },
     {

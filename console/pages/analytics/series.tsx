@@ -113,8 +113,10 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
 const SHORT: Partial<Record<MetricName, MessageDescriptor>> = {
   sent: msg({ message: 'Sent', context: 'number of messages' }),
   reached: msg`Reached`,
-  uniqueReplied: msg`Replied`,
+  uniqueReplied: msg({ message: 'Replied', context: 'short' }),
   positiveReplied: msg({ message: 'Positive', context: 'number of contacts' }),
   replied: msg`Received`,
+  repliedPct: msg({ message: 'Reply rate', context: 'short' }),
+  fallback: msg({ message: 'Fallbacks', context: 'short' }),
 };
 const ON_PHONES = new Set<MetricName>(['sent', 'uniqueReplied']);

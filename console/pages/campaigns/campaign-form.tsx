@@ -191,7 +191,7 @@ const Check = ({
   <label className="flex items-center gap-2">
     <input
       type="checkbox"
-      className="size-4 accent-accent"
+      className="size-4 shrink-0 accent-accent"
       checked={checked}
       onChange={(event) => onChange(event.target.checked)}
     />

@@ -52,7 +52,10 @@ export function whenText(step: Step, index: number): string {
 export function windowText({ sendWindowStart, sendWindowEnd, allowedDaysOfWeek }: Campaign): string {
   const start = sendWindowStart ?? '00:00';
   const end = sendWindowEnd ?? '24:00';
-  const hours = sendWindowStart === null && sendWindowEnd === null ? t`Any time` : t`${start} to ${end}`;
+  const hours =
+    sendWindowStart === null && sendWindowEnd === null
+      ? t({ message: 'Any time', context: 'hours' })
+      : t`${start} to ${end}`;
   const days = allowedDaysOfWeek?.map((day) => dayName(day)).join(', ');
   return days === undefined ? hours : `${hours}, ${days}`;
 }

@@ -82,7 +82,7 @@ export default function Campaigns() {
             onClick={() => setStatus(value)}
             className="rounded-lg px-2.5 py-1 font-medium whitespace-nowrap text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
           >
-            {value === '' ? t`All` : statusName(value)}
+            {value === '' ? t({ message: 'All', context: 'campaigns' }) : statusName(value)}
           </button>
         ))}
       </div>

@@ -68,7 +68,7 @@ export function StepFields({
             <label className="flex items-center gap-2">
               <input
                 type="checkbox"
-                className="size-4 accent-accent"
+                className="size-4 shrink-0 accent-accent"
                 checked={step.smsFallbackEnabled}
                 onChange={(event) => onChange({ ...step, smsFallbackEnabled: event.target.checked })}
               />

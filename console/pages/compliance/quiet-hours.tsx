@@ -17,7 +17,7 @@ const states = () => [
   { value: 'false', label: t`Off` },
 ];
 const laws = () => [
-  { value: 'none', label: t`None` },
+  { value: 'none', label: t({ message: 'None', context: 'law' }) },
   { value: 'us', label: t`United States, where it is stricter` },
 ];
 const KINDS: Record<Hours['appliesTo'][number], MessageDescriptor> = {

@@ -7,7 +7,7 @@ import { Button } from '#console/components/button.tsx';
 import { Card, Page } from '#console/components/page.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toastError } from '#console/components/toast.tsx';
-import { dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { capitalised, dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { Attention } from './attention.tsx';
 import { LinesAtAGlance } from './lines-at-a-glance.tsx';
@@ -26,7 +26,7 @@ export default function Home() {
   const { t } = useLingui();
   const { workspace } = useIdentity();
   const { name } = workspace;
-  const today = longDateOf(new Date(), workspace.timezone);
+  const today = capitalised(longDateOf(new Date(), workspace.timezone));
   const { data, error } = useRead(
     'GET /api/workspace/setup',
     {},

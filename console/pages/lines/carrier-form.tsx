@@ -7,10 +7,9 @@ import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast } from '#console/components/toast.tsx';
-import { wordsOf } from '#console/lib/format.ts';
 import type { Line } from '#console/lib/line.ts';
 import { EmailAuthentication } from './email-authentication.tsx';
-import { type Carrier, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
+import { type Carrier, carrierName, configOf, settingsOf, valuesOf } from './carrier-settings.ts';
 import { ConnectionChecks } from './connection-checks.tsx';
 import { SettingField } from './setting-field.tsx';
 
@@ -77,7 +76,7 @@ function Form({
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const carrier = wordsOf(provider);
+    const carrier = carrierName(provider);
     connect.mutate(
       {
         params: { id: line._id },
@@ -92,7 +91,7 @@ function Form({
       <SelectField
         label={t`Carrier`}
         value={provider}
-        options={carriers.map(({ provider: name }) => ({ value: name, label: wordsOf(name) }))}
+        options={carriers.map(({ provider: name }) => ({ value: name, label: carrierName(name) }))}
         onChange={(event) => {
           setProvider(event.target.value);
           setValues({});

@@ -19,7 +19,7 @@ export function DownEmails({ line }: { line: Line }) {
     <label className="mt-6 flex items-center gap-2 border-t border-line pt-5">
       <input
         type="checkbox"
-        className="size-4 accent-accent"
+        className="size-4 shrink-0 accent-accent"
         checked={line.lineDownNotifications}
         disabled={update.isPending}
         onChange={(event) => change(event.target.checked)}

@@ -25,7 +25,7 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
         )}
       </Fact>
       <Fact name={t`Campaign`}>{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
-      <Fact name={t`Step`}>{step !== null && (variant ? t`${step}, variant ${variant}` : step)}</Fact>
+      <Fact name={t`Step`}>{step === null || !variant ? step : t`${step}, variant ${variant}`}</Fact>
       <Fact name={isWaiting(message) ? t`Hold reason` : t`Error`}>{reasonOf(message)}</Fact>
       <Fact name={t`Created`}>{time(message.createdAt)}</Fact>
       <Fact name={t`Scheduled for`}>{time(message.scheduledDate)}</Fact>

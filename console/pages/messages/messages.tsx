@@ -99,7 +99,7 @@ function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
         </>
       ),
     },
-    { header: t`Time`, width: '7rem', right: true, wide: true, cell: (row) => <When message={row} /> },
+    { header: t`Time`, width: '8.5rem', right: true, wide: true, cell: (row) => <When message={row} /> },
   ];
 }
 

@@ -131,11 +131,11 @@ function useColumns(): readonly Column<Entry>[] {
   return [
     {
       header: t`Time`,
-      width: '8.5rem',
+      width: '7.5rem',
       cell: ({ at }) => `${dateOf(at, zone)}, ${timeOf(at, zone)}`,
     },
-    { header: t`Who`, width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actorName(actor) },
-    { header: t`Action`, width: 'minmax(8rem, 1.5fr)', cell: ({ action }) => actionName(action) },
+    { header: t`Who`, width: 'minmax(4rem, 1fr)', cell: ({ actor }) => actorName(actor) },
+    { header: t`Action`, width: 'minmax(6rem, 2fr)', cell: ({ action }) => actionName(action) },
     { header: t`Changed`, width: '8rem', wide: true, cell: ({ target }) => targetName(target.type) },
     { header: t`Via`, width: '9rem', wide: true, cell: ({ channel }) => channelName(channel) },
   ];

@@ -63,7 +63,7 @@ export default function EmailPreferences() {
                   id={topic}
                   aria-describedby={`${topic}-about`}
                   type="checkbox"
-                  className="size-4 accent-accent"
+                  className="size-4 shrink-0 accent-accent"
                   checked={enabled}
                   onChange={() => change({ [topic]: { enabled: !enabled } }, { [topic]: { enabled } })}
                 />

@@ -57,7 +57,7 @@ export function PoolForm({ pool, close }: { pool: Pool | null; close: () => void
       <label className="flex items-center gap-2">
         <input
           type="checkbox"
-          className="size-4 accent-accent"
+          className="size-4 shrink-0 accent-accent"
           checked={draft.sticky}
           onChange={(event) => change({ sticky: event.target.checked })}
         />
