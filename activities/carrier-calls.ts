@@ -26,12 +26,22 @@ export interface AttemptContent {
   attachmentCount: number;
 }
 
+/** That a message may have been sent without a record. */
+export interface Doubt {
+  lost: LostRecords;
+  /**
+   * The workspace's other lines without these records: a request that is repeated can be given another line. Those that cannot
+   * be reached hold up nothing.
+   */
+  others: readonly (CarrierAccount & { lineId: string })[];
+}
+
 /** What carriers are asked about attempts. Each call settles its attempt, unless the carrier cannot tell yet. */
 export interface CarrierCalls {
   /**
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
-   * @param lost when the message may have been sent without a record: the carrier is asked first, and has it or gets it.
+   * @param doubt whether the message may have been sent without a record: then the carrier has it, or gets it.
    * @returns whether it accepted the message at once.
    */
   send(
@@ -39,7 +49,7 @@ export interface CarrierCalls {
     account: CarrierAccount,
     attempt: AttemptRow,
     message: OutboundMessage,
-    lost: LostRecords | null,
+    doubt: Doubt | null,
   ): Promise<boolean>;
   /** Asks what became of an attempt whose call has ended without an answer. */
   ask(
@@ -60,10 +70,11 @@ export function createCarrierCalls(
     attempt: AttemptRow,
     content: AttemptContent,
     { from: startedAt, until: startedBy }: LostRecords,
+    lineIds: readonly string[] = [line.lineId],
   ): Promise<ReconcileOutcome> {
     const { id: attemptId, lineId, channel, address: to } = attempt;
     const takenIds = await withTenant(pools, line.workspaceId, (db) =>
-      carrierIdsAt(db, lineId, to, startedAt),
+      carrierIdsAt(db, lineIds, to, startedAt),
     );
     return carrier.reconcile(config, {
       attemptId,
@@ -78,17 +89,27 @@ export function createCarrierCalls(
   }
 
   /** @returns how a message was sent without a record; null: it was not. */
-  async function findLost(...about: Parameters<typeof lookUp>): Promise<Settled | null> {
-    const found = await lookUp(...about);
-    if (found.kind === 'not_sent') return null;
+  async function findLost(
+    line: LineAtCarrier,
+    account: CarrierAccount,
+    attempt: AttemptRow,
+    content: AttemptContent,
+    { lost, others }: Doubt,
+  ): Promise<Settled | null> {
+    const lineIds = [line.lineId, ...others.map(({ lineId }) => lineId)];
+    const askOf = (asked: CarrierAccount) => lookUp(line, asked, attempt, content, lost, lineIds);
+    const found = await askOf(account);
     if (found.kind === 'unreachable') return { kind: 'transient', reason: found.reason };
-    return found.kind === 'unknown' ? OUTCOME_UNKNOWN : found;
+    if (found.kind === 'unknown') return OUTCOME_UNKNOWN;
+    if (found.kind === 'accepted') return found;
+    const elsewhere = await Promise.all(others.map(askOf));
+    return elsewhere.flatMap((answer) => (answer.kind === 'accepted' ? [answer] : []))[0] ?? null;
   }
 
-  const send: CarrierCalls['send'] = async (line, account, attempt, message, lost) => {
+  const send: CarrierCalls['send'] = async (line, account, attempt, message, doubt) => {
     const { carrier, config } = account;
     const content = { text: message.text, attachmentCount: message.attachments.length };
-    const known = lost && (await findLost(line, account, attempt, content, lost));
+    const known = doubt && (await findLost(line, account, attempt, content, doubt));
     if (known) {
       await settle(line, attempt, known, message.text);
       return known.kind === 'accepted';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
-import type { LineRow } from '#db/queries/lines.ts';
+import { type LineRow, otherLinesWithLoss } from '#db/queries/lines.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { lostSendOf } from '#domain/lost-records.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
@@ -10,7 +10,7 @@ import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { type CarrierAccount, createCarrierCalls } from './carrier-calls.ts';
+import { type CarrierAccount, createCarrierCalls, type Doubt } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import { createComposer, type Draft } from './outbound-message.ts';
@@ -29,6 +29,18 @@ export function createSender(dependencies: Dependencies) {
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
 
+  async function doubtAbout(row: LineRow, { message, attempt }: Draft): Promise<Doubt | null> {
+    const lost = lostSendOf(row, message);
+    if (!lost) return null;
+    // A fallback SMS goes through one account, whatever its line is.
+    const rows =
+      attempt.kind === 'fallback'
+        ? []
+        : await withTenant(pools, row.workspaceId, (db) => otherLinesWithLoss(db, row));
+    const others = rows.map((other) => ({ lineId: other.id, ...lineCarrier({ carriers, secrets }, other) }));
+    return { lost, others };
+  }
+
   /** @returns whether the carrier accepted it. */
   async function sendDraft(
     line: LineAtCarrier,
@@ -38,8 +50,8 @@ export function createSender(dependencies: Dependencies) {
   ): Promise<boolean> {
     const composed = await compose(draft);
     if (!('outcome' in composed)) {
-      const lost = lostSendOf(row, draft.message);
-      return calls.send(line, accountOf(), draft.attempt, composed.message, lost);
+      const doubt = await doubtAbout(row, draft);
+      return calls.send(line, accountOf(), draft.attempt, composed.message, doubt);
     }
     await settle(line, draft.attempt, composed.outcome);
     return false;

@@ -140,16 +140,16 @@ const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
 /** More than a send can take, and clocks differ. */
 const EARLIER = sql.fragment`interval '2 hours'`;
 
-/** The carrier's ids of messages sent from a line to an address, from shortly before a time. */
+/** The carriers' ids of messages sent from lines to an address, from shortly before a time. */
 export async function carrierIdsAt(
   db: TenantDb,
-  lineId: string,
+  lineIds: readonly string[],
   address: string,
   from: Date,
 ): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(CarrierMessageIdRow)`
     select carrier_message_id from attempts
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}
+    where workspace_id = ${db.workspaceId} and line_id = any(${sql.array([...lineIds], 'text')}) and address = ${address}
       and carrier_message_id is not null and started_at > ${sql.timestamp(from)} - ${EARLIER}`);
   return [...ids];
 }

@@ -176,6 +176,17 @@ export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id} for no key update`);
 }
 
+/** The other lines of a channel of which records are lost (domain/lost-records.ts). */
+export async function otherLinesWithLoss(
+  db: TenantDb,
+  { id, channel }: Pick<LineRow, 'id' | 'channel'>,
+): Promise<readonly LineRow[]> {
+  return db.any(sql.type(LineRow)`
+    select l.* from lines l
+    where l.workspace_id = ${db.workspaceId} and l.channel = ${channel} and l.id <> ${id} and l.lost_until is not null
+      and l.carrier <> ${NO_CARRIER}`);
+}
+
 export async function findLineWithUsage(
   db: TenantDb,
   id: string,

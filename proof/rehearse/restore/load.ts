@@ -21,7 +21,8 @@ export interface RunningLoad {
 const EVERY_MS = 400;
 /** Every so many requests a contact writes. */
 const REPLY_EVERY = 5;
-/** Every so many requests is of this kind; the others are drips, which leave within five and a half minutes. */
+/** Every so many requests is of this kind; the others are drips, which leave within five and a half minutes. Of those with a time,
+ * half leave at once. */
 const SCHEDULED_EVERY = 4;
 const FALLBACK_EVERY = 10;
 const AHEAD_MS = 60_000;
@@ -55,13 +56,14 @@ export function startLoad(
   async function send(index: number): Promise<void> {
     const isFallback = index % FALLBACK_EVERY === 0;
     const isScheduled = !isFallback && index % SCHEDULED_EVERY === 0;
+    const aheadMs = index % (2 * SCHEDULED_EVERY) === 0 ? AHEAD_MS : 0;
     const text = `${round} ${name} ${index}`;
     const body = {
       // The last digits say whether the contact has iMessage.
       recipientPhone: contact(isFallback ? '0001' : '1111'),
       message: isFallback ? `${text} as iMessage` : text,
       ...(isFallback && { smsFallbackMessage: text, sendFallbackSmsOnFailed: true }),
-      ...(isScheduled && { scheduledDate: new Date(Date.now() + AHEAD_MS).toISOString() }),
+      ...(isScheduled && { scheduledDate: new Date(Date.now() + aheadMs).toISOString() }),
     };
     const post = (): Promise<Response> =>
       fetch(`${publicUrl}/api/${isScheduled ? 'messages' : 'drip'}`, {

@@ -157,6 +157,44 @@ describe('when the database is restored to an earlier point', () => {
     for (const { to } of [sentAfterwards, stillWaiting]) expect(texts(to)).toHaveLength(1);
   });
 
+  it('a message that another line has sent is not sent again', async () => {
+    const sender = await createWorkspace(app);
+    const account = { sid: 'AC00000000000000000000000000000002', authToken: 'another-token' };
+    const other = await startTwilio(account);
+    const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
+    const otherSettings = { accountSid: account.sid, authToken: account.authToken, baseUrl: other.url };
+    const at = (settings: object) => ({ name: 'twilio', schema: TwilioConfig, settings });
+    const lineId = await createLineAt(app, sender.id, 'sms', at({ accountSid, authToken }));
+    const to = phone();
+    const { body } = await sender.api('POST', '/api/messages', {
+      message: 'Hello',
+      recipientPhone: to,
+      messageType: 'sms',
+    });
+    const otherLine = await createLineAt(app, sender.id, 'sms', at(otherSettings));
+    // Its request was lost, and is repeated.
+    const sentByOther = await fetch(`${other.url}/2010-04-01/Accounts/${account.sid}/Messages.json`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${account.sid}:${account.authToken}`)}` },
+      body: new URLSearchParams({ To: to, From: '+14155550111', Body: 'Hello' }),
+    });
+    expect([sentByOther.status, lineId === otherLine]).toEqual([201, false]);
+
+    const restored = await backUp();
+    const config = configOn(restored);
+    const times = ['--from', minutesAgo(10), '--until', minutesAgo(5)];
+    await run(withoutTemporal(config), 'after-restore', ...times);
+    const worker = await startWorkerWith(config);
+    await wakeOverdue(restored.ownerUrl, app.temporal);
+    await eventually(async () =>
+      JSON.stringify(await run(config, 'timeline', body._id)).includes('"status":"sent"'),
+    );
+    await worker.stop();
+    await restored.drop();
+    await other.stop();
+    expect(twilio.sent.filter((message) => message.to === to)).toEqual([]);
+  });
+
   it('paused lines send nothing until the messages that the carrier already has are canceled', async () => {
     const sentAfterwards = await send();
     const stillWaiting = await send({ scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
