@@ -60,6 +60,8 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        // All of the words, of which short ones are in every long page.
+        miniSearch: { searchOptions: { combineWith: 'AND' } },
         async _render(source, env, markdown) {
           const { relativePath } = env as { relativePath: string };
           return (
