@@ -98,7 +98,7 @@ export function createGapWaits({
         const giveUp = (): void => ended.abort();
         const endWait = ms <= SHORT_MS ? () => {} : slots.get(taskQueue)?.wait(workspaceId, giveUp);
         if (!endWait) return;
-        const unwatch = watch({ workflowId, requestedBy }, giveUp);
+        const unwatch = watch({ workspaceId, workflowId, requestedBy }, giveUp);
         const signal = AbortSignal.any([ended.signal, canceled, closing.signal]);
         await pause(ms, undefined, { signal }).catch(() => {});
         unwatch();

@@ -82,8 +82,8 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         const isOver = (): boolean => canceled.aborted || Date.now() > end;
         const db = systemDb(pools);
         const counts = await probedCarriers(db);
-        const lines = counts.reduce((sum, of) => sum + (of.carrier === carrier ? of.lines : 0), 0);
-        const ids = takeFairly(await linesToProbe(db, carrier, probePeriods(lines)), LINES_PER_ROUND);
+        const count = counts.reduce((sum, of) => sum + (of.carrier === carrier ? of.lines : 0), 0);
+        const lines = takeFairly(await linesToProbe(db, carrier, probePeriods(count)), LINES_PER_ROUND);
 
         let probed = 0;
         let healthy: (HealthyLine & ProbedLine)[] = [];
@@ -118,8 +118,8 @@ export function createLineHealthActivities(dependencies: Dependencies) {
           results.push(oneByOne(recordOne, line, failure));
         }
 
-        for (let from = 0; from < ids.length && !isOver(); from += LINES_PER_STATEMENT) {
-          for (const line of await findProbedLines(db, ids.slice(from, from + LINES_PER_STATEMENT))) {
+        for (let from = 0; from < lines.length && !isOver(); from += LINES_PER_STATEMENT) {
+          for (const line of await findProbedLines(db, lines.slice(from, from + LINES_PER_STATEMENT))) {
             if (line.acceptedAt) note(line, line.acceptedAt);
             else probes.push(turns.run(line.workspaceId, () => probe(line)));
           }

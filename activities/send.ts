@@ -33,12 +33,12 @@ export function createSendActivities(dependencies: Dependencies) {
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
 
-  function send(line: LineAtCarrier, { workspaceId, isSending = false }: SendInput): Promise<LineRound> {
+  function send(line: LineAtCarrier, { isSending = false }: SendInput): Promise<LineRound> {
     let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
     const round = async (canceled: AbortSignal): Promise<LineRound> => {
       const waits = gapWaits.ofRound({
         taskQueue: activityInfo().taskQueue,
-        workspaceId,
+        workspaceId: line.workspaceId,
         workflowId: linePacerId(line.lineId),
         gaps: isSending,
         end: Date.now() + ROUND_MS,

@@ -180,10 +180,15 @@ async function prepare(product: Product): Promise<Target> {
       [emailLine, 'email', 'smtp', smtp],
       [smsLine, 'sms', 'twilio', twilio],
     ] as const)
-      await run(sql.type(z.unknown())`
-        insert into lines (workspace_id, id, channel, provisioning_status, carrier, carrier_config, daily_total_limit,
-          daily_new_limit, min_gap_seconds, contact_gap_seconds)
-        values (${attacker.id}, ${lineId}, ${channel}, 'active', ${carrier}, ${config}, 500, 100, 20, 60)`);
+      for (const statement of [
+        sql.type(z.unknown())`
+          insert into lines (workspace_id, id, channel, provisioning_status, carrier, carrier_config, daily_total_limit,
+            daily_new_limit, min_gap_seconds, contact_gap_seconds)
+          values (${attacker.id}, ${lineId}, ${channel}, 'active', ${carrier}, ${config}, 500, 100, 20, 60)`,
+        sql.type(z.unknown())`
+          insert into lookups (kind, key, workspace_id) values ('line', ${lineId}, ${attacker.id})`,
+      ])
+        await run(statement);
     await run(sql.type(z.unknown())`insert into agencies (id, name) values (${agencyId}, 'Bench')`);
     await run(sql.type(z.unknown())`
       insert into agency_keys (agency_id, id, name, hash, prefix, last4)

@@ -53,9 +53,7 @@ interface Signal {
 }
 
 interface Entry {
-  workspaceId: string;
   at: Date;
-  /** Empty if the row only follows a line to another workspace. */
   signals: Set<SignalName>;
   /** Nothing is written if the workflow looks by then anyway. */
   unlessDue: boolean;
@@ -63,6 +61,8 @@ interface Entry {
   messages?: DueMessages | undefined;
   /** Set for the decision of the workflow itself. */
   own?: { seen: Seen; wake: OwnWake };
+  /** The row is deleted. */
+  leaves?: boolean;
 }
 
 /**
@@ -72,31 +72,46 @@ interface Entry {
 export class Wakes {
   /** How far the clock of the workspace is ahead, in milliseconds. The rows have the real time, in which workflows wait. */
   aheadMs = 0;
-  readonly #entries = new Map<string, Entry>();
+  /** By workspace and workflow. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #signals: Signal[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
   request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
-    this.#merge(workflowId, { workspaceId, at, signals: new Set(signals), unlessDue: false });
+    this.#merge(workspaceId, workflowId, { at, signals: new Set(signals), unlessDue: false });
   }
 
   requestUnlessDue(workspaceId: string, workflowId: string, at: Date, signal: SignalName): void {
-    this.#merge(workflowId, { workspaceId, at, signals: new Set([signal]), unlessDue: true });
+    this.#merge(workspaceId, workflowId, { at, signals: new Set([signal]), unlessDue: true });
   }
 
   /** Asks a pacer to look when a message is due, or when the hold on such messages ends. */
   requestForMessage(workspaceId: string, workflowId: string, at: Date, isNew: boolean): void {
     const messages = { known: isNew ? NEVER : at, new: isNew ? at : NEVER };
     const signals = new Set<SignalName>(['messagesDue']);
-    this.#merge(workflowId, { workspaceId, at, signals, unlessDue: false, messages });
+    this.#merge(workspaceId, workflowId, { at, signals, unlessDue: false, messages });
   }
 
-  #merge(workflowId: string, { workspaceId, at, signals, unlessDue, messages }: Entry): void {
-    const entry = this.#entries.get(workflowId);
+  #entriesOf(workspaceId: string): Map<string, Entry> {
+    const known = this.#entries.get(workspaceId);
+    if (known) return known;
+    const entries = new Map<string, Entry>();
+    this.#entries.set(workspaceId, entries);
+    return entries;
+  }
+
+  #merge(
+    workspaceId: string,
+    workflowId: string,
+    { at, signals, unlessDue, messages, leaves = false }: Entry,
+  ): void {
+    const entries = this.#entriesOf(workspaceId);
+    const entry = entries.get(workflowId);
     if (!entry) {
-      this.#entries.set(workflowId, { workspaceId, at, signals, unlessDue, messages });
+      entries.set(workflowId, { at, signals, unlessDue, messages, leaves });
       return;
     }
+    entry.leaves ||= leaves;
     if (at < entry.at) entry.at = at;
     for (const signal of signals) entry.signals.add(signal);
     entry.unlessDue &&= unlessDue;
@@ -107,17 +122,22 @@ export class Wakes {
       };
   }
 
-  /** Moves the row of a workflow whose line moves to this workspace. */
-  follow(workspaceId: string, workflowId: string): void {
-    this.request(workspaceId, workflowId, NEVER);
+  /** Deletes the row of a workflow whose line leaves the workspace. */
+  leave(workspaceId: string, workflowId: string): void {
+    this.#merge(workspaceId, workflowId, {
+      at: NEVER,
+      signals: new Set(),
+      unlessDue: false,
+      leaves: true,
+    });
   }
 
   /** Records the workflow's own decision to look again at `at`. */
   decide(workspaceId: string, workflowId: string, seen: Seen, { at, ...rest }: OwnWake): OwnWake {
-    const requested = this.#entries.get(workflowId)?.at ?? at;
+    const entries = this.#entriesOf(workspaceId);
+    const requested = entries.get(workflowId)?.at ?? at;
     const wake = { at: requested < at ? requested : at, ...rest };
-    this.#entries.set(workflowId, {
-      workspaceId,
+    entries.set(workflowId, {
       at: wake.at,
       signals: new Set(),
       unlessDue: false,
@@ -146,28 +166,44 @@ export class Wakes {
 
   /** Adds the wakes of a savepoint. */
   add(part: Wakes): void {
-    for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
+    for (const [workspaceId, entries] of part.#entries)
+      for (const [workflowId, entry] of entries) this.#merge(workspaceId, workflowId, entry);
     this.#signals.push(...part.#signals);
     this.#afterCommit.push(...part.#afterCommit);
   }
 
   /** Runs the transaction's last statements. @returns the workflows to signal after the commit. */
   async write(db: CommonQueryMethods): Promise<readonly Signal[]> {
-    if (this.#entries.size === 0) return this.#signals;
     const signals = [...this.#signals];
+    for (const workspaceId of [...this.#entries.keys()].toSorted())
+      signals.push(...(await this.#writeOf(db, workspaceId, this.#entriesOf(workspaceId))));
+    return signals;
+  }
+
+  async #writeOf(
+    db: CommonQueryMethods,
+    workspaceId: string,
+    entries: ReadonlyMap<string, Entry>,
+  ): Promise<Signal[]> {
+    const signals: Signal[] = [];
     const removed: string[] = [];
-    for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
-      const entry = this.#entries.get(workflowId);
+    for (const { workflowId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(
+      db,
+      workspaceId,
+      entries,
+    )) {
+      const entry = entries.get(workflowId);
       const own = entry?.own?.wake;
       if (own) own.at = moved(wakeAt, this.aheadMs);
       else if (entry)
         for (const signal of toSend(entry, isLowered))
           signals.push({ workflowId, workspaceId, signal, carrier });
-      if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
+      if (entry?.leaves || (own?.ended && wakeAt >= NEVER)) removed.push(workflowId);
     }
     if (removed.length > 0) {
       await db.query(sql.type(NoRows)`
-        delete from workflow_wakes where workflow_id = any(${sql.array(removed, 'text')})`);
+        delete from workflow_wakes
+        where workspace_id = ${workspaceId} and workflow_id = any(${sql.array(removed, 'text')})`);
     }
     return signals;
   }
@@ -190,24 +226,21 @@ export class Wakes {
    *   message's, and the row's lock puts their commits in that order: the look that follows sees both.
    * - A look that did not see a message finds its id in `requested_by` and puts nothing off, nor stores a hold.
    */
-  #upsert(db: CommonQueryMethods) {
-    const rows = [...this.#entries].map(
-      ([workflowId, { workspaceId, at, signals, unlessDue, messages, own }]) => {
-        const { all = null, newContacts = null } = own?.wake.hold ?? {};
-        return [
-          workspaceId,
-          workflowId,
-          formatTimestamp(moved(at, -this.aheadMs)),
-          own?.seen.requestedBy ?? null,
-          [...signals].at(-1) ?? null,
-          unlessDue,
-          own?.wake.unconfirmed ?? false,
-          ...[messages?.known ?? all, messages?.new ?? newContacts].map(
-            (time) => time && formatTimestamp(moved(time, -this.aheadMs)),
-          ),
-        ];
-      },
-    );
+  #upsert(db: CommonQueryMethods, workspaceId: string, entries: ReadonlyMap<string, Entry>) {
+    const rows = [...entries].map(([workflowId, { at, signals, unlessDue, messages, own }]) => {
+      const { all = null, newContacts = null } = own?.wake.hold ?? {};
+      return [
+        workflowId,
+        formatTimestamp(moved(at, -this.aheadMs)),
+        own?.seen.requestedBy ?? null,
+        [...signals].at(-1) ?? null,
+        unlessDue,
+        own?.wake.unconfirmed ?? false,
+        ...[messages?.known ?? all, messages?.new ?? newContacts].map(
+          (time) => time && formatTimestamp(moved(time, -this.aheadMs)),
+        ),
+      ];
+    });
     const decides = sql.fragment`excluded.lowered_by = '0'`;
     const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
     const isHeld = sql.fragment`
@@ -216,21 +249,20 @@ export class Wakes {
       greatest(excluded.held_until, w.held_until),
       greatest(excluded.held_new_until, w.held_until, w.held_new_until)) else excluded.wake_at end`;
     const lowers = sql.fragment`${at} < w.wake_at`;
-    return retryIfMoved(
-      db.any(sql.type(StoredRow)`
+    return db.any(sql.type(StoredRow)`
       with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
       insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
         held_until, held_new_until, held_for)
-      select r.workspace_id, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
+      select ${workspaceId}, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
         coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
         r.held_until, r.held_new_until, coalesce(r.seen, '0')
-      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
-        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
+      from ${sql.unnest(rows, ['text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
+        as r (workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
       where not (r.unless_due and mine.has_written) or not exists (
-        select from workflow_wakes due where due.workflow_id = r.workflow_id and due.wake_at <= r.at)
+        select from workflow_wakes due
+        where due.workspace_id = ${workspaceId} and due.workflow_id = r.workflow_id and due.wake_at <= r.at)
       order by r.workflow_id
-      on conflict (workflow_id) do update set
-        workspace_id = excluded.workspace_id,
+      on conflict (workspace_id, workflow_id) do update set
         wake_at = case when ${replaces} or ${lowers} then ${at} else w.wake_at end,
         sweep_at = case when ${isHeld} and ${lowers} then ${at} + ${GRACE}
           when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
@@ -240,12 +272,11 @@ export class Wakes {
         held_until = case when ${replaces} then excluded.held_until else w.held_until end,
         held_new_until = case when ${replaces} then excluded.held_new_until else w.held_new_until end,
         held_for = case when ${replaces} or ${isHeld} then excluded.requested_by else w.held_for end
-      returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered, case
+      returning workflow_id, wake_at, lowered_by = requested_by lowered, case
         when lowered_by = requested_by and starts_with(workflow_id, ${linePacerId('')}) then (
           select nullif(l.carrier, ${NO_CARRIER}) from lines l
           where l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
-        ) end carrier`),
-    );
+        ) end carrier`);
   }
 }
 
@@ -259,7 +290,6 @@ function toSend({ signals }: Entry, isLowered: boolean): SignalName[] {
 }
 
 const StoredRow = z.object({
-  workspaceId: z.string(),
   workflowId: z.string(),
   wakeAt: z.date(),
   lowered: z.boolean(),
@@ -269,18 +299,3 @@ const StoredRow = z.object({
 
 /** Longer than a healthy workflow takes to look at due work. */
 export const GRACE = sql.fragment`interval '30 seconds'`;
-
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-/**
- * The row of a line that just moved to another workspace is no longer visible here. Reports that as a serialization
- * failure, so that the transaction is retried and finds the line gone.
- */
-async function retryIfMoved<T>(query: Promise<T>): Promise<T> {
-  return query.catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw Object.assign(new Error('the line has moved to another workspace', { cause: error }), {
-      code: '40001',
-    });
-  });
-}

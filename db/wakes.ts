@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { SignalName } from '#workflows/messages/signals.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId, lineOf } from '#workflows/messages/wake.ts';
 import { NoRows } from './rows.ts';
 import { NEVER } from './timestamp.ts';
 import { GRACE, type Seen } from './transaction-wakes.ts';
@@ -60,6 +60,7 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
 
 /** A workflow that is at work, and what it knew of the requests for it when it looked last. */
 export interface LastLook {
+  workspaceId: string;
   workflowId: string;
   requestedBy: string;
 }
@@ -69,10 +70,10 @@ export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): 
   const requested = await db.anyFirst(sql.type(WorkflowIdRow)`
     select look.workflow_id
     from ${sql.unnest(
-      looks.map(({ workflowId, requestedBy }) => [workflowId, requestedBy]),
-      ['text', 'xid8'],
-    )} as look (workflow_id, requested_by)
-    left join workflow_wakes w on w.workflow_id = look.workflow_id
+      looks.map(({ workspaceId, workflowId, requestedBy }) => [workspaceId, workflowId, requestedBy]),
+      ['text', 'text', 'xid8'],
+    )} as look (workspace_id, workflow_id, requested_by)
+    left join workflow_wakes w on w.workspace_id = look.workspace_id and w.workflow_id = look.workflow_id
     where w.requested_by is distinct from look.requested_by`);
   return new Set(requested);
 }
@@ -109,7 +110,8 @@ const OverdueRow = z.object({
 
 /**
  * Claims overdue workflows, whose signal a crash prevented after a commit. Each moves to the end of the queue, so that
- * workflows that cannot be woken do not delay others.
+ * workflows that cannot be woken do not delay others. A wake that a workspace wrote for a line after it had moved to another
+ * one is deleted: its workflows look in the workspace where the line is.
  * @returns `signal`: the last one that it should have received; null: its own timer was due.
  */
 export async function claimOverdue(
@@ -118,12 +120,32 @@ export async function claimOverdue(
 ): Promise<{ workspaceId: string; workflowId: string; signal: string | null }[]> {
   const rows = await db.any(sql.type(OverdueRow)`
     with overdue as materialized (
-      select workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
+      select workspace_id, workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
       order by sweep_at limit ${limit} for update skip locked
     )
     update workflow_wakes w set sweep_at = now() + case
         when wake_at < now() then least((now() - wake_at) * ${PAUSE_FACTOR}, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
-    from overdue where w.workflow_id = overdue.workflow_id
+    from overdue where w.workspace_id = overdue.workspace_id and w.workflow_id = overdue.workflow_id
     returning w.workspace_id, w.workflow_id, w.signal`);
-  return [...rows];
+  const departed = await deleteDeparted(db, rows);
+  return rows.filter((row) => !departed.has(row.workflowId));
+}
+
+/** @returns the workflow ids of those that were deleted. */
+async function deleteDeparted(
+  db: SystemDb,
+  wakes: readonly { workspaceId: string; workflowId: string }[],
+): Promise<ReadonlySet<string>> {
+  const ofLines = wakes.flatMap(({ workspaceId, workflowId }) => {
+    const lineId = lineOf(workflowId);
+    return lineId === null ? [] : [[workspaceId, workflowId, lineId]];
+  });
+  if (ofLines.length === 0) return new Set();
+  const deleted = await db.anyFirst(sql.type(WorkflowIdRow)`
+    delete from workflow_wakes w
+    using ${sql.unnest(ofLines, ['text', 'text', 'text'])} as o (workspace_id, workflow_id, line_id)
+    join lookups l on l.kind = 'line' and l.key = o.line_id and l.workspace_id <> o.workspace_id
+    where w.workspace_id = o.workspace_id and w.workflow_id = o.workflow_id
+    returning w.workflow_id`);
+  return new Set(deleted);
 }

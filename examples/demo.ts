@@ -280,6 +280,10 @@ async function addSmtpLine(port: number): Promise<string> {
      values ($1, $2, 'email', 'Sam', 'SMTP', 'sam@demo.example', 'active', 'smtp', $3, 500, 100, 20, 60, 'healthy')`,
     [demo.workspaceId, id, { host: '127.0.0.1', port, secure: false }],
   );
+  await client.query(`insert into lookups (kind, key, workspace_id) values ('line', $1, $2)`, [
+    id,
+    demo.workspaceId,
+  ]);
   await client.end();
   return id;
 }

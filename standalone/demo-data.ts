@@ -89,6 +89,7 @@ export async function createDemo(
       last4,
       created_by_user_id: userId,
     });
+    if (kind === 'workspace') await insert('lookups', { kind: 'key', key: hash, workspace_id: ownerId });
     return key;
   };
   const addUser = async (name: string): Promise<string> => {
@@ -161,6 +162,7 @@ export async function createDemo(
         contact_gap_seconds: limits[3],
         health_status: 'healthy',
       });
+      await insert('lookups', { kind: 'line', key: id, workspace_id: workspaceId });
     }
     const session = (userId: string, role: string): Promise<string> =>
       signLocalSession(localKey, config.auth.issuer, {

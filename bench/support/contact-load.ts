@@ -22,6 +22,7 @@ export async function loadContacts(db: pg.Client, workspaceId: string, leads: nu
     `insert into workspace_keys (workspace_id, id, name, hash, prefix, last4) values ($1, $2, 'Bench', $3, $4, $5)`,
     [workspaceId, newId(), hash, prefix, last4],
   );
+  await db.query(`insert into lookups (kind, key, workspace_id) values ('key', $1, $2)`, [hash, workspaceId]);
   const indexes = await dropIndexes(db, ['leads', 'list_addresses', 'campaign_leads'], /./);
   for (const statement of [LINE_ROWS, LIST_ROWS, CAMPAIGN_ROWS, LEAD_ROWS, ADDRESS_ROWS, CAMPAIGN_LEAD_ROWS])
     await db.query(statement, [workspaceId, leads]);

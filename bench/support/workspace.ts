@@ -35,6 +35,10 @@ export async function createBenchWorkspace(
         lineIds.map((lineId) => [lineId]),
         ['text'],
       )} as t (line_id)`);
+    await run(sql.type(z.unknown())`
+      insert into lookups (kind, key, workspace_id)
+      select 'line', id, workspace_id from lines where workspace_id = ${id}
+      union all select 'key', ${hash}, ${id}`);
   });
   return { id, key, lineIds };
 }

@@ -112,7 +112,7 @@ create table invitations (
   id object_id not null,
   email text not null,
   role text not null check (role in ('org:admin', 'org:member')),
-  token_hash text not null unique,
+  token_hash text not null,
   invited_by_user_id text,
   expires_at timestamptz not null,
   accepted_at timestamptz,
@@ -122,6 +122,17 @@ create table invitations (
 );
 create unique index invitations_open on invitations (workspace_id, email) where accepted_at is null;
 call tenant_table('invitations');
+
+-- The workspaces of what callers name without one: lines by their id, API keys and invitations by the hash of their secret. So the
+-- keys of all other tables begin with the workspace. A row is written in the transaction that adds, moves or removes what it is
+-- about.
+create table lookups (
+  kind text not null check (kind in ('line', 'key', 'invitation')),
+  key text not null,
+  workspace_id text not null references workspaces (id) on delete cascade,
+  primary key (kind, key)
+);
+call tenant_table('lookups');
 
 -- The people of the workspace that this transaction belongs to: they may belong to many, so a tenant cannot read `users`.
 create view workspace_users with (security_barrier) as

@@ -1,9 +1,9 @@
--- Keys are stored as hashes. They are looked up before a tenant is known, by the system role.
+-- Keys are stored as hashes.
 create table workspace_keys (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
   name text not null,
-  hash text not null unique,
+  hash text not null,
   prefix text not null,
   last4 text not null,
   created_by_user_id text,
@@ -14,7 +14,8 @@ create table workspace_keys (
   scopes text[] not null default '{read,send,draft,manage}',
   allowed_ips text[],
   mode text not null default 'live' check (mode in ('live', 'test')),
-  primary key (workspace_id, id)
+  primary key (workspace_id, id),
+  unique (workspace_id, hash)
 );
 call tenant_table('workspace_keys');
 
@@ -39,7 +40,7 @@ create table agency_keys (
 call system_table('agency_keys');
 
 -- Sessions of people who signed in to the console at the identity provider. The browser holds a token in a cookie, of which
--- only the hash is stored.
+-- only the hash is stored. They belong to a person, who may have some in several workspaces.
 create table user_sessions (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -60,7 +61,8 @@ create table user_sessions (
   primary key (workspace_id, id)
 );
 create index user_sessions_user on user_sessions (user_id, started_at);
-call tenant_table('user_sessions');
+call system_table('user_sessions');
+call own_workspace_statistics('user_sessions', 'workspace_id');
 
 -- Ends the open event streams of the session, in all processes.
 create trigger credentials_changed

@@ -67,7 +67,6 @@ create table lines (
   stop_reason text,
   primary key (workspace_id, id)
 ) with (fillfactor = 80);
-create unique index lines_id on lines (id);
 -- Only a request that waits for its payment blocks the next (specification §3.1): one at a time.
 create unique index lines_awaiting_payment on lines (workspace_id) where provisioning_status = 'awaiting_payment';
 call tenant_table('lines');

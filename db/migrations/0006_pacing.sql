@@ -2,7 +2,7 @@
 -- transaction and signals the workflow after the commit. Nobody holds a row while its workflow works (db/wakes.ts).
 create table workflow_wakes (
   workspace_id text not null references workspaces (id) on delete cascade,
-  workflow_id text primary key,
+  workflow_id text not null,
   wake_at timestamptz not null,
   requested_by xid8 not null, -- the last transaction that asked for a look
   lowered_by xid8 not null, -- the last one that brought it forward; 0: none did
@@ -13,11 +13,10 @@ create table workflow_wakes (
   -- while `held_for` is the last request: whatever asks for a look otherwise ends it.
   held_until timestamptz,
   held_new_until timestamptz,
-  held_for xid8 not null default '0'
+  held_for xid8 not null default '0',
+  primary key (workspace_id, workflow_id)
 ) with (fillfactor = 50);
 create index workflow_wakes_sweep on workflow_wakes (sweep_at) where sweep_at < 'infinity';
--- For the foreign key: deleting a workspace deletes its rows.
-create index workflow_wakes_workspace on workflow_wakes (workspace_id);
 call tenant_table('workflow_wakes');
 
 -- When and why a line could not send, for the timelines of the messages that waited for it. Its pacer adds a hold when it

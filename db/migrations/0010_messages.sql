@@ -300,9 +300,11 @@ begin
     insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
     select f.id, drainer || f.id, look_at, look_at + interval '30 seconds', pg_current_xact_id(), pg_current_xact_id(), wake_signal
     from unnest(filled) f (id)
-    where not exists (select from workflow_wakes due where due.workflow_id = drainer || f.id and due.wake_at <= look_at)
-    order by 2
-    on conflict (workflow_id) do update set
+    where not exists (
+      select from workflow_wakes due
+      where due.workspace_id = f.id and due.workflow_id = drainer || f.id and due.wake_at <= look_at)
+    order by 1
+    on conflict (workspace_id, workflow_id) do update set
       wake_at = least(w.wake_at, excluded.wake_at),
       sweep_at = case when excluded.wake_at < w.wake_at then excluded.sweep_at else w.sweep_at end,
       lowered_by = case when excluded.wake_at < w.wake_at then excluded.lowered_by else w.lowered_by end,

@@ -7,6 +7,7 @@ import { newId } from '#domain/ids.ts';
 import { type KeyRestrictions, KeyScope } from '#domain/key-scope.ts';
 import { Mode } from '#domain/test-mode.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { addLookup } from './lookups.ts';
 
 const KeyRow = z.object({
   id: z.string(),
@@ -68,6 +69,7 @@ export async function insertWorkspaceKey(
     values (${db.workspaceId}, ${valuesOf(key, settings)}, ${sql.array(scopes, 'text')},
       ${allowedIps && sql.array(allowedIps, 'text')}, ${mode})
     returning *`);
+  await addLookup(db, 'key', key.hash);
   return presentWorkspaceKey(row);
 }
 

@@ -5,6 +5,7 @@ import { KeyScope } from '#domain/key-scope.ts';
 import { Role } from '#domain/team.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
+import { lookUp, readWhereItIs } from './lookups.ts';
 
 const SUBSCRIPTION = z.enum(['none', 'active', 'past_due', 'canceled']);
 
@@ -42,11 +43,13 @@ const WorkspaceWithKeyRow = WorkspaceRow.extend({
 
 /** The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
-  const row = await db.maybeOne(sql.type(WorkspaceWithKeyRow)`
-    select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
-    from workspace_keys k
-    join workspaces w on case k.mode when 'test' then w.live_workspace_id = k.workspace_id else w.id = k.workspace_id end
-    where k.hash = ${hash} and ${USABLE}`);
+  const row = await readWhereItIs(db, 'key', hash, (workspaceId) =>
+    db.maybeOne(sql.type(WorkspaceWithKeyRow)`
+      select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
+      from workspace_keys k
+      join workspaces w on k.mode = 'test' and w.live_workspace_id = ${workspaceId} or k.mode = 'live' and w.id = ${workspaceId}
+      where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`),
+  );
   if (!row) return null;
   const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
@@ -140,11 +143,11 @@ export async function agencyOfUser(
 
 /** Records the last use of a key, at most once a minute, so that most reads cause no write. */
 export async function touchKey(db: SystemDb, hash: string): Promise<void> {
+  const workspaceId = await lookUp(db, 'key', hash);
+  const keys =
+    workspaceId === null
+      ? sql.fragment`agency_keys set last_used_at = now() where true`
+      : sql.fragment`workspace_keys set last_used_at = now() where workspace_id = ${workspaceId}`;
   await db.query(sql.type(NoRows)`
-    with touched as (
-      update workspace_keys set last_used_at = now()
-      where hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')
-    )
-    update agency_keys set last_used_at = now()
-    where hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')`);
+    update ${keys} and hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')`);
 }

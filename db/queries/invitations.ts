@@ -10,6 +10,7 @@ import {
 } from '#domain/team.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { addLookup, lookUp, removeLookup } from './lookups.ts';
 
 /** The invitations of a workspace or of an agency: two tables with the same columns, except for the `role`. */
 export type InvitationStore = { db: TenantDb; workspaceId: string } | { db: SystemDb; agencyId: string };
@@ -66,6 +67,7 @@ export async function upsertInvitation(
 ): Promise<{ invitation: AgencyInvitation; isNewLink: boolean }> {
   const expiresAt = new Date(now.getTime() + INVITATION_DAYS * 86_400_000);
   const withRole = role !== null;
+  const former = await openToken(store, email);
   const { isNewLink, ...row } = await store.db.one(sql.type(SentRow)`
     insert into ${table(store)} as i
       (${owner(store)}, id, email, token_hash, invited_by_user_id, expires_at, mailed_at${withRole ? sql.fragment`, role` : NOTHING})
@@ -78,17 +80,31 @@ export async function upsertInvitation(
       token_hash = case when ${MAILED_LATELY} then i.token_hash else excluded.token_hash end,
       mailed_at = case when ${MAILED_LATELY} then i.mailed_at else excluded.mailed_at end
     returning id, email, expires_at, created_at, token_hash = ${tokenHash} is_new_link`);
+  if (isNewLink && 'workspaceId' in store) {
+    if (former !== null) await removeLookup(store.db, 'invitation', former);
+    await addLookup(store.db, 'invitation', tokenHash);
+  }
   return { invitation: present(row), isNewLink };
 }
+
+const TokenRow = z.object({ tokenHash: z.string() });
+
+/** The hash of the link of the pending invitation of an address; null if there is none. Locks the invitation. */
+const openToken = (store: InvitationStore, email: string): Promise<string | null> =>
+  store.db.maybeOneFirst(sql.type(TokenRow)`
+    select token_hash from ${table(store)}
+    where ${owner(store)} = ${ownerId(store)} and email = ${email} and accepted_at is null for update`);
 
 const NOTHING = sql.fragment``;
 const MAILED_LATELY = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
 
 /** Revokes a pending invitation and its link. @returns false if there is none. */
 export async function deleteInvitation(store: InvitationStore, id: string): Promise<boolean> {
-  const { rowCount } = await store.db.query(sql.type(NoRows)`
-    delete from ${table(store)} where ${owner(store)} = ${ownerId(store)} and id = ${id} and accepted_at is null`);
-  return rowCount > 0;
+  const tokenHash = await store.db.maybeOneFirst(sql.type(TokenRow)`
+    delete from ${table(store)} where ${owner(store)} = ${ownerId(store)} and id = ${id} and accepted_at is null
+    returning token_hash`);
+  if (tokenHash !== null && 'workspaceId' in store) await removeLookup(store.db, 'invitation', tokenHash);
+  return tokenHash !== null;
 }
 
 const OpenInvitation = z.object({
@@ -107,10 +123,13 @@ export async function findInvitationByToken(
   tokenHash: string,
   now: Date,
 ): Promise<OpenInvitation | null> {
+  const workspaceId = await lookUp(db, 'invitation', tokenHash);
+  if (workspaceId === null) return null;
   return db.maybeOne(sql.type(OpenInvitation)`
     select i.workspace_id, i.id, i.email, i.role, i.accepted_at, w.name workspace_name
     from invitations i join workspaces w on w.id = i.workspace_id
-    where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
+    where i.workspace_id = ${workspaceId} and i.token_hash = ${tokenHash}
+      and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
     for update of i`);
 }
 

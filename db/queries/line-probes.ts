@@ -31,6 +31,11 @@ export async function probedCarriers(db: SystemDb): Promise<readonly (ProbeAges 
     from lines l where ${IS_PROBED} group by 1 order by 1`);
 }
 
+interface LineKey {
+  workspaceId: string;
+  id: string;
+}
+
 const QueueRow = z.object({ workspaceId: z.string(), lineIds: z.array(z.string()) });
 
 /** The lines of a carrier that were not probed for so long, by workspace, the longest unprobed first. */
@@ -38,7 +43,7 @@ export async function linesToProbe(
   db: SystemDb,
   carrier: string,
   periods: ProbePeriods,
-): Promise<Map<string, string[]>> {
+): Promise<Map<string, LineKey[]>> {
   const ago = (seconds: number) => sql.fragment`now() - make_interval(secs => ${seconds})`;
   const rows = await db.any(sql.type(QueueRow)`
     select l.workspace_id, array_agg(l.id::text order by l.health_checked_at nulls first) line_ids from lines l
@@ -46,7 +51,9 @@ export async function linesToProbe(
       and (l.health_checked_at is null or l.health_checked_at < ${ago(periods.healthy)}
         or ${IS_UNWELL} and l.health_checked_at < ${ago(periods.unwell)})
     group by 1`);
-  return new Map(rows.map(({ workspaceId, lineIds }) => [workspaceId, lineIds]));
+  return new Map(
+    rows.map(({ workspaceId, lineIds }) => [workspaceId, lineIds.map((id) => ({ workspaceId, id }))]),
+  );
 }
 
 const ProbedLine = LineRow.pick({
@@ -62,20 +69,24 @@ const ProbedLine = LineRow.pick({
 export type ProbedLine = z.infer<typeof ProbedLine>;
 
 /** What probes need of lines. */
-export async function findProbedLines(db: SystemDb, ids: readonly string[]): Promise<readonly ProbedLine[]> {
+export async function findProbedLines(
+  db: SystemDb,
+  lines: readonly LineKey[],
+): Promise<readonly ProbedLine[]> {
+  const keys = lines.map(({ workspaceId, id }) => [workspaceId, id]);
   return db.any(sql.type(ProbedLine)`
     select l.id, l.workspace_id, l.carrier, l.carrier_config, l.health_status, case when not ${IS_UNWELL} then (
       select max(a.started_at) from attempts a
       where a.workspace_id = l.workspace_id and a.line_id = l.id and a.started_at > l.health_checked_at and a.started_at <= now()
         and a.kind = 'primary' and a.outcome in ('accepted', 'unknown') and a.outcome = 'accepted'
     ) end accepted_at
-    from lines l where l.id = any(${sql.array([...ids], 'text')}) and ${IS_PROBED}`);
+    from ${sql.unnest(keys, ['text', 'text'])} k (workspace_id, id)
+    join lines l on l.workspace_id = k.workspace_id and l.id = k.id
+    where ${IS_PROBED}`);
 }
 
 /** A line that can send, and since when that is known. */
-export interface HealthyLine {
-  workspaceId: string;
-  id: string;
+export interface HealthyLine extends LineKey {
   at: Date;
 }
 

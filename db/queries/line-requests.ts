@@ -25,6 +25,7 @@ import type { RequestSource } from '#domain/line.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
+import { addLookup } from './lookups.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -134,6 +135,7 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
     values (${db.workspaceId}, ${request.id}, ${request.channelType}, ${request.lineType}, ${request.firstName}, ${request.lastName},
       ${status}, ${paymentStatus}, ${request.source}, ${request.email ?? null}, ${request.areaCode ?? null}, ${request.country ?? null}, false,
       ${request.carrier}, ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
+  await addLookup(db, 'line', request.id);
   await storeInvoices(db, request.id, invoices);
   wake(db, lineRequestId(request.id), currentTime(), 'requested');
   const stored = await findLineRequest(db, request.id);

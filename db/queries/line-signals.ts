@@ -59,13 +59,14 @@ export async function countReply(
 /** The signals of a line that moves to another workspace, where some may be left of an earlier stay. */
 export async function moveSignals(db: SystemDb, lineId: string, from: string, to: string): Promise<void> {
   await db.query(sql.type(NoRows)`
-    with moved as (delete from line_signals where workspace_id = ${from} and line_id = ${lineId} returning *)
     insert into line_signals as s (workspace_id, line_id, day, ${signalColumns})
-    select ${to}, line_id, day, ${signalColumns} from moved
+    select ${to}, line_id, day, ${signalColumns} from line_signals where workspace_id = ${from} and line_id = ${lineId}
     on conflict (workspace_id, line_id, day) do update set ${sql.join(
       names.map((column) => sql.fragment`${column} = s.${column} + excluded.${column}`),
       comma,
     )}`);
+  await db.query(sql.type(NoRows)`
+    delete from line_signals where workspace_id = ${from} and line_id = ${lineId}`);
 }
 
 export async function deleteSignals(db: TenantDb, lineId: string): Promise<void> {

@@ -4,6 +4,7 @@ import { CampaignQuietHours, NO_QUIET_HOURS, QuietHours, type QuietPolicy } from
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { readWhereItIs } from './lookups.ts';
 
 const TimezoneRow = z.object({ timezone: z.string() });
 
@@ -92,6 +93,8 @@ export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {
-  return db.maybeOne(sql.type(LineHomeRow)`
-    select workspace_id, carrier from lines where id = ${lineId}`);
+  return readWhereItIs(db, 'line', lineId, (workspaceId) =>
+    db.maybeOne(sql.type(LineHomeRow)`
+      select workspace_id, carrier from lines where workspace_id = ${workspaceId} and id = ${lineId}`),
+  );
 }

@@ -184,6 +184,8 @@ export async function createTenant(pools: Pools, name: string, lines = LINES_EAC
       insert into lines (workspace_id, id, channel, phone, provisioning_status, carrier, daily_total_limit, daily_new_limit,
         hourly_new_limit, min_gap_seconds, contact_gap_seconds)
       values (${id}, ${cappedLineId}, 'sms', '+14155550199', 'active', 'simulated', ${CAP}, 100, 100, 0, 0)`);
+    await db.query(sql.type(z.unknown())`
+      insert into lookups (kind, key, workspace_id) values ('line', ${cappedLineId}, ${id})`);
   });
   return { id, name, key, lineIds, cappedLineId };
 }

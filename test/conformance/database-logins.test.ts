@@ -29,7 +29,19 @@ describe('the schema', () => {
     ['create table strays (id text primary key)', 'strays has no column workspace_id'],
     [
       `create table strays (workspace_id text, id text, primary key (id, workspace_id)); call tenant_table('strays')`,
-      'strays has a primary key that does not begin with workspace_id',
+      'strays has the key strays_pkey that does not begin with workspace_id',
+    ],
+    [
+      'create unique index leads_email on leads (contact_owner_email)',
+      'leads has the key leads_email that does not begin with workspace_id',
+    ],
+    [
+      'alter table leads add created_by text references users (id)',
+      'leads has the key leads → users that does not begin with workspace_id',
+    ],
+    [
+      `create table strays (workspace_id text, id text); call tenant_table('strays')`,
+      'strays has no primary key',
     ],
     [
       'create table strays (workspace_id text, id text, primary key (workspace_id, id))',

@@ -19,14 +19,23 @@ const SYSTEM_TABLES: Record<string, string> = {
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
   recorded_runs: 'belong to the whole installation',
+  user_sessions: 'belong to a person, who may sign in to many workspaces',
   users: 'a person may belong to many workspaces',
 };
 
-/** Tenant tables whose primary key begins with something else, and why. */
+/**
+ * Keys of tenant tables that do not begin with the workspace, and why: a primary key or unique index by its name, a foreign key
+ * as `table → table`. A table can be distributed by workspace if it has none.
+ */
 const OTHER_KEYS: Record<string, string> = {
-  emitted_events: 'are read across workspaces, by transaction',
-  workspaces: 'its id is the workspace',
-  workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
+  emitted_events_pkey: 'are read across workspaces, by transaction',
+  lookups_pkey: 'find the workspace of what is named without it',
+  workspaces_live: 'a workspace has one twin; all workspaces know each other',
+  workspaces_payment_subscription: 'the payment provider names a subscription only',
+  'workspaces → agencies': 'an agency has many workspaces',
+  'workspaces → users': 'a person may belong to many workspaces',
+  'workspaces → workspaces': 'a twin has another workspace',
+  'workspace_members → users': 'a person may belong to many workspaces',
 };
 
 /** Tables whose rows cannot be changed, and are deleted only by retention or the erasure of a contact. */
@@ -67,11 +76,21 @@ interface Relation {
   secured: boolean;
   forced: boolean;
   columns: string[];
-  firstKeyColumn: string | null;
+  hasPrimaryKey: boolean;
+  /** Primary, unique and foreign keys. */
+  keys: Key[];
   /** `name [restrictive] role command using check`. */
   policies: string[];
   /** The privileges of each role except the owner. */
   privileges: Record<string, string[]>;
+}
+
+interface Key {
+  /** Of a foreign key, `table → table`. */
+  name: string;
+  column: string;
+  /** The column to which the first one refers; null: it is no foreign key. */
+  refersTo: string | null;
 }
 
 interface Routine {
@@ -94,8 +113,11 @@ export async function problemsOf(client: pg.Client): Promise<string[]> {
     ...routines.flatMap((routine) =>
       problemsOfRoutine(routine).map((problem) => `${routine.name}() ${problem}`),
     ),
-    ...Object.keys({ ...SYSTEM_TABLES, ...OTHER_KEYS })
+    ...Object.keys(SYSTEM_TABLES)
       .filter((name) => !tables.includes(name))
+      .map((name) => `${name} is listed as an exception but does not exist`),
+    ...Object.keys(OTHER_KEYS)
+      .filter((name) => !relations.some(({ keys }) => keys.some((key) => key.name === name)))
       .map((name) => `${name} is listed as an exception but does not exist`),
   ];
 }
@@ -142,9 +164,18 @@ const workspaceColumn = ({ name }: Relation): string => (name === 'workspaces' ?
 function keyProblems(relation: Relation): string[] {
   const column = workspaceColumn(relation);
   if (!relation.columns.includes(column)) return [`has no column ${column}`];
-  if (Object.hasOwn(OTHER_KEYS, relation.name) || relation.firstKeyColumn === column) return [];
-  return [`has a primary key that does not begin with ${column}`];
+  return [
+    ...(relation.hasPrimaryKey ? [] : ['has no primary key']),
+    ...relation.keys
+      .filter(({ name, ...key }) => !Object.hasOwn(OTHER_KEYS, name) && !beginsWith(column, key))
+      .map(({ name }) => `has the key ${name} that does not begin with ${column}`),
+  ];
 }
+
+/** A foreign key refers to the workspace itself, or to a row of the same workspace. */
+const beginsWith = (workspace: string, { column, refersTo }: Omit<Key, 'name'>): boolean =>
+  column === workspace &&
+  (refersTo === null || refersTo === 'workspaces.id' || refersTo.endsWith(`.${workspace}`));
 
 const forceProblems = ({ secured, forced }: Relation): string[] => [
   ...(secured ? [] : ['has no row-level security']),
@@ -203,8 +234,17 @@ const RELATIONS = `
     case when c.relispartition then 'partition' when c.relkind in ('v', 'm') then 'view' else 'table' end as kind,
     c.relrowsecurity as secured, c.relforcerowsecurity as forced,
     array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns,
-    (select attname from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
-      where i.indrelid = c.oid and i.indisprimary) as "firstKeyColumn",
+    exists (select from pg_index where indrelid = c.oid and indisprimary) as "hasPrimaryKey",
+    coalesce((
+      select jsonb_agg(jsonb_build_object('name', key.name, 'column', a.attname, 'refersTo', key.refers_to)) from (
+        select i.indexrelid::regclass::text as name, i.indkey[0] as first, null as refers_to
+        from pg_index i where i.indrelid = c.oid and i.indisunique
+        union all
+        select format('%s → %s', c.relname, f.confrelid::regclass), f.conkey[1], format('%s.%s', f.confrelid::regclass, r.attname)
+        from pg_constraint f join pg_attribute r on r.attrelid = f.confrelid and r.attnum = f.confkey[1]
+        where f.conrelid = c.oid and f.contype = 'f'
+      ) key left join pg_attribute a on a.attrelid = c.oid and a.attnum = key.first
+    ), '[]') as keys,
     array(
       select concat_ws(' ', policyname, nullif(lower(permissive), 'permissive'),
         (select string_agg(case when role = pg_get_userbyid(c.relowner) then 'owner' else role end, ',') from unnest(roles) role),

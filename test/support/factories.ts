@@ -29,7 +29,19 @@ async function insert(db: SystemDb, table: string, row: Record<string, Value>): 
   });
   await db.query(sql.type(z.unknown())`
     insert into ${sql.identifier([table])} (${sql.join(columns, sql.fragment`, `)}) values (${sql.join(values, sql.fragment`, `)})`);
+  const lookup = LOOKUPS[table];
+  if (!lookup) return;
+  await db.query(sql.type(z.unknown())`
+    insert into lookups (kind, key, workspace_id)
+    values (${lookup.kind}, ${String(row[lookup.key])}, ${String(row['workspace_id'])})`);
 }
+
+/** What is looked up without its workspace. */
+const LOOKUPS: Record<string, { kind: string; key: string }> = {
+  lines: { kind: 'line', key: 'id' },
+  workspace_keys: { kind: 'key', key: 'hash' },
+  invitations: { kind: 'invitation', key: 'token_hash' },
+};
 
 /** Where rows are inserted and requests sent. */
 type Site = Pick<TestApp, 'pools' | 'url'>;

@@ -101,6 +101,12 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** The kinds whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
+/** The line whose workflow has this id; null: it is not one of a line. */
+export function lineOf(workflowId: string): string | null {
+  const [kind = '', subjectId = ''] = workflowId.split(':');
+  return LINE_WORKFLOWS.has(kind) ? subjectId : null;
+}
+
 /** The kinds whose work runs on the queue for housekeeping. */
 const HOUSEKEEPING_WORKFLOWS = new Set([
   'availability-job',

@@ -8,6 +8,7 @@ import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
 import { LineRow } from '#db/queries/lines.ts';
+import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
 import type { Pools } from '#db/pools.ts';
 import { endHold } from '#db/queries/line-holds.ts';
 import { NoRows } from '#db/rows.ts';
@@ -84,23 +85,36 @@ export async function moveLine(
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   await endHold(from, lineId, currentTime());
+  const there = {
+    workspace_id: b,
+    carrier_config: {},
+    held_until: null,
+    send_now: [],
+    updated_at: currentTime().toISOString(),
+    ...(!keepsCarrier && DISCONNECTED),
+  };
   await db.query(sql.type(NoRows)`
-    update lines set workspace_id = ${b}, carrier_config = '{}', held_until = null, send_now = '{}', updated_at = now()
-      ${keepsCarrier ? sql.fragment`` : DISCONNECTED}
-    where workspace_id = ${a} and id = ${lineId}`);
+    insert into lines select moved.* from lines l,
+      jsonb_populate_record(l, ${sql.jsonb(there)}) moved
+    where l.workspace_id = ${a} and l.id = ${lineId}`);
+  await db.query(sql.type(NoRows)`delete from lines where workspace_id = ${a} and id = ${lineId}`);
+  await moveLookup(db, 'line', lineId, b);
   // The new workspace may have some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
-    with known as (
-      delete from line_contacts where workspace_id = ${a} and line_id = ${lineId} returning address, since, opened_on
-    )
     insert into line_contacts as c (workspace_id, line_id, address, since, opened_on)
-    select ${b}, ${lineId}, address, since, opened_on from known
+    select ${b}, line_id, address, since, opened_on from line_contacts where workspace_id = ${a} and line_id = ${lineId}
     on conflict (workspace_id, line_id, address) do update set since = least(c.since, excluded.since)`);
+  await db.query(sql.type(NoRows)`
+    delete from line_contacts where workspace_id = ${a} and line_id = ${lineId}`);
   await moveSignals(db, lineId, a, b);
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(NoRows)`
-    update line_invoices set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
+    insert into line_invoices
+    select moved.* from line_invoices i, jsonb_populate_record(i, ${sql.jsonb({ workspace_id: b })}) moved
+    where i.workspace_id = ${a} and i.line_id = ${lineId}`);
+  await db.query(sql.type(NoRows)`
+    delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,
   // because reports about the message concern the workspace that sent it.
   await db.query(sql.type(NoRows)`
@@ -125,15 +139,20 @@ export async function moveLine(
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
   await abandonLine(from, lineId);
   await rehomeMessages(to, null);
-  // Its wakes move to the new workspace.
-  for (const workflowId of await knownWakes(from, workflowsOf(lineId)))
-    to.wakes.follow(to.workspaceId, workflowId);
-  // The pacer sleeps until a time computed from the queue of the former workspace.
+  // Its workflows look again, in the new workspace. The pacer sleeps until a time computed from the queue of the former one.
+  for (const workflowId of await knownWakes(from, workflowsOf(lineId))) {
+    from.wakes.leave(a, workflowId);
+    wake(to, workflowId, currentTime(), 'lineChanged');
+  }
   wake(to, linePacerId(lineId), currentTime(), 'lineChanged');
 }
 
-const DISCONNECTED = sql.fragment`
-  , carrier = ${NO_CARRIER}, health_status = 'unknown', failed_probes = 0, health_checked_at = null`;
+const DISCONNECTED = {
+  carrier: NO_CARRIER,
+  health_status: 'unknown',
+  failed_probes: 0,
+  health_checked_at: null,
+};
 
 const workflowsOf = (lineId: string): string[] => [
   linePacerId(lineId),
@@ -149,6 +168,7 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   );
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
+  await removeLookup(db, 'line', lineId);
   await deleteSignals(db, lineId);
   await abandonLine(db, lineId);
   // They find the line gone, and end.

@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import { MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
+import { addLookup } from '#db/queries/lookups.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
 
 /** The largest plan, because lines cost nothing here. */
@@ -66,6 +67,7 @@ export async function insertTestLine(
     values (${db.workspaceId}, ${id}, ${channel}, ${testLineAddress(channel, lines + 1)}, 'purchased', ${firstName}, ${lastName},
       'active', 'not_required', ${source}, true, ${TEST_CARRIER}, 'healthy', ${sql.timestamp(realTime())},
       ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
+  await addLookup(db, 'line', id);
   return id;
 }
 

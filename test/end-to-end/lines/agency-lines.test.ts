@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem, withTenant } from '#db/transactions.ts';
+import { systemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
@@ -191,14 +191,17 @@ describe('a line that is transferred', () => {
     expect(await sentTo(app, to)).toMatchObject([{ channel: 'sms', text: 'By SMS' }]);
   });
 
-  it('cannot be woken for its former workspace by a transaction that overlaps the move', async () => {
+  it('takes the wakes of its workflows with it', async () => {
     const lineId = await createLine(app, a.id);
     const pacer = linePacerId(lineId);
-    await withTenant(app.pools, a.id, async (db) =>
-      wake(db, pacer, new Date(Date.now() - 60_000), 'messagesDue'),
-    );
-    const accepting = withTenant(app.pools, b.id, async (db) => wake(db, pacer, new Date(), 'messagesDue'));
-    await expect(accepting).rejects.toThrow('the line has moved to another workspace');
+    const homes = () =>
+      systemDb(app.pools).anyFirst(sql.type(z.object({ workspaceId: z.string() }))`
+        select workspace_id from workflow_wakes where workflow_id = ${pacer}`);
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    await withTenant(app.pools, a.id, async (db) => wake(db, pacer, inAnHour, 'messagesDue'));
+    expect(await homes()).toEqual([a.id]);
+    await transfer(lineId, b);
+    await eventually(async () => (await homes()).join() === b.id);
   });
 
   it('moves once on simultaneous identical transfers, each of which reports its workspace', async () => {

@@ -55,6 +55,13 @@ const request = (workflowId: string, at = new Date(), signal: SignalName = 'mess
   tenant(async (db) => wake(db, workflowId, at, signal));
 const rest = (workflowId: string, nextAt: Date | null, ended = false) =>
   decide(pools, workspaceId, workflowId, async () => ({ nextAt, ended }));
+/** @returns the id of another workspace. */
+async function createOther(): Promise<string> {
+  const id = newWorkspaceId();
+  await systemDb(pools).query(sql.type(NoRows)`
+    insert into workspaces (id, name, timezone, country) values (${id}, 'Test', 'UTC', 'US')`);
+  return id;
+}
 const stored = async (): Promise<string[]> => [
   ...(await systemDb(pools).anyFirst(sql.type(z.object({ workflowId: z.string() }))`
     select workflow_id from workflow_wakes order by workflow_id`)),
@@ -131,18 +138,15 @@ describe('a transaction', () => {
     expect([signals, await stored()]).toEqual([['run:3'], ['run:3']]);
   });
 
-  it("across workspaces wakes the workflows of each, and moves the wake of a line's pacer with its line", async () => {
-    const other = newWorkspaceId();
-    await systemDb(pools).query(sql.type(NoRows)`
-      insert into workspaces (id, name, timezone, country) values (${other}, 'Test', 'UTC', 'US')`);
-    await rest('line-pacer:1', inAnHour());
+  it('across workspaces wakes the workflows of each', async () => {
+    const other = await createOther();
     await withSystem(pools, async (db) => {
       wake(inWorkspace(db, { id: workspaceId }), 'notifier:1', new Date(), 'messagesDue');
+      wake(inWorkspace(db, { id: other }), 'notifier:1', new Date(), 'messagesDue');
       wake(inWorkspace(db, { id: other }), 'line-pacer:1', new Date(), 'messagesDue');
     });
-    expect(signals.toSorted()).toEqual(['line-pacer:1', 'notifier:1']);
-    await expect(request('line-pacer:1')).rejects.toThrow('moved to another workspace');
-    await withTenant(pools, other, async (db) => wake(db, 'line-pacer:1', new Date(), 'messagesDue'));
+    expect(signals.toSorted()).toEqual(['line-pacer:1', 'notifier:1', 'notifier:1']);
+    expect(await stored()).toEqual(['line-pacer:1', 'notifier:1', 'notifier:1']);
   });
 
   it('causes no deadlock with others that wake the same workflows in another order', async () => {
@@ -280,7 +284,7 @@ describe('a workflow that is at work', () => {
   const work = (nextAt: Date) => decide(pools, workspaceId, id, async () => ({ nextAt, isAtWork: true }));
   const inSeconds = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
   const isRequested = async ({ requestedBy }: { requestedBy: string }) =>
-    (await requestedSince(systemDb(pools), [{ workflowId: id, requestedBy }])).has(id);
+    (await requestedSince(systemDb(pools), [{ workspaceId, workflowId: id, requestedBy }])).has(id);
 
   it('gets no signal for what falls due, and finds every request', async () => {
     await request(id);
@@ -341,7 +345,7 @@ const decideAtWork: Decide = async (pools, workspaceId, workflowId, look) => {
   if (decided.nextAt !== null && decided.nextAt.getTime() <= Date.now()) return decided;
   const { requestedBy } = decided;
   for (let polls = 0; polls < 5; polls += 1) {
-    const requested = await requestedSince(systemDb(pools), [{ workflowId, requestedBy }]);
+    const requested = await requestedSince(systemDb(pools), [{ workspaceId, workflowId, requestedBy }]);
     if (requested.size > 0) return { ...decided, nextAt: new Date() };
     await pause(2);
   }
@@ -558,6 +562,22 @@ describe('a message for a line', () => {
 });
 
 describe('the sweep', () => {
+  it('deletes the wakes of a line that a workspace wrote after the line had left it', async () => {
+    const other = await createOther();
+    await systemDb(pools).query(sql.type(NoRows)`
+      insert into lookups (kind, key, workspace_id) values ('line', 'left', ${other}), ('line', 'stays', ${workspaceId})`);
+    const ids = [
+      'line-pacer:left',
+      'line-pacer:stays',
+      'line-pacer:gone',
+      `line-handover:left:${workspaceId}`,
+    ];
+    for (const id of ids) await overdue(id, '5 minutes');
+    const kept = ids.slice(1).toSorted();
+    expect(await claimed(10)).toEqual(kept);
+    expect(await stored()).toEqual(kept);
+  });
+
   const overdue = (workflowId: string, ago: string) =>
     systemDb(pools).query(sql.type(NoRows)`
       insert into workflow_wakes (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
