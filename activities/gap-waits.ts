@@ -55,6 +55,8 @@ export interface RoundWaits {
 }
 
 export interface GapWaits {
+  /** Whether this worker has slots for a task queue. */
+  serves(taskQueue: string): boolean;
   ofRound(round: RoundAtWork): RoundWaits;
   /** Ends all waits and allows no more: the worker shuts down. */
   close(): void;
@@ -87,6 +89,8 @@ export function createGapWaits({
   }
 
   return {
+    serves: (taskQueue) => !closing.signal.aborted && slots.has(taskQueue),
+
     ofRound: ({ taskQueue, workspaceId, workflowId, gaps, end, canceled }) => ({
       allows: (at) => !canceled.aborted && Date.now() < end && allows(taskQueue, at, gaps),
       allowsNextRound: (at) => !canceled.aborted && allows(taskQueue, at, true),

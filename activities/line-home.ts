@@ -30,13 +30,14 @@ const carrierOf = ({ carrier }: { carrier: string }): string | null =>
  * Runs a round of work for a line on the task queue of its carrier. On any other task queue, only returns where the line
  * is now.
  * @param options.endsUnconnected whether the workflow ends while the line is not connected to a carrier.
+ * @param options.taskQueue the task queue in whose stead the round runs.
  */
 export async function lineRound(
   pools: Pools,
   { workspaceId, lineId }: { workspaceId: string; lineId: string },
   workflowId: string,
   work: (line: LineAtCarrier) => Promise<LineRound>,
-  { endsUnconnected }: { endsUnconnected: boolean },
+  { endsUnconnected, taskQueue = activityInfo().taskQueue }: { endsUnconnected: boolean; taskQueue?: string },
 ): Promise<LineRound> {
   /** Decides in one look, so that a line that moves or connects in the meantime is looked at again at once. */
   async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
@@ -53,7 +54,7 @@ export async function lineRound(
   const home = await findHome(pools, lineId);
   if (!home) return rest(null, 'the line was deleted', true);
   const { carrier } = home;
-  if (activityInfo().taskQueue !== lineQueue(carrier))
+  if (taskQueue !== lineQueue(carrier))
     return { nextAt: currentTime().toISOString(), reason: 'the line has moved to another carrier', home };
   const round =
     carrier === null

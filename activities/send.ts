@@ -1,10 +1,12 @@
-import { activityInfo } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
 import type { Status } from '#workflows/messages/queries.ts';
-import type { LineRound } from '#workflows/messages/round.ts';
+import type { LineHome, LineRound } from '#workflows/messages/round.ts';
+import { lineQueue } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
+import { createBriefRounds } from './brief-rounds.ts';
 import type { RoundWaits } from './gap-waits.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { findHome, type LineAtCarrier, lineRound } from './line-home.ts';
@@ -14,6 +16,8 @@ import { createVoiceNotes } from './voice-notes.ts';
 
 /** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
 const ROUND_MS = 120_000;
+/** A brief round ends after this, because it holds up a workflow task. */
+const BRIEF_MS = 1000;
 
 interface LineInput {
   workspaceId: string;
@@ -32,16 +36,21 @@ export function createSendActivities(dependencies: Dependencies) {
   const { pools, gapWaits, logger } = dependencies;
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
+  const briefRounds = createBriefRounds();
 
-  function send(line: LineAtCarrier, { isSending = false }: SendInput): Promise<LineRound> {
+  function send(
+    line: LineAtCarrier,
+    { isSending = false }: SendInput,
+    { isBrief = false } = {},
+  ): Promise<LineRound> {
     let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
     const round = async (canceled: AbortSignal): Promise<LineRound> => {
       const waits = gapWaits.ofRound({
-        taskQueue: activityInfo().taskQueue,
+        taskQueue: lineQueue(line.carrier),
         workspaceId: line.workspaceId,
         workflowId: linePacerId(line.lineId),
         gaps: isSending,
-        end: Date.now() + ROUND_MS,
+        end: Date.now() + (isBrief ? BRIEF_MS : ROUND_MS),
         canceled,
       });
       let askAt: Date | null = null;
@@ -51,6 +60,7 @@ export function createSendActivities(dependencies: Dependencies) {
         if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line is elsewhere now');
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
+          if (isBrief) return goesOn(plan.reason);
           await voiceNotes.prepare(line);
           continue;
         }
@@ -67,7 +77,7 @@ export function createSendActivities(dependencies: Dependencies) {
         await waits.wait(nextAt, plan.requestedBy);
       }
       logger.info({ lineId: line.lineId }, 'round cut short');
-      return at(currentTime(), 'more may be due');
+      return goesOn('more may be due');
     };
     return withHeartbeat(round, () => status);
   }
@@ -84,6 +94,21 @@ export function createSendActivities(dependencies: Dependencies) {
         endsUnconnected: false,
       });
     },
+
+    /**
+     * Sends like `sendDue`, within the workflow task.
+     * @returns null: `sendDue` is to do it on the task queue of the carrier.
+     */
+    async sendAtOnce({ carrier, ...input }: LineInput & LineHome): Promise<LineRound | null> {
+      const taskQueue = lineQueue(carrier);
+      if (!gapWaits.serves(taskQueue)) return null;
+      return briefRounds.run(taskQueue, cancellationSignal(), () =>
+        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, { isBrief: true }), {
+          endsUnconnected: false,
+          taskQueue,
+        }),
+      );
+    },
   };
 }
 
@@ -93,7 +118,7 @@ function endOfRound(
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
-  if (isAtWork) return { ...at(currentTime(), reason), isPaused };
+  if (isAtWork) return { ...goesOn(reason), isPaused };
   const round = {
     ...at(nextAt, reason),
     isPaused,
@@ -112,3 +137,5 @@ const at = (nextAt: Date | null, reason: string): LineRound => ({
   nextAt: nextAt?.toISOString() ?? null,
   reason,
 });
+
+const goesOn = (reason: string): LineRound => ({ ...at(currentTime(), reason), goesOn: true });

@@ -67,7 +67,7 @@ async function manyLines(): Promise<void> {
   );
   for (; delivered < messages; await pause(500)) {
     // More often towards the end, where the throughput is measured.
-    const interval = messages - delivered < messages / 20 ? PROGRESS_MS / 10 : PROGRESS_MS;
+    const interval = messages - delivered < Math.max(messages / 20, 1000) ? PROGRESS_MS / 10 : PROGRESS_MS;
     if (performance.now() - shown < interval) continue;
     const [last, since] = [delivered, shown];
     delivered = await count(id, 'delivered');

@@ -1,4 +1,12 @@
-import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  continueAsNew,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { homeOf, type LineState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
@@ -21,6 +29,13 @@ const sendingAt = (carrier: string | null) =>
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
+
+const { sendAtOnce } = proxyLocalActivities<Activities>({
+  summary: 'Send what this line may send at once',
+  // It holds up the workflow task, and one of the worker's places for those.
+  startToCloseTimeout: '3s',
+  retry: { maximumAttempts: 1 },
+});
 
 const act = proxyActivities<Activities>({ ...OPERATOR, summary: "Carry out the operator's order" });
 
@@ -51,9 +66,14 @@ export async function linePacer(input: WakeInput): Promise<string> {
   setHandler(planQuery, () => ({ ...loop.status(), ...line.home, lineId }), {
     description: 'When the line sends next, and why it does not send now.',
   });
-  const send = async (): Promise<LineRound> => {
-    const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
-      sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' }),
+  const sendAtCarrier = ({ workspaceId, carrier }: LineHome) =>
+    sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' });
+  /** @param isBrief what is due now is probably all that the round has to do. */
+  const send = async (isBrief: boolean): Promise<LineRound> => {
+    const round = await roundAt(
+      line,
+      lineId,
+      async (home) => (isBrief && (await sendBriefly(home, lineId))) || sendAtCarrier(home),
     );
     line = round;
     return round;
@@ -62,9 +82,26 @@ export async function linePacer(input: WakeInput): Promise<string> {
 
   line = { home: await homeOf(input) };
 
-  let round = await loop.run(send);
-  while (await loop.wait(round, stateOf(round, line.home))) round = await loop.run(send, detailsOf(round));
+  let round = await loop.run(() => send(workflowInfo().continuedFromExecutionRunId === undefined));
+  while (await loop.wait(round, stateOf(round, line.home))) {
+    const isBrief = !round.goesOn && !round.isBlocked && !round.unservedRounds;
+    round = await loop.run(() => send(isBrief), detailsOf(round));
+  }
   return loop.isOver ? round.reason : startNewRun();
+}
+
+/**
+ * Sends what is due now within the workflow task, which spares an activity: mostly, a line that rested has one message to send.
+ * @returns null if an activity is to do it: the worker does not serve the carrier, the carrier is slow, or something failed.
+ */
+async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): Promise<LineRound | null> {
+  try {
+    return await sendAtOnce({ workspaceId, lineId, carrier });
+  } catch (error) {
+    // Operators see what fails again, and how often.
+    if (error instanceof ActivityFailure && !isCancellation(error)) return null;
+    throw error;
+  }
 }
 
 /** A shorter wait is a gap between two sends of a busy line. */

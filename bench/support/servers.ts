@@ -9,11 +9,13 @@ import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';
+import { startTemporalOnPostgres } from './temporal-on-postgres.ts';
 import { keepFolder, stopAtEnd, temporaryFolder } from './leftovers.ts';
 
 /**
  * Starts throwaway servers for a benchmark, which do not outlive it. PostgreSQL is durable, as in production: commits wait for
- * the disk.
+ * the disk. `BENCH_TEMPORAL` says where Temporal stores: in `memory` (the default), in a `file` of SQLite as `npm start` does, or on
+ * the same `postgres` as docker-compose.yml does.
  * @param settings of PostgreSQL.
  */
 export async function startServers(settings: Readonly<Record<string, string>> = {}): Promise<{
@@ -30,24 +32,33 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
 }> {
   const folder = temporaryFolder('linepace-bench-');
   const metricsPort = await freePort();
-  const [postgres, temporal] = await Promise.all([
+  const store = process.env['BENCH_TEMPORAL'] ?? 'memory';
+  const startDatabase = async () =>
     startPostgres({
       dataDir: join(folder, 'postgres'),
       port: await freePort(),
       logFile: join(folder, 'postgres.log'),
       settings,
       onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
-    }),
+    });
+  const onSpawn = (server: { pid: number }): void => stopAtEnd(server, 'SIGTERM');
+  const startDevelopmentServer = async () =>
     startTemporal({
       program: await findTemporalCli(console.log),
       port: await freePort(),
       uiPort: null,
       metricsPort,
-      dbFile: null,
+      dbFile: store === 'file' ? join(folder, 'temporal.db') : null,
       logFile: join(folder, 'temporal.log'),
-      onSpawn: (server) => stopAtEnd(server, 'SIGTERM'),
-    }),
-  ]);
+      onSpawn,
+    });
+  const startBoth = async () => {
+    if (store !== 'postgres') return Promise.all([startDatabase(), startDevelopmentServer()]);
+    const postgres = await startDatabase();
+    const { url: postgresUrl } = postgres;
+    return [postgres, await startTemporalOnPostgres({ postgresUrl, folder, metricsPort, onSpawn })] as const;
+  };
+  const [postgres, temporal] = await startBoth();
   const logins = databaseLogins(postgres.url);
   await migrate(postgres.url, logins);
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });

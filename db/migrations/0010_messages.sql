@@ -71,6 +71,8 @@ create index messages_address on messages (workspace_id, address, id);
 create index messages_lead on messages (workspace_id, lead_id, id) where lead_id is not null;
 create index messages_line on messages (workspace_id, line_id, id);
 create index messages_campaign on messages (workspace_id, campaign_id, id) where campaign_id is not null;
+-- What a line sent for a campaign, however much it and the campaign have besides.
+create index messages_campaign_line on messages (workspace_id, campaign_id, line_id, id) where campaign_id is not null;
 create index messages_status on messages (workspace_id, status, id);
 create index messages_correlation on messages (workspace_id, correlation_id, id) where correlation_id is not null;
 create index messages_fallback_due on messages (workspace_id, line_id) where fallback_sms = 'due';

@@ -34,6 +34,9 @@ create index conversations_assigned on conversations (workspace_id, assignee_id,
 -- Conversations with tags, by their last activity.
 create index conversations_tags on conversations (workspace_id, greatest(last_inbound_at, last_outbound_at), address)
   where tags <> '{}';
+-- The contacts of a line, by their last activity.
+create index conversations_line on conversations (workspace_id, line_id, greatest(last_inbound_at, last_outbound_at), address)
+  where line_id is not null;
 call tenant_table('conversations');
 
 -- The addresses a line has exchanged a message with: to all others a message opens a new conversation.

@@ -22,7 +22,7 @@ interface Line {
   text: string;
 }
 
-/** Omits workflow tasks and markers, which are internal to Temporal. */
+/** Omits workflow tasks, which are internal to Temporal. */
 export function historyText(events: Events, shown: readonly Shown[] = []): string {
   const byId = new Map(events.map((event) => [Number(event.eventId), event]));
   const [first] = events;
@@ -66,7 +66,15 @@ function lineOf(event: Event, find: Find): Line | null {
   if (fired) return { kind: 'timer', text: `fired: ${summaryOf(find(fired.startedEventId))}` };
   if (completed) return { kind: 'result', text: first(completed.result) };
   if (failed) return { kind: 'failed', text: failed.failure?.message ?? '' };
-  return activityLine(event, find);
+  return localActivityLine(event) ?? activityLine(event, find);
+}
+
+/** An activity that ran within the workflow task. */
+function localActivityLine({ markerRecordedEventAttributes: marker }: Event): Line | null {
+  if (marker?.markerName !== 'core_local_activity') return null;
+  const { activity_type: name } = JSON.parse(first(marker.details?.['data'])) as { activity_type: string };
+  const result = marker.failure?.message ?? reasonOf(first(marker.details?.['result']));
+  return { kind: 'in task', text: `${name} → ${result}` };
 }
 
 function activityLine(event: Event, find: Find): Line | null {

@@ -22,12 +22,17 @@ interface History {
     eventType: string;
     workflowExecutionSignaledEventAttributes?: { input?: Payloads };
     activityTaskCompletedEventAttributes?: { result?: Payloads };
+    /** Of an activity within a workflow task. */
+    markerRecordedEventAttributes?: { details?: { result?: Payloads } };
   }[];
 }
 type Event = History['events'][number];
 
 /** What an activity returned; empty: the event is another one. */
-const resultOf = ({ activityTaskCompletedEventAttributes: done }: Event): string => textOf(done?.result);
+const resultOf = ({
+  activityTaskCompletedEventAttributes: done,
+  markerRecordedEventAttributes: marker,
+}: Event): string => textOf((done ?? marker?.details)?.result);
 
 /** Paths that only some histories of a workflow type take. */
 export const PATHS: Record<string, (event: Event) => boolean> = {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import type { TestApp } from './app.ts';
@@ -18,10 +19,18 @@ export async function signalsOf(app: TestApp, workflowId: string): Promise<strin
   );
 }
 
-/** The types of the activities that a workflow has scheduled, in order. */
-export async function activitiesOf(app: TestApp, workflowId: string): Promise<string[]> {
+/** The types of the activities that a workflow has run, as tasks of their own or within its workflow tasks, in order. */
+export async function activitiesOf(app: Pick<TestApp, 'temporal'>, workflowId: string): Promise<string[]> {
   const { events } = await app.temporal.workflow.getHandle(workflowId).fetchHistory();
   return (events ?? []).flatMap(
-    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+    ({ activityTaskScheduledEventAttributes: scheduled, markerRecordedEventAttributes: marker }) => {
+      if (scheduled) return scheduled.activityType?.name ?? [];
+      const [data] = marker?.details?.['data']?.payloads ?? [];
+      if (marker?.markerName !== 'core_local_activity' || !data?.data) return [];
+      return LocalActivity.parse(JSON.parse(Buffer.from(data.data).toString())).activity_type;
+    },
   );
 }
+
+/** What the SDK notes of an activity within a workflow task. */
+const LocalActivity = z.object({ activity_type: z.string() });

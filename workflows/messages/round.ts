@@ -8,7 +8,7 @@ export interface Round {
   ended?: boolean;
   /** The subject is open: the run waits without a timer until somebody acts, however long that takes. */
   keepsOpen?: boolean;
-  /** The next round starts immediately and waits until `nextAt` itself. */
+  /** There is more to do: the next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
 }
 

@@ -118,7 +118,6 @@ const HOUSEKEEPING_WORKFLOWS = new Set([
 /** The state of a workflow until its first round. */
 const startsAs = (kind: string): string =>
   ({
-    'line-pacer': 'sending',
     campaign: 'active',
     'line-request': 'provisioning',
     'ai-draft': 'waiting',

@@ -58,7 +58,7 @@ function nextBuild({ folder }: Installation): string {
   const pacer = join(root, 'workflows/line-pacer.ts');
   const before = readFileSync(pacer, 'utf8');
   const after = before
-    .replace('{ continueAsNew,', '{ continueAsNew, patched, upsertMemo,')
+    .replace('  continueAsNew,\n', '  continueAsNew,\n  patched,\n  upsertMemo,\n')
     .replace(
       '    line = round;\n',
       `    line = round;\n    if (patched('${STEP}')) upsertMemo({ '${STEP}': true });\n`,

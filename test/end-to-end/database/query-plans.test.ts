@@ -76,6 +76,31 @@ test('the failed or canceled messages of a line or a campaign are found without 
     }
 });
 
+test('the messages of a line in a campaign are found without reading what either has besides', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const [lineId, campaignId, elsewhere] = [newId(), newId(), newId()];
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 4 = 0 then 'sent' else 'delivered' end,
+         case when n <= 20 or n % 2 = 0 then $2 else $4 end, case when n <= 20 or n % 2 = 1 then $3 else $4 end, '+14155550100', now(), 'api'
+       from generate_series(1, 20000) n`,
+      [workspaceId, lineId, campaignId, elsewhere],
+    );
+    await analyze(owner, 'messages');
+  });
+  for (const [filter, found, most] of [
+    [{}, 20, 20],
+    [{ status: 'delivered' }, 15, 20],
+    [{ status: 'failed' }, 0, 20],
+  ] as const) {
+    const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+      expect(await listMessages(db, { lineId, campaignId, ...filter }, { limit: 50 })).toHaveLength(found);
+    });
+    expect(read, JSON.stringify(filter)).toBeLessThanOrEqual(most);
+  }
+});
+
 test('a line with many due messages finds those forced to SMS without reading the others', async () => {
   const workspace = await createWorkspace(app);
   const [lineId, forced] = [newId(), newId()];
@@ -408,16 +433,18 @@ test('the timeline of a contact reads what is about it, and nothing else of a la
 
 test('the filters of an inbox with 100,000 conversations read those that match, and few others', async () => {
   const { id: workspaceId, ownerId } = await createWorkspace(app);
+  const line = newId();
   const now = new Date('2026-06-10T12:00:00Z');
   await connected(app.ownerUrl, async (owner) => {
-    // The oldest 30 are still open: nine are assigned, nine have a tag. Ten are snoozed. All others are closed.
+    // The oldest 30 are still open: nine are assigned, nine have a tag and a line. Ten are snoozed. All others are closed.
     await owner.query(
-      `insert into conversations (workspace_id, address, last_inbound_at, status, snoozed_until, assignee_id, tags)
+      `insert into conversations (workspace_id, address, last_inbound_at, status, snoozed_until, assignee_id, tags, line_id)
        select $1, '+1' || (2000000000 + n), $3::timestamptz - n * interval '1 minute',
          case when n > 99970 then 'open' when n % 10000 = 0 then 'snoozed' else 'closed' end, '2027-01-01',
-         case when n > 99991 then $2 end, case when n > 99991 then array['VIP'] else '{}' end
+         case when n > 99991 then $2 end, case when n > 99991 then array['VIP'] else '{}' end,
+         case when n > 99991 then $4 else $5 end
        from generate_series(1, 100000) n`,
-      [workspaceId, ownerId, now],
+      [workspaceId, ownerId, now, line, newId()],
     );
     // Inbound messages of the last 30 days have been read.
     await owner.query(
@@ -439,6 +466,8 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
     [{ assignee: ownerId, tag: 'vip', status: 'open' }, 9, 20],
     [{ assignee: 'none', status: 'open' }, 21, 50],
     [{ tag: 'vip' }, 9, 20],
+    [{ line }, 9, 20],
+    [{ line, status: 'open' }, 9, 20],
     [{ unread: 'true', status: 'open' }, 0, 50],
   ];
   for (const [filters, matches, most] of cases) {

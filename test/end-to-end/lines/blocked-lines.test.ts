@@ -12,6 +12,7 @@ import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#te
 import { type Front, startFront } from '#test/support/front.ts';
 import { DANA } from '#test/support/operators.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { activitiesOf } from '#test/support/workflows.ts';
 import { type Status, statusQuery } from '#workflows/messages/queries.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
 import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
@@ -166,17 +167,16 @@ describe.concurrent('a line that cannot send', () => {
   });
 });
 
+const isRound = (activity: string): boolean => ['sendAtOnce', 'sendDue'].includes(activity);
+
 describe('an order of an operator', () => {
   it('is told by the messages that waited for it, and makes one round', async () => {
     const line = await createWorkspaceWithLine(app);
     const first = await post(line);
     await eventually(() => isSent(line, first));
     await shows(line.lineId, 'idle');
-    const rounds = async () =>
-      (await pacer(line.lineId).fetchHistory()).events?.filter(
-        ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'sendDue',
-      ).length;
-    const before = Number(await rounds());
+    const rounds = async () => (await activitiesOf(app, linePacerId(line.lineId))).filter(isRound).length;
+    const before = await rounds();
     await order(line, pauseLine);
     await shows(line.lineId, 'paused');
     expect(await rounds()).toBe(before + 1);

@@ -14,6 +14,7 @@ import { statusQuery } from '#workflows/messages/queries.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { activitiesOf } from '#test/support/workflows.ts';
 
 let twilio: TwilioStandIn;
 /** Its worker does not serve the task queue of Twilio. */
@@ -47,8 +48,7 @@ const connect = async (lineId: string) => {
   const { status } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
   expect(status).toBe(200);
 };
-async function send(fromLineId: string): Promise<string> {
-  const recipientPhone = phone();
+async function send(fromLineId: string, recipientPhone = phone()): Promise<string> {
   const message = { message: 'Hello', messageType: 'sms', fromLineId, recipientPhone };
   expect((await api('POST', '/api/messages', message)).status).toBe(201);
   return recipientPhone;
@@ -60,6 +60,7 @@ const setCarrier = (lineId: string, carrier: string) =>
 const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
 const wake = (lineId: string) =>
   signalWorkflow(app.temporal, linePacerId(lineId), workspace.id, 'messagesDue');
+const activities = (lineId: string) => activitiesOf(app, linePacerId(lineId));
 /** The current details, as operators see them. */
 const details = async (lineId: string) =>
   JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
@@ -114,16 +115,33 @@ describe.concurrent('the pacer of a line whose carrier no worker serves', () => 
 });
 
 describe('the pacer of a line', () => {
-  it('starts with its carrier, which it need not look up', async () => {
+  it('sends the message that it starts for, and others that come alone, within its workflow task', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
-    const to = await send(lineId);
-    await eventually(async () => (await sentTo(app, to)).length === 1);
-    const { events } = await pacer(lineId).fetchHistory();
-    const markers = (events ?? []).flatMap(
-      ({ markerRecordedEventAttributes: marker }) => marker?.markerName ?? [],
-    );
-    expect(markers).not.toContain('core_local_activity');
+    for (const sent of [1, 2]) {
+      const to = await send(lineId);
+      await eventually(async () => (await sentTo(app, to)).length === 1);
+      await eventually(async () => (await activities(lineId)).length === sent);
+    }
+    expect(await activities(lineId)).toEqual(['sendAtOnce', 'sendAtOnce']);
   });
+
+  it('leaves the lines of a carrier that is slow to activities for a while', async () => {
+    const [slowLine, line] = [
+      await createLine(app, workspace.id, 'sms'),
+      await createLine(app, workspace.id, 'sms'),
+    ];
+    const late = await send(slowLine, phone('0009'));
+    await eventually(async () => (await activities(slowLine)).includes('sendDue'));
+    const to = await send(line);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    expect((await activities(line)).slice(0, 2)).toEqual(['sendAtOnce', 'sendDue']);
+
+    await eventually(async () => {
+      const { body } = await api('GET', `/api/messages?lineId=${slowLine}`);
+      return body.messages[0].status === 'delivered';
+    }, 30_000);
+    expect(await sentTo(app, late)).toHaveLength(1);
+  }, 60_000);
 
   it('continues as new before its history grows long', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
@@ -184,13 +202,9 @@ describe('the pacer of a line', () => {
 
     await eventually(async () => (await details(lineId)).includes('Idle'));
     // As a process of another version may.
-    const { historyLength } = await pacer(lineId).describe();
+    const before = await activities(lineId);
     await pacer(lineId).signal('unknown');
-    await eventually(async () => {
-      const { events } = await pacer(lineId).fetchHistory();
-      const since = (events ?? []).slice(historyLength);
-      return since.some(({ activityTaskCompletedEventAttributes: done }) => done);
-    });
+    await eventually(async () => (await activities(lineId)).length > before.length);
   });
 
   it('ends after a day without work', async () => {

@@ -92,7 +92,7 @@ describe('the trace of a message', () => {
     expect(request.parentSpanId).toBe(CALLER.spanId);
     expect(attributeOf(request, 'linepace.request_id')).toBe(REQUEST_ID);
     for (const name of ['carrier send', 'message sent']) {
-      expect(linked(name).name).toBe('activity sendDue');
+      expect(linked(name).name).toBe('activity sendAtOnce');
       expect(attributeOf(linked(name), 'temporalWorkflowID')).toBe(linePacerId(lineId));
     }
     expect(linked('message delivered').name).toBe('POST /callbacks/carriers/{carrier}/{lineId}');

@@ -1,0 +1,33 @@
+/** Fewer than the workflow tasks that a worker runs at once, so that other workflows go on. */
+const MOST_AT_ONCE = 30;
+/** How long the lines of a carrier are served by activities after a round that took too long. */
+const AVOIDED_MS = 60_000;
+
+/** Rounds that take place within workflow tasks, instead of activities of their own. */
+export interface BriefRounds {
+  /**
+   * @param cut aborted when the round takes too long.
+   * @returns null if the round must not take place here: too many do, or one of the same task queue took too long.
+   */
+  run<T>(taskQueue: string, cut: AbortSignal, round: () => Promise<T>): Promise<T | null>;
+}
+
+export function createBriefRounds(): BriefRounds {
+  let running = 0;
+  const avoidedUntil = new Map<string, number>();
+
+  return {
+    async run(taskQueue, cut, round) {
+      if (running >= MOST_AT_ONCE || Date.now() < (avoidedUntil.get(taskQueue) ?? 0)) return null;
+      running += 1;
+      const avoid = (): void => void avoidedUntil.set(taskQueue, Date.now() + AVOIDED_MS);
+      cut.addEventListener('abort', avoid, { once: true });
+      try {
+        return await round();
+      } finally {
+        cut.removeEventListener('abort', avoid);
+        running -= 1;
+      }
+    },
+  };
+}
