@@ -35,7 +35,7 @@ function endpoints(): string {
           `<h2>${summary} <a href="#/${encodeURIComponent(tag ?? '')}/${operationId}"></a></h2><p>${method} ${path}</p>`,
       ),
     )
-    .join('');
+    .join('\n');
 }
 
 /** Built by `npm run docs:site` (standalone/docs-site.ts), from the root of the repository. */
@@ -66,7 +66,7 @@ export default defineConfig({
           const { relativePath } = env as { relativePath: string };
           return (
             (await markdown.renderAsync(source, env)) +
-            (relativePath === 'api-reference.md' ? endpoints() : '')
+            (relativePath.endsWith('api-reference.md') ? endpoints() : '')
           );
         },
       },
