@@ -32,11 +32,17 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
       const lineId = subjectId === 'none' ? null : subjectId;
       /** The position in the queue. Messages before it that are left are those that no other line can send. */
       let offered: Place | 'all' | null = null;
+      /** The same of a line that is gone, which keeps none. */
+      let left: Place | null = null;
       let failover: FailoverProgress | null = null;
 
       async function look(db: TenantDb): Promise<Look> {
         const line = lineId === null ? null : await findLine(db, lineId);
-        if (lineId !== null && !line) return (await abandonChunk(db, lineId)) ? DONE : more();
+        if (lineId !== null && !line) {
+          const { after, isDone } = await abandonChunk(db, lineId, left);
+          left = after;
+          return isDone ? DONE : more();
+        }
         if (line && !hasStopped(line)) return DONE;
         const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
         if (leavesAtOnce && offered !== 'all') {

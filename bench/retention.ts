@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { abandonChunk } from '#db/commands/lines/line-rehoming.ts';
+import { abandonChunk, type Place } from '#db/commands/lines/line-rehoming.ts';
 import { recordCarrierEvents } from '#db/commands/inbound/carrier-events.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { createPools } from '#db/pools.ts';
@@ -228,11 +228,13 @@ async function handOverQueue(): Promise<void> {
     from generate_series(1, ${QUEUE}) n`);
   await owner.query('vacuum analyze messages');
   const times: number[] = [];
+  let after: Place | null = null;
   for (;;) {
     const started = performance.now();
-    const isDone = await withTenant(pools, workspaceId, (db) => abandonChunk(db, lineId));
+    const chunk = await withTenant(pools, workspaceId, (db) => abandonChunk(db, lineId, after));
     times.push((performance.now() - started) / 1000);
-    if (isDone) break;
+    if (chunk.isDone) break;
+    ({ after } = chunk);
   }
   const all = times.reduce((sum, time) => sum + time, 0);
   report(`handing over the queue of a line in ${times.length} transactions`, QUEUE, all);

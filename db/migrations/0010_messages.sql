@@ -75,6 +75,9 @@ create index messages_campaign on messages (workspace_id, campaign_id, id) where
 create index messages_campaign_line on messages (workspace_id, campaign_id, line_id, id) where campaign_id is not null;
 create index messages_status on messages (workspace_id, status, id);
 create index messages_correlation on messages (workspace_id, correlation_id, id) where correlation_id is not null;
+-- What leaves a line that stops or goes, in the order in which it is sent: chunks go on where the one before ended.
+create index messages_unsent on messages (workspace_id, line_id, scheduled_at, arrival)
+  where status in ('pending', 'scheduled') or fallback_sms = 'due';
 create index messages_fallback_due on messages (workspace_id, line_id) where fallback_sms = 'due';
 create index messages_steps on messages (workspace_id, campaign_id, lead_id, step_index)
   where campaign_id is not null and status in ('pending', 'scheduled');

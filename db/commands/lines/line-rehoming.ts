@@ -93,21 +93,29 @@ export async function rehomeChunk(
  */
 export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
   await leavePools(db, lineId);
-  if (!(await abandonChunk(db, lineId))) continueLater(db, lineId);
+  if (!(await abandonChunk(db, lineId, null)).isDone) continueLater(db, lineId);
 }
 
 const AddressRow = z.object({ address: z.string() });
 
-/** Reassigns the next messages, then the next contacts, of a line that left. @returns true when nothing is left. */
-export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolean> {
-  const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
+/**
+ * Reassigns the next messages, then the next contacts, of a line that left.
+ * @param after the last place of the previous chunk: from the beginning, it would read again what has moved since.
+ * @returns the last place of this chunk; null: from the beginning, where others may have come meanwhile.
+ */
+export async function abandonChunk(
+  db: TenantDb,
+  lineId: string,
+  after: Place | null,
+): Promise<{ after: Place | null; isDone: boolean }> {
+  const chunk = await nextToLeave(db, unsentOf(db, lineId), after);
+  const last = chunk.at(-1) ?? after;
   if (chunk.length === CHUNK) {
     await moveLeftBehind(db, lineId, chunk);
-    return false;
+    return { after: last, isDone: false };
   }
   const contacts = await db.anyFirst(sql.type(AddressRow)`
-    select address from conversations where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-    order by address limit ${CHUNK}`);
+    select address from conversations where workspace_id = ${db.workspaceId} and line_id = ${lineId} limit ${CHUNK}`);
   await moveLeftBehind(db, lineId, chunk, contacts);
   // A deleted line needs no contacts; a line that came back keeps them.
   const { rowCount: forgotten } = await db.query(sql.type(NoRows)`
@@ -115,7 +123,8 @@ export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolea
       select ctid from line_contacts c where workspace_id = ${db.workspaceId} and line_id = ${lineId}
         and not exists (select from lines l where l.workspace_id = c.workspace_id and l.id = c.line_id)
       limit ${CHUNK}))`);
-  return contacts.length < CHUNK && forgotten < CHUNK;
+  if (contacts.length === CHUNK || forgotten === CHUNK) return { after: last, isDone: false };
+  return { after: null, isDone: after === null };
 }
 
 /** Assigns messages with a pending fallback SMS to another line, because a line's pacer sends it. */
@@ -160,6 +169,10 @@ export const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
 const InQueue = Place.extend({ id: z.string(), address: z.string() });
 type InQueue = z.infer<typeof InQueue>;
 
+/**
+ * In the order of their index, so that a chunk reads no more than itself. PostgreSQL would rather read all that is left, sort it
+ * and take the first.
+ */
 async function nextToLeave(
   db: TenantDb,
   messages: FragmentSqlToken,
@@ -168,9 +181,14 @@ async function nextToLeave(
   const further = after
     ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
     : sql.fragment``;
-  return db.any(sql.type(InQueue)`
+  const sorts = (value: 'on' | 'off') =>
+    db.query(sql.type(NoRows)`select from set_config('enable_sort', ${value}, true)`);
+  await sorts('off');
+  const chunk = await db.any(sql.type(InQueue)`
     select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
     order by scheduled_at, arrival limit ${CHUNK}`);
+  await sorts('on');
+  return chunk;
 }
 
 /**
@@ -194,9 +212,13 @@ export async function lockToMove(
     select from conversations where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')})
     order by address for no key update`);
   const ids = chunk.map(({ id }) => id);
+  // By their ids alone, in place of all that the line has left.
   const rows = await db.any(sql.type(Unsent)`
+    with messages as materialized (
+      select * from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array(ids, 'text')})
+      order by id for no key update)
     select id, channel, address, scheduled_at, arrival, line_id, pool_id, eligible_line_ids, stickiness_policy from messages
-    where ${messages} and id = any(${sql.array(ids, 'text')}) order by id for no key update`);
+    where ${messages}`);
   return rows.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival);
 }
 

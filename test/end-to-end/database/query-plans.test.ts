@@ -1,12 +1,13 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
 import { listContactTimeline } from '#db/queries/contact-timeline.ts';
 import { listConversations } from '#db/queries/conversations.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
+import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
 import { funnelCounts } from '#db/queries/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { consentCoverage } from '#db/queries/consent-coverage.ts';
@@ -487,4 +488,44 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
     expect(await listConversations(db, conditions, { limit: 50, after: null })).toHaveLength(20);
   });
   expect(unread).toBeLessThanOrEqual(30 * 24 * 60 + 50);
+});
+
+test('the queue of a line that stops or goes is read once, however many chunks it takes', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const [gone, stopped] = [newId(), newId()];
+  // Nobody else takes what they leave.
+  const messages = 10_000;
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, line_id, line_pinned, address, scheduled_at, source, held, fallback_sms)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 10 = 0 then 'sent' else 'pending' end,
+         case when n % 2 = 0 then $2 else $3 end, n % 4 = 1, '+1' || (2000000000 + n), now() + n % 100 * interval '1 minute', 'api',
+         n % 3 = 0 and n % 10 <> 0, case when n % 10 = 0 then 'due' end
+       from generate_series(1, $4::int) n
+       union all select $1, 'f' || lpad(to_hex(n), 23, '0'), 'imessage', 'delivered', case when n % 2 = 0 then $2 else $3 end, false,
+         '+1' || (2000000000 + n), now(), 'api', false, null
+       from generate_series(1, $4::int) n`,
+      [workspaceId, gone, stopped, 2 * messages],
+    );
+    await analyze(owner, 'messages');
+  });
+  const chunksOf = async (next: (db: TenantDb, after: Place | null) => Promise<Place | null | 'done'>) => {
+    let [chunks, read] = [0, 0];
+    for (let after: Place | null = null; ; chunks += 1) {
+      let found: Place | null | 'done' = null;
+      read += await entriesRead(app, 'messages', workspaceId, async (db) => (found = await next(db, after)));
+      if (found === 'done') return { chunks, read };
+      after = found;
+    }
+  };
+  const abandoned = await chunksOf(async (db, from) => {
+    const { after, isDone } = await abandonChunk(db, gone, from);
+    return isDone ? 'done' : after;
+  });
+  const rehomed = await chunksOf(async (db, from) => (await rehomeChunk(db, stopped, from)) ?? 'done');
+  expect(abandoned.chunks).toBeGreaterThan(4);
+  expect(rehomed.chunks).toBeGreaterThan(1);
+  // Once to find a message, once to lock it, once to change it.
+  expect(abandoned.read).toBeLessThanOrEqual(3.1 * messages);
+  expect(rehomed.read).toBeLessThanOrEqual(3.1 * messages);
 });
