@@ -140,6 +140,9 @@ test('every metric equals an independent count over the same messages', async ()
         await systemDb(app.pools).query(
           sql.type(NoRows)`delete from lines where id = any(${sql.array(LINES, 'text')})`,
         );
+        await systemDb(app.pools).query(
+          sql.type(NoRows)`delete from lookups where key = any(${sql.array(LINES, 'text')})`,
+        );
         for (const lineId of LINES) await createLine(app, id, 'imessage', { id: lineId });
         for (const campaignId of CAMPAIGNS)
           await insertRow(app, 'campaigns', {
