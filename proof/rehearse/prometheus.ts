@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
 import { openLog } from '#standalone/log-file.ts';
 import { runningProcess } from '#standalone/running-process.ts';
+import { stopAtEnd } from '#bench/support/leftovers.ts';
 import { until } from '#bench/support/waiting.ts';
 import type { Programs } from './programs.ts';
 
@@ -54,6 +55,7 @@ export async function startPrometheus(
   ];
   const child = spawn(prometheus, arguments_, { stdio: ['ignore', log, log] });
   const server = await runningProcess(child, 'SIGTERM');
+  stopAtEnd(server, 'SIGTERM');
   const url = `http://${address}`;
   await until(async () => (await fetch(`${url}/-/ready`)).ok);
   return {
