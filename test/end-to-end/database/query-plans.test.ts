@@ -525,7 +525,8 @@ test('the queue of a line that stops or goes is read once, however many chunks i
   const rehomed = await chunksOf(async (db, from) => (await rehomeChunk(db, stopped, from)) ?? 'done');
   expect(abandoned.chunks).toBeGreaterThan(4);
   expect(rehomed.chunks).toBeGreaterThan(1);
-  // Once to find a message, once to lock it, once to change it.
-  expect(abandoned.read).toBeLessThanOrEqual(3.1 * messages);
-  expect(rehomed.read).toBeLessThanOrEqual(3.1 * messages);
+  // To find a message, to lock it, and once or twice to change it, as statistics have it. Were each chunk to read all that is
+  // left, they would read ten times as many as there are messages.
+  expect(abandoned.read).toBeLessThanOrEqual(4.1 * messages);
+  expect(rehomed.read).toBeLessThanOrEqual(4.1 * messages);
 });
