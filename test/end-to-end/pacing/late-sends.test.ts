@@ -51,8 +51,6 @@ test('a worker that was stalled until its attempt was given up does not send any
     );
     await owner.query('commit');
   });
-  // The other worker would wake the line, too: here the next message does.
-  await api('POST', '/api/messages', { message: 'Next', recipientPhone: phone() });
   await eventually(async () => (await attemptsTo(to)).at(-1)?.outcome === 'accepted', 30_000);
   expect(await sentTo(app, to)).toHaveLength(1);
   expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
