@@ -9,10 +9,10 @@ export const PAGE_CATALOGS = {
   contacts: ['contacts', 'inbox'],
   campaigns: ['campaigns'],
   messages: ['messages'],
-  webhooks: ['webhooks', 'settings'],
-  requests: ['requests', 'settings'],
+  webhooks: ['webhooks'],
+  requests: ['requests'],
   analytics: ['analytics'],
-  compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines', 'settings'],
+  compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines'],
   settings: ['settings'],
   agency: ['agency', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;

@@ -11,3 +11,9 @@ export function useIdentity(): Identity {
 }
 
 export const useTimeZone = (): string => useIdentity().workspace.timezone;
+
+/** Whether the API lets the caller change what only admins may: keys and an agency in its client's workspace may. */
+export function useIsAdmin(): boolean {
+  const { caller } = useIdentity();
+  return caller.role === null || caller.role === 'org:admin';
+}

@@ -3,13 +3,13 @@ import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { CheckList } from '#console/components/check-list.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { type Hours, WouldHaveWaited } from './would-have-waited.tsx';
 
 const states = () => [

@@ -2,13 +2,12 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useMemo } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useWrite } from '#console/api/queries.ts';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { Card, Page } from '#console/components/page.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { capitalised, dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { Attention } from './attention.tsx';
 import { LinesAtAGlance } from './lines-at-a-glance.tsx';
 

@@ -4,7 +4,7 @@ import { useSearch } from '@tanstack/react-router';
 import { ArrowLeftRight } from 'lucide-react';
 import { useMemo } from 'react';
 import { useReadPages } from '#console/api/queries.ts';
-import { useTimeZone } from '#console/api/workspace.ts';
+import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { SelectField } from '#console/components/field.tsx';
@@ -14,7 +14,6 @@ import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
 import { exactTimeOf } from '#console/lib/format.ts';
 import { type Search, useSearchChange } from '#console/lib/search.ts';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { callerName, FILTERS, NO_FILTERS, type Request, toneOf, useQueryOf } from './request.ts';
 import { RequestDrawer } from './request-drawer.tsx';
 

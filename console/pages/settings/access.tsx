@@ -2,14 +2,8 @@ import { useLingui } from '@lingui/react/macro';
 import { msg } from '@lingui/core/macro';
 import { Lock } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { EmptyState } from '#console/components/states.tsx';
-
-/** Whether the API lets the caller change what only admins may: keys and an agency in its client's workspace may. */
-export function useIsAdmin(): boolean {
-  const { caller } = useIdentity();
-  return caller.role === null || caller.role === 'org:admin';
-}
 
 const REASONS = {
   keys: {

@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import {
@@ -15,7 +16,6 @@ import {
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
-import { useIsAdmin } from './access.tsx';
 
 type Config = NonNullable<ResponseOf<'GET /api/workspace/fallback-config'>['config']>;
 type Patch = NonNullable<RequestTo<'PATCH /api/workspace/fallback-config'>['body']>;

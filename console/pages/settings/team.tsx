@@ -2,7 +2,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useTimeZone } from '#console/api/workspace.ts';
+import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { issueOf, SelectField } from '#console/components/field.tsx';
@@ -11,7 +11,6 @@ import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
-import { useIsAdmin } from './access.tsx';
 import { type Role, ROLES, TeamMember } from './team-member.tsx';
 
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];

@@ -9,7 +9,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useSearchParam } from '#console/lib/search.ts';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import { Deliveries } from './deliveries.tsx';
 import { Settings } from './settings.tsx';
 import { type Webhook, webhookName } from './webhook.ts';

@@ -9,7 +9,7 @@ import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { useSearchParam } from '#console/lib/search.ts';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import { CreateWebhook } from './create-webhook.tsx';
 import { webhookColumns } from './webhook-columns.tsx';
 import { WebhookDrawer } from './webhook-drawer.tsx';

@@ -14,7 +14,7 @@ import {
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { type Line, lineName } from '#console/lib/line.ts';
 import { reasonOf } from '#console/pages/messages/message.ts';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import type { StepProps } from './step-props.ts';
 
 const POLL_MS = 1000;

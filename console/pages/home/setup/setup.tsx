@@ -10,7 +10,7 @@ import { Button } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { Card } from '#console/components/page.tsx';
 import { toastError } from '#console/components/toast.tsx';
-import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { useIsAdmin } from '#console/api/workspace.ts';
 import { Invite } from '#console/pages/settings/team.tsx';
 import { ContactsStep } from './contacts-step.tsx';
 import { LineStep } from './line-step.tsx';
