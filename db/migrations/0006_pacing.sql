@@ -32,7 +32,7 @@ create table line_holds (
   attempt_id object_id, -- the attempt that the carrier did not take
   primary key (workspace_id, line_id, began_at)
 );
-create index line_holds_age on line_holds using brin (ended_at);
+create index line_holds_age on line_holds (ended_at);
 call tenant_table('line_holds');
 
 -- The workspace-wide round-robin over lines, shared by every intake.

@@ -214,7 +214,7 @@ create table message_moves (
   rule text, -- of the pool, for example failover:always
   primary key (workspace_id, message_id, at)
 );
-create index message_moves_age on message_moves using brin (at);
+create index message_moves_age on message_moves (at);
 call tenant_table('message_moves');
 
 -- Bulk intake: accepted, committed, and not yet a message. The id is the later message's.

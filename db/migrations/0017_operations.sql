@@ -14,7 +14,7 @@ create table audit_log (
   changes jsonb not null default '{}',
   primary key (workspace_id, id)
 );
-create index audit_log_age on audit_log using brin (at);
+create index audit_log_age on audit_log (at);
 call tenant_table('audit_log');
 revoke update, delete on audit_log from linepace_tenant;
 revoke update on audit_log from linepace_system;
@@ -35,7 +35,7 @@ create table agency_audit_log (
   changes jsonb not null default '{}',
   primary key (agency_id, id)
 );
-create index agency_audit_log_age on agency_audit_log using brin (at);
+create index agency_audit_log_age on agency_audit_log (at);
 call system_table('agency_audit_log');
 revoke update on agency_audit_log from linepace_system;
 
