@@ -4,7 +4,6 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { keepFolder, temporaryFolder } from '#bench/support/leftovers.ts';
 import { CAP } from './chaos/everything.ts';
 import { type AtCarrier, judge, tally } from './chaos/judge.ts';
@@ -20,6 +19,7 @@ import { createBackups } from './rehearse/restore/backups.ts';
 import { rehearseRestore } from './rehearse/restore.ts';
 import { createTenants } from './rehearse/tenants.ts';
 import { traceOfOne } from './rehearse/trace.ts';
+import { connected } from '#test/setup/database.ts';
 import { until } from '#bench/support/waiting.ts';
 import { seeded } from './simulate/workload.ts';
 
@@ -189,10 +189,7 @@ async function rehearse(installation: Installation): Promise<boolean> {
 
   /** What the carriers accepted, with the product's id of the message that has the text. */
   async function atCarriers(workspaceIds: readonly string[]): Promise<AtCarrier[]> {
-    const client = new pg.Client({ connectionString: database.ownerUrl });
-    await client.connect();
-    try {
-      await client.query(`set app.migrating = 'on'`);
+    return connected(database.ownerUrl, async (client) => {
       const { rows } = await client.query<{ id: string; texts: (string | null)[] }>(
         'select id, array[body, sent_text, sms_fallback_message] as texts from messages where workspace_id = any($1)',
         [workspaceIds],
@@ -204,8 +201,6 @@ async function rehearse(installation: Installation): Promise<boolean> {
         messageReference: ids.get(text) ?? '',
         fault: null,
       }));
-    } finally {
-      await client.end();
-    }
+    });
   }
 }

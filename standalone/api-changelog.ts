@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { openApiDocument } from '#api/http/openapi.ts';
 import { routes } from '#api/routes.ts';
 import { apiChanges, type Change, compared, type Document, NEW } from './openapi-difference.ts';
 
-/** The document of the last release. */
+/** The document of the last release. Before the first one there is none. */
 const RELEASED = new URL('../docs/openapi-released.json', import.meta.url);
 const PAGE = new URL('../docs/api-changelog.md', import.meta.url);
 
@@ -18,12 +19,15 @@ const UNRELEASED = '## Unreleased';
 
 const current = (): Document => JSON.parse(JSON.stringify(openApiDocument(routes))) as Document;
 
+const releasedDocument = async (): Promise<Document | null> =>
+  existsSync(RELEASED) ? (JSON.parse(await readFile(RELEASED, 'utf8')) as Document) : null;
+
 /** docs/api-changelog.md, with the changes since the last release generated anew. */
 export async function apiChangelog(title = UNRELEASED): Promise<string> {
-  const released = JSON.parse(await readFile(RELEASED, 'utf8')) as Document;
+  const released = await releasedDocument();
   const before = await readFile(PAGE, 'utf8').catch(() => '');
   const past = before.split(RELEASES)[1]?.trim() ?? '';
-  const changes = sections(apiChanges(released, current()));
+  const changes = released ? sections(apiChanges(released, current())) : FIRST;
   const parts =
     title === UNRELEASED
       ? [INTRODUCTION, UNRELEASED, changes, RELEASES, past]
@@ -35,6 +39,7 @@ export async function apiChangelog(title = UNRELEASED): Promise<string> {
 }
 
 const NOTHING = 'Nothing has changed.';
+const FIRST = 'The first release.';
 /** What has changed for so many endpoints is said once. */
 const COMMON = 10;
 
@@ -55,7 +60,8 @@ function sections(changes: readonly Change[]): string {
 
 /** What callers of the last release cannot do any more, one line for each. */
 export async function breakingApiChanges(): Promise<string[]> {
-  const released = JSON.parse(await readFile(RELEASED, 'utf8')) as Document;
+  const released = await releasedDocument();
+  if (!released) return [];
   return apiChanges(released, current()).flatMap(({ endpoint, text, breaks }) =>
     breaks ? [`${endpoint}: ${text}`] : [],
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closeUnreleased, notesOf } from './changelog.ts';
+import { closeUnreleased, notesOf, withAbsoluteLinks } from './changelog.ts';
 
 const CHANGELOG = `# Changelog
 
@@ -27,4 +27,10 @@ test('finds the notes of a release', () => {
   expect(notesOf(CHANGELOG, 'Unreleased')).toBe('### Added\n\n- A door.');
   expect(notesOf(CHANGELOG, '0.1.0')).toBe('- A house.');
   expect(notesOf(CHANGELOG, '0.1')).toBe('');
+});
+
+test('links to the files of the release', () => {
+  expect(withAbsoluteLinks('[a](docs/a.md#b), [c](https://c.test/d)', 'https://e.test/v1')).toBe(
+    '[a](https://e.test/v1/docs/a.md#b), [c](https://c.test/d)',
+  );
 });

@@ -13,6 +13,10 @@ export function notesOf(changelog: string, version: string): string {
     .trim();
 }
 
+/** @param base the address of the repository's files at the release: notes that are read elsewhere link to them. */
+export const withAbsoluteLinks = (notes: string, base: string): string =>
+  notes.replaceAll(/\]\((?![a-z]+:)/g, () => `](${base}/`);
+
 /** What was not released becomes the section of the version. @param date YYYY-MM-DD */
 export const closeUnreleased = (changelog: string, version: string, date: string): string =>
   changelog.replace(UNRELEASED, () => `${UNRELEASED}\n\n## [${version}] - ${date}`);

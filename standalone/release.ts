@@ -2,20 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import semver from 'semver';
 import { breakingApiChanges, closeApiChangelog } from './api-changelog.ts';
-import { closeUnreleased, notesOf } from './changelog.ts';
+import { closeUnreleased, notesOf, withAbsoluteLinks } from './changelog.ts';
 
 /**
  * Prepares a release: versions, changelogs, commit and tag, nothing of which is pushed.
  *
  * Usage: npm run release -- <version>
- *        npm run release -- --notes <version>    prints the notes of a release
+ *        npm run release -- --notes <version> [<address of its files>]    prints the notes of a release
  */
-const [argument = '', ofVersion = ''] = process.argv.slice(2);
+const [argument = '', ofVersion = '', address] = process.argv.slice(2);
 const changelog = readFileSync('CHANGELOG.md', 'utf8');
 if (argument === '--notes') {
   const notes = notesOf(changelog, ofVersion);
   if (notes === '') refuse([`CHANGELOG.md has no notes of ${ofVersion}`]);
-  console.log(notes);
+  console.log(address === undefined ? notes : withAbsoluteLinks(notes, address));
 } else {
   await release(argument);
 }
@@ -34,7 +34,8 @@ async function release(version: string): Promise<void> {
   writeFileSync('CHANGELOG.md', closeUnreleased(changelog, version, new Date().toISOString().slice(0, 10)));
   await closeApiChangelog(version);
 
-  git('commit', '--all', '--quiet', '--message', `chore: release ${version}`);
+  git('add', '--all');
+  git('commit', '--quiet', '--message', `chore: release ${version}`);
   git(
     'tag',
     '--annotate',

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
+import { connected } from '#test/setup/database.ts';
 import type { Expectation } from './load.ts';
 
 /** A message in the carrier's log. */
@@ -67,10 +68,7 @@ export async function judge(
   everything: readonly AtCarrier[],
   receiver: Pick<Receiver, 'deliveries' | 'events'>,
 ): Promise<Record<string, string[]>> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query(`set app.migrating = 'on'`);
+  return connected(databaseUrl, async (client) => {
     const rows = async <T extends pg.QueryResultRow>(query: string): Promise<T[]> =>
       (await client.query<T>(query, [workspaceIds])).rows;
     const messages = await rows<Message>(
@@ -165,9 +163,7 @@ export async function judge(
         .map(({ id, error }) => `${id} ${error}`),
       'deliveries open': deliveries.filter(({ status }) => status !== 'done').map(({ id }) => id),
     };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** What happened, for the report. */
@@ -175,10 +171,7 @@ export async function tally(
   databaseUrl: string,
   workspaceIds: readonly string[],
 ): Promise<Record<string, string>> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query(`set app.migrating = 'on'`);
+  return connected(databaseUrl, async (client) => {
     const { rows } = await client.query<Record<string, string>>(
       `select (select count(*) from messages where workspace_id = any($1)) as messages,
         (select count(*) from attempts where workspace_id = any($1)) as attempts,
@@ -189,7 +182,5 @@ export async function tally(
       [workspaceIds],
     );
     return rows[0] ?? {};
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
 import { sql } from 'slonik';
@@ -11,6 +10,7 @@ import { z } from 'zod';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
+import { connected } from '#test/setup/database.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
@@ -267,20 +267,9 @@ const references = allReferences();
 const nameOf = ({ route, in: where, names }: Reference): string =>
   `${route.method} ${route.path} ${where} ${names.join(' and ')}`;
 
-async function owned<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: app.ownerUrl });
-  await client.connect();
-  try {
-    await client.query(`set app.migrating = 'on'`);
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** A digest of each table's rows of a workspace and its agency. */
 const digestOf = ({ workspace, agencyId }: World): Promise<Record<string, string>> =>
-  owned(async (client) => {
+  connected(app.ownerUrl, async (client) => {
     const { rows } = await client.query<{ table: string; column: string }>(`
       select table_name as table, column_name as column from information_schema.columns
       join pg_class c on c.oid = format('%I.%I', table_schema, table_name)::regclass and c.relkind in ('r', 'p') and not c.relispartition
@@ -301,7 +290,8 @@ const digestOf = ({ workspace, agencyId }: World): Promise<Record<string, string
     return digests;
   });
 
-const forgetRates = (): Promise<unknown> => owned((client) => client.query('delete from rate_limits'));
+const forgetRates = (): Promise<unknown> =>
+  connected(app.ownerUrl, (client) => client.query('delete from rate_limits'));
 
 const AT_ONCE = 8;
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -422,7 +412,7 @@ describe('what a request names of another tenant', () => {
 
   it('is answered as if it did not exist to a client of the same agency', async () => {
     // From now on both are clients of one agency.
-    await owned((client) =>
+    await connected(app.ownerUrl, (client) =>
       client.query('update workspaces set agency_id = $1 where id = $2', [
         mine.agencyId,
         theirs.workspace.id,

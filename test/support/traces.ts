@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
+import { connected } from '#test/setup/database.ts';
 import type { TestApp } from './app.ts';
 
 /** Finds where any of the names still occurs: `table.column: …`, `file …`, `history …`. */
@@ -25,8 +25,6 @@ async function inDatabase(
   workspaceId: string,
   isNamed: (text: string) => boolean,
 ): Promise<string[]> {
-  const client = new pg.Client({ connectionString: app.ownerUrl });
-  await client.connect();
   const secrets = createSecretBox(app.config.encryptionKeys);
   const opened = (text: string, context: string): string => {
     try {
@@ -35,8 +33,7 @@ async function inDatabase(
       return '';
     }
   };
-  try {
-    await client.query(`set app.migrating = 'on'`);
+  return connected(app.ownerUrl, async (client) => {
     const { rows: tables } = await client.query<{ name: string; columns: string[] }>(`
       select c.relname as name, array_agg(a.attname::text) as columns
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -62,9 +59,7 @@ async function inDatabase(
       }
     }
     return found;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 const contextOf = (table: string, row: Record<string, unknown>): string => {

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { until } from '#bench/support/waiting.ts';
+import { connected } from '#test/setup/database.ts';
 import type { Fault, Scene } from '../fault.ts';
 
 const FULL_MS = 30_000;
@@ -66,16 +66,11 @@ async function upload({ installation: { publicUrl }, tenants }: Scene): Promise<
 }
 
 async function countStored({ installation: { database }, tenants }: Scene): Promise<number> {
-  const client = new pg.Client({ connectionString: database.ownerUrl });
-  await client.connect();
-  try {
-    await client.query(`set app.migrating = 'on'`);
+  return connected(database.ownerUrl, async (client) => {
     const { rowCount } = await client.query(
       `select from attachments where workspace_id = $1 and inbound_message_id is not null and status = 'stored'`,
       [tenants[0]?.id],
     );
     return rowCount ?? 0;
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { until } from '#bench/support/waiting.ts';
+import { connected } from '#test/setup/database.ts';
 import { ops } from '#workers/ops.ts';
 import type { Tenant } from '../../chaos/load.ts';
 import { readHistories } from '../histories.ts';
@@ -55,7 +55,7 @@ export const rowsDeleted: Loss = {
   async happen({ database }) {
     const before = new Date();
     await pause(1000);
-    await owner(database.ownerUrl, (client) => client.query('delete from webhooks'));
+    await connected(database.ownerUrl, (client) => client.query('delete from webhooks'));
     await pause(NOTICED_MS);
     await database.stop();
     return before;
@@ -94,7 +94,7 @@ export async function drill(
   const recover = await seconds(async () => {
     await database.start();
     await until(async () => {
-      const { rows } = await owner(database.ownerUrl, (one) =>
+      const { rows } = await connected(database.ownerUrl, (one) =>
         one.query('select pg_is_in_recovery() as recovers'),
       );
       return rows[0]?.['recovers'] === false;
@@ -203,20 +203,9 @@ function lastCommit(log: string): Date {
   return new Date(times.at(-1)?.[1] ?? '');
 }
 
-async function owner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(`set app.migrating = 'on'`);
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** What the database knows, by the texts that reach the carriers. */
 async function readDatabase(url: string) {
-  return owner(url, async (client) => {
+  return connected(url, async (client) => {
     const texts = async (query: string): Promise<string[]> =>
       (await client.query<{ text: string }>(query)).rows.map(({ text }) => text);
     const all = await texts(`select unnest(array[body, sms_fallback_message]) as text from messages`);
