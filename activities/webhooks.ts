@@ -1,6 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { isTestTime } from '#db/workspace-clock.ts';
 import {
   beginClaims,
   claimDeliveries,
@@ -78,7 +79,8 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
             poll = POLL_MS;
           }
           if (found === 'full batch') continue;
-          if (found === 'none' && Date.now() - lastFound >= LINGER_MS) {
+          // The clock of test mode waits for each round.
+          if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
             const next = await rest();
             if (!isDue(next)) return roundOf(next);
             claims.restart();

@@ -41,6 +41,18 @@ describe('the rules for suspected opt-outs', () => {
     expect(recall).toBeGreaterThanOrEqual(0.8);
   });
 
+  it.each([
+    ...['ARRET', 'Arrêt svp', 'annuler', 'BAJA', 'Alto.', 'ALTO YA', 'PARAR', 'Detener', 'Cancelar', 'SAIR'],
+    ...['Desinscrever', 'STOPP', 'Stopp!', 'bitte stoppen', 'Cancellami', 'stoppen aub'],
+  ])('know the keyword “%s” of other languages', (text) => {
+    expect(asksToBeLeftAlone(text)).toBe(true);
+  });
+
+  it.each(['¡Qué alto!', 'El precio baja', 'Vamos a parar aquí', 'Er stoppt', 'Vou sair'])(
+    'do not take “%s” for one',
+    (text) => expect(asksToBeLeftAlone(text)).toBe(false),
+  );
+
   it('look at what the contact wrote, and not at what is quoted', () => {
     expect(asksToBeLeftAlone('Sounds good!\n\nOn Monday, Ada wrote:\n> Please stop texting me')).toBe(false);
     expect(asksToBeLeftAlone('')).toBe(false);

@@ -32,7 +32,7 @@ export function plain(text: string): string {
 
 /** A last sentence that is nothing but a request to stop. */
 const BARE =
-  /^(?:ok |please |pls |plz |just |so |no |now )*(?:stop|parad?|paren?|pare[im]?|parem|arretez|arrete|cessez|basta|smettetela|smettila|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp)*$/;
+  /^(?:ok |please |pls |plz |bitte |just |so |no |now )*(?:stop|stopp(?:en)?|parad?|paren?|pare[im]?|parar|parem|alto|baja|detener|cancelar|sair|desinscrever|arretez?|arret|annuler|cessez|basta|smettetela|smettila|cancellami|hort auf|hor auf|horen sie auf|hou op)(?: it| this| that| now| please| pls| already| ja| ya| com isso| ca| maintenant| subito| cosi| jetzt| nu| hiermee| ermee| bitte| svp| aub)*$/;
 
 interface Rule {
   asks: RegExp;

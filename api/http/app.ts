@@ -22,6 +22,7 @@ import { furtherPoints, INTAKE, RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import { securityHeaders } from './security-headers.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
+import { discardRest } from './upload.ts';
 
 /** The HTTP application: all declared routes behind the same middleware. */
 export function createApp(routes: readonly Route[], services: Services): { callback(): RequestListener } {
@@ -256,8 +257,7 @@ function errors(services: Services): Middleware {
       if (error instanceof RateLimited) context.set(error.headers);
       if (thrown instanceof LimitReached && thrown.retryAfter !== null)
         context.set('Retry-After', String(thrown.retryAfter));
-      // The unread rest of a request body would block the next request on the connection.
-      if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
+      if (!context.req.readableFlowing) discardRest(context.req);
       if (error instanceof ApiError) {
         recordRefusal(context, error, services);
         context.state['code'] = error.code;

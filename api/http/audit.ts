@@ -24,7 +24,10 @@ export interface Audit<P, B, A> {
    * `audit(db, targets)`, because it opens the transaction, or because only it knows what changed.
    */
   targets?: 'handler' | ((exchange: { params: P; body: B; answer: A }) => readonly AuditedTarget[]);
-  /** The body fields whose new values are recorded. For other fields, the log records only that they were sent. */
+  /**
+   * The body fields whose new values are recorded, `reason` as that of the entry. For other fields, the log records only
+   * that they were sent.
+   */
   changes?: readonly (keyof B & string)[];
 }
 
@@ -47,12 +50,14 @@ export const authorOf = ({ actor, via }: Caller): Pick<NewAuditEntry, 'actor' | 
 export function auditRecorder(audit: AnyAudit | undefined, caller: Caller, body: unknown): RecordAudit {
   return async (db, targets) => {
     if (!audit) throw new Error('a route that declares no `audit` records nothing');
+    const { reason, ...changed } = changesOf(body, audit.changes ?? []);
     for (const { id, workspaceId, action = audit.action, changes } of targets) {
       await insertAuditEntry(logOf(db, caller, workspaceId), {
         ...authorOf(caller),
         action,
         target: { type: audit.target, id },
-        changes: changes ?? changesOf(body, audit.changes ?? []),
+        reason: typeof reason === 'string' ? reason : null,
+        changes: changes ?? changed,
       });
     }
   };

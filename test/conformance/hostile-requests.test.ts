@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -67,6 +67,29 @@ describe('a hostile request', () => {
     expect(await statusOf('/api/lists', { authorization: `Bearer ${'a'.repeat(15_000)}` })).toBe(401);
     expect(await statusOf(`/api/leads?search=${'a'.repeat(14_000)}`, { authorization })).toBe(400);
     expect((await api('GET', '/api/lists')).status).toBe(200);
+  });
+});
+
+describe('a request that is refused while its body is sent', () => {
+  it.each([
+    ['with a wrong key', '/api/attachments/upload', 'multipart/form-data; boundary=x', 401],
+    ['to no endpoint', '/api/nothing', 'multipart/form-data; boundary=x', 404],
+    ['with too much JSON', '/api/lists', 'application/json', 413],
+  ])('%s keeps its connection, so that the caller gets the response', async (_, path, type, status) => {
+    const agent = new Agent({ keepAlive: true });
+    const authorization = `Bearer ${status === 401 ? 'svc_sk_wrong' : key}`;
+    const headers = { authorization, 'content-type': type, 'content-length': 2 * 1024 * 1024 };
+    const refused = request(app.url + path, { method: 'POST', agent, headers });
+    refused.write('{');
+    const response = await new Promise<IncomingMessage>((resolve, reject) =>
+      refused.once('response', resolve).once('error', reject),
+    );
+    expect([response.statusCode, response.headers.connection]).toEqual([status, 'keep-alive']);
+    await new Promise<void>((resolve, reject) =>
+      refused.once('error', reject).end(Buffer.alloc(2 * 1024 * 1024 - 1, ' '), resolve),
+    );
+    response.resume();
+    agent.destroy();
   });
 });
 

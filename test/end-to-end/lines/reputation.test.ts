@@ -246,8 +246,8 @@ describe('the owner of a line', () => {
     expect(
       entries.filter(({ action }: { action: string }) => action === 'line.reputation_overridden'),
     ).toMatchObject([
-      { target: { type: 'line', id: lineId } },
-      { target: { type: 'line', id: lineId }, changes: { hours: 3, reason } },
+      { target: { type: 'line', id: lineId }, reason: null },
+      { target: { type: 'line', id: lineId }, reason, changes: { hours: 3 } },
     ]);
   });
 

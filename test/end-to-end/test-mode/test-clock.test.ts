@@ -5,6 +5,7 @@ import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
+import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
 
@@ -38,7 +39,9 @@ async function sentTo(to?: string): Promise<Sent[]> {
 }
 
 describe('a sequence of five days with a reply on day three', { timeout: 120_000 }, () => {
-  it('runs within the limits of its line, and stops for the contact who wrote', async () => {
+  it('runs within the limits of its line, stops for the contact who wrote, and tells webhooks of each message', async () => {
+    const endpoint = await startTestEndpoint();
+    await registerWebhook(api, endpoint.url);
     const { body: made } = await api('POST', '/api/lists', { name: 'Prospects' });
     const leads = Array.from({ length: LEADS }, (_, index) => ({
       firstName: `Lead ${index}`,
@@ -76,6 +79,9 @@ describe('a sequence of five days with a reply on day three', { timeout: 120_000
         [1, 2, 3, 4, 5].map((day) => `Day ${day}`),
       );
     const sent = await sentTo();
+    expect(endpoint.received.map(({ json }) => json.messageId).toSorted()).toEqual(
+      sent.map(({ messageId }) => messageId).toSorted(),
+    );
     const times = sent.map(({ sentAt }) => Date.parse(sentAt));
     for (const [index, at] of times.entries()) {
       const hour = new Date(at).getUTCHours();
