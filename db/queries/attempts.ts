@@ -75,48 +75,55 @@ export interface Accepted {
   at: Date;
 }
 
-/** Attempts whose outcome fulfils a condition, locked in one order, with what their carrier said. */
-const lockedAttempts = (
-  db: TenantDb,
-  accepted: readonly Accepted[],
-  outcome: ReturnType<typeof sql.fragment>,
-) => sql.fragment`
-  select a.id, a.outcome, r.carrier_message_id, r.at
-  from ${sql.unnest(
-    accepted.map(({ id, carrierMessageId, at }) => [id, carrierMessageId, at.toISOString()]),
-    ['text', 'text', 'timestamptz'],
-  )} as r (id, carrier_message_id, at)
-  join attempts a on a.workspace_id = ${db.workspaceId} and a.id = r.id and a.outcome ${outcome}
-  order by a.id for no key update of a`;
+const SettledAsRow = z.object({ id: z.string(), settledAs: AttemptOutcome.nullable() });
 
-const FinishedRow = z.object({ id: z.string() });
-
-/** Like `finishAttempt` with `accepted`, for many at once. @returns those that had no outcome. */
-export async function finishAccepted(db: TenantDb, accepted: readonly Accepted[]): Promise<Set<string>> {
-  const ids = await db.anyFirst(sql.type(FinishedRow)`
-    with locked as materialized (${lockedAttempts(db, accepted, sql.fragment`is null`)})
-    update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id, finished_at = locked.at
-    from locked where a.workspace_id = ${db.workspaceId} and a.id = locked.id
-    returning a.id`);
-  return new Set(ids);
-}
-
-const SettledAsRow = z.object({ id: z.string(), settledAs: AttemptOutcome });
+/** An attempt that is accepted now, with its former outcome; null: it had none. */
+type NowAccepted = z.infer<typeof SettledAsRow>;
 
 /**
- * Corrects attempts whose acceptance a carrier reports late, so that they count and their receipts are found.
- * @returns those with their former outcomes. Attempts without one, and accepted ones, stay as they are.
+ * Attempts are looked up one by one, in one order: joined to the list, the planner may read all of a workspace that statistics
+ * take for small.
+ * @param which of the attempts, by `outcome`.
  */
-export async function acceptLate(
+function accept(
   db: TenantDb,
   accepted: readonly Accepted[],
-): Promise<readonly z.infer<typeof SettledAsRow>[]> {
+  which: ReturnType<typeof sql.fragment>,
+): Promise<readonly NowAccepted[]> {
+  const rows = accepted
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(({ id, carrierMessageId, at }) => [id, carrierMessageId, at.toISOString()]);
   return db.any(sql.type(SettledAsRow)`
-    with locked as materialized (${lockedAttempts(db, accepted, sql.fragment`<> 'accepted'`)})
-    update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id, reason = 'accepted_late'
+    with locked as materialized (
+      select a.id, a.outcome, r.carrier_message_id, r.at
+      from ${sql.unnest(rows, ['text', 'text', 'timestamptz'])} as r (id, carrier_message_id, at)
+      cross join lateral (
+        select id, outcome from attempts where workspace_id = ${db.workspaceId} and id = r.id offset 0 for no key update
+      ) a
+      where a.outcome ${which}
+    )
+    update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id,
+      finished_at = coalesce(a.finished_at, locked.at),
+      reason = case when locked.outcome is null then a.reason else 'accepted_late' end
     from locked where a.workspace_id = ${db.workspaceId} and a.id = locked.id
     returning a.id, locked.outcome settled_as`);
 }
+
+/**
+ * Like `finishAttempt` with `accepted`, for many at once. Those that had another outcome are corrected, as by `acceptLate`.
+ * @returns all but those that were accepted before.
+ */
+export const finishAccepted = (
+  db: TenantDb,
+  accepted: readonly Accepted[],
+): Promise<readonly NowAccepted[]> => accept(db, accepted, sql.fragment`is distinct from 'accepted'`);
+
+/**
+ * Corrects attempts whose acceptance a carrier reports late, so that they count and their receipts are found.
+ * @returns those. Attempts without an outcome, and accepted ones, stay as they are.
+ */
+export const acceptLate = (db: TenantDb, accepted: readonly Accepted[]): Promise<readonly NowAccepted[]> =>
+  accept(db, accepted, sql.fragment`<> 'accepted'`);
 
 /** The attempts of a line without an outcome: in progress, or interrupted by a crash. */
 export async function openAttempts(db: TenantDb, lineId: string): Promise<AttemptRow[]> {
@@ -204,14 +211,19 @@ export async function callHistories(
       and started_at > greatest(${sql.timestamp(since)}, l.updated_at)
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
   const rounds = await db.any(sql.type(RoundRow)`
-    select l.id line_id, round.failed, round.ended_at from lines l cross join lateral (
+    select l.id line_id, round.failed, round.ended_at
+    from ${sql.unnest(
+      lineIds.map((id) => [id]),
+      ['text'],
+    )} as asked (id) cross join lateral (
+      select id, updated_at from lines where workspace_id = ${db.workspaceId} and id = asked.id offset 0
+    ) l cross join lateral (
       select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
         max(coalesce(finished_at, started_at)) ended_at, started_at
       from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
         union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
       group by started_at order by started_at desc limit 20
     ) round
-    where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})
     order by l.id, round.started_at desc`);
   const byLine = Map.groupBy(rounds, ({ lineId }) => lineId);
   return new Map(

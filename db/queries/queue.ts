@@ -182,16 +182,19 @@ async function describeQueued(
   found: ReturnType<typeof sql.fragment>,
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
-    select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected,
-      exists (select from suppressed_among(array[m.address])) suppressed, ${hasErasedOptOuts(db)} has_erased,
-      c.last_outbound_at contact_last_sent_at, ${RULES}
-    from (${found}) f
-    join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
-    left join line_contacts lc on lc.workspace_id = m.workspace_id and lc.line_id = m.line_id and lc.address = m.address
-    left join opt_outs b on b.workspace_id = m.workspace_id and b.address = m.address
-    left join conversations c on c.workspace_id = m.workspace_id and c.address = m.address
-    order by f.is_answer desc, f.scheduled_at, f.arrival`);
+    with queued as materialized (
+      select m.id, m.address, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected} suspected, ${RULES}
+      from (${found}) f
+      join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
+    )
+    select m.*, lc.address is null and not m.is_answer is_new, b.address is not null opted_out,
+      m.address in (select suppressed_among(array(select address from queued))) suppressed,
+      ${hasErasedOptOuts(db)} has_erased, c.last_outbound_at contact_last_sent_at
+    from queued m
+    left join line_contacts lc on lc.workspace_id = ${db.workspaceId} and lc.line_id = m.line_id and lc.address = m.address
+    left join opt_outs b on b.workspace_id = ${db.workspaceId} and b.address = m.address
+    left join conversations c on c.workspace_id = ${db.workspaceId} and c.address = m.address
+    order by m.is_answer desc, m.scheduled_at, m.arrival`);
   const addresses = rows.flatMap(({ hasErased, address }) => (hasErased ? [address] : []));
   const erased = new Set(addresses.length > 0 ? await erasedAmong(db, addresses) : []);
   return rows.map(
@@ -259,11 +262,19 @@ export async function workAside(
         and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes`);
 }
 
-/** Those of the messages that nobody has locked. A round does not wait for the others; it looks at them again. */
+/**
+ * Those of the messages that nobody has locked. A round does not wait for the others; it looks at them again. Each is looked up by
+ * its id: where statistics have few messages that wait, the planner would read all that do, for the ids among them.
+ */
 export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
-  select id from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
-    and status in ('pending', 'scheduled') and not held
-  for no key update skip locked`;
+  select m.id from ${sql.unnest(
+    ids.map((id) => [id]),
+    ['text'],
+  )} as chosen (id) cross join lateral (
+    select id, status, held from messages where workspace_id = ${db.workspaceId} and id = chosen.id
+    offset 0 for no key update skip locked
+  ) m
+  where m.status in ('pending', 'scheduled') and not m.held`;
 
 /**
  * Postpones the due messages in open lanes to contacts who were just sent one until their gaps end. Skips locked

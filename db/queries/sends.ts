@@ -27,13 +27,15 @@ const AddressRow = z.object({ address: z.string() });
  * @returns the addresses whose conversation is locked.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
+  const rows = [...new Set(addresses)].map((address) => [address]);
   const busy = await db.anyFirst(sql.type(AddressRow)`
-    select c.address from conversations c left join lateral (
+    select c.address from ${sql.unnest(rows, ['text'])} as r (address)
+    join conversations c on c.workspace_id = ${db.workspaceId} and c.address = r.address
+    left join lateral (
       select address from conversations mine
       where mine.workspace_id = c.workspace_id and mine.address = c.address for no key update skip locked
     ) locked on true
-    where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...new Set(addresses)], 'text')})
-      and locked.address is null`);
+    where locked.address is null`);
   return new Set(busy);
 }
 

@@ -1,4 +1,4 @@
-import { acceptLate, type AttemptOutcome, type AttemptRow, finishAccepted } from '#db/queries/attempts.ts';
+import { type AttemptOutcome, type AttemptRow, finishAccepted } from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
@@ -59,11 +59,10 @@ export async function settleAccepted(
   const receipts = firstReceipts(early);
   const receiptOf = (send: AcceptedSend) => receipts.get(carrierMessageKey(carrierMessageOf(send)));
   const accepted = sends.map(({ attempt: { id }, carrierMessageId, at }) => ({ id, carrierMessageId, at }));
-  const late = await acceptLate(db, accepted);
-  const finished = await finishAccepted(db, accepted);
+  const settledAs = new Map((await finishAccepted(db, accepted)).map((one) => [one.id, one.settledAs]));
   const sent = await markAccepted(
     db,
-    sends.filter(({ attempt }) => finished.has(attempt.id)),
+    sends.filter(({ attempt }) => settledAs.get(attempt.id) === null),
     { receiptOf, endsTheContact },
     now,
   );
@@ -80,10 +79,9 @@ export async function settleAccepted(
   for (const { attempt } of sends) {
     if (!outsideCampaigns.has(attempt.messageId)) await followCampaign(db, attempt.messageId, now);
   }
-  const byId = new Map(sends.map((send) => [send.attempt.id, send]));
-  return late.flatMap(({ id, settledAs }) => {
-    const send = byId.get(id);
-    return send ? [{ send, settledAs }] : [];
+  return sends.flatMap((send) => {
+    const before = settledAs.get(send.attempt.id);
+    return before ? [{ send, settledAs: before }] : [];
   });
 }
 

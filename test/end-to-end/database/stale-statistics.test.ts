@@ -10,6 +10,7 @@ import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { insertCampaign } from '#db/queries/campaigns.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { insertList, lockList } from '#db/queries/lists.ts';
+import { startSending } from '#db/queries/sends.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import { normalizeLead } from '#domain/lead.ts';
@@ -55,6 +56,29 @@ test('a workspace that is newer than the statistics finds its messages without r
         select count(trace_id)::int "count" from messages where workspace_id = ${workspaceId} and ${lookup}`);
   });
   expect(read).toBe(4);
+});
+
+test('messages are claimed without reading the others that wait, while statistics have few that do', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const ids = Array.from({ length: 16 }, (_, n) => String(n + 1).padStart(24, '0'));
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query('alter table messages set (autovacuum_enabled = off)');
+    const insert = (status: string, from: number, to: number) =>
+      owner.query(
+        `insert into messages (workspace_id, id, channel, status, line_id, address, scheduled_at, source)
+         select $1, lpad(n::text, 24, '0'), 'imessage', $2, lpad('1', 24, '0'), '+1' || (2000000000 + n), now(), 'api'
+         from generate_series($3::int, $4::int) n`,
+        [workspaceId, status, from, to],
+      );
+    await insert('delivered', 10_001, 12_000);
+    await analyze(owner, 'messages');
+    await insert('pending', 1, 2000);
+  });
+  const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
+    await db.query(sql.unsafe`select set_config('plan_cache_mode', 'force_generic_plan', true)`);
+    expect(await startSending(db, ids)).toHaveLength(16);
+  });
+  expect(read).toBe(32);
 });
 
 test('early receipts of a workspace that is newer than the statistics are kept and taken without reading the others', async () => {
