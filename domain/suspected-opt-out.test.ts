@@ -42,8 +42,22 @@ describe('the rules for suspected opt-outs', () => {
   });
 
   it.each([
-    ...['ARRET', 'Arrêt svp', 'annuler', 'BAJA', 'Alto.', 'ALTO YA', 'PARAR', 'Detener', 'Cancelar', 'SAIR'],
-    ...['Desinscrever', 'STOPP', 'Stopp!', 'bitte stoppen', 'Cancellami', 'stoppen aub'],
+    'ARRET',
+    'Arrêt svp',
+    'annuler',
+    'BAJA',
+    'Alto.',
+    'ALTO YA',
+    'PARAR',
+    'Detener',
+    'Cancelar',
+    'SAIR',
+    'Desinscrever',
+    'STOPP',
+    'Stopp!',
+    'bitte stoppen',
+    'Cancellami',
+    'stoppen aub',
   ])('know the keyword “%s” of other languages', (text) => {
     expect(asksToBeLeftAlone(text)).toBe(true);
   });
