@@ -73,5 +73,6 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'docs/decisions/0008-named-signals.md',
     'docs/decisions/0009-events-have-one-order.md',
     'docs/decisions/0010-one-clock.md',
+    'docs/decisions/0011-messages-are-one-table.md',
   ],
 };
