@@ -241,6 +241,8 @@ if (import.meta.main) {
   const config = readConfig(process.env);
   const sdkMetrics = config.metricsPort === null ? null : await createSdkMetrics();
   Runtime.install({
+    // `exitWithParent` listens to them. Until it does, they end the process: the SDK would take them, and go on starting.
+    shutdownSignals: [],
     logger: temporalLogger(createLogger('temporal', config.logLevel)),
     ...(sdkMetrics && { telemetryOptions: sdkMetrics.telemetry }),
   });

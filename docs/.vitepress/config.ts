@@ -9,10 +9,9 @@ const { version, description } = JSON.parse(readFileSync('package.json', 'utf8')
   description: string;
 };
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_REF_NAME, DOCS_BASE } = process.env;
-const repository =
-  GITHUB_REPOSITORY === undefined
-    ? undefined
-    : `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/blob/${GITHUB_REF_NAME}`;
+const project =
+  GITHUB_REPOSITORY === undefined ? undefined : `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
+const repository = project && `${project}/blob/${GITHUB_REF_NAME}`;
 
 const PUBLIC = 'docs/.vitepress/public';
 
@@ -81,6 +80,8 @@ export default defineConfig({
         items: [
           { text: 'Changelog', link: '/repository/changelog' },
           { text: 'Changes of the API', link: '/api-changelog' },
+          // Each has its site as a file. Who runs an older version has its pages in its checkout, and its reference at /docs.
+          ...(project ? [{ text: 'Other versions', link: `${project}/releases` }] : []),
         ],
       },
     ],

@@ -86,9 +86,9 @@ const offsOf = (scenarios: fc.Arbitrary<Scenario>, numRuns: number): number[] =>
 /** A single last message may just miss a day, and then the day is off; that is all. */
 test('a forecast is the day on which a campaign then completes, to 5 %', { timeout: 120_000 }, () => {
   const everyDay = [0, 1, 2, 3, 4, 5, 6];
-  const offs = offsOf(aScenario([0, 20, 60], [everyDay, [1, 2, 3, 4, 5]]), 150);
-  expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(149);
-  expect(offs.toSorted((a, b) => a - b)[75]).toBeLessThan(0.001);
+  const offs = offsOf(aScenario([0, 20, 60], [everyDay, [1, 2, 3, 4, 5]]), 75);
+  expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(74);
+  expect(offs.toSorted((a, b) => a - b)[37]).toBeLessThan(0.001);
 });
 
 /** There, the last message may just fit into a window or not, and the next one opens days later. */
@@ -102,8 +102,8 @@ test(
       quiet: undefined,
       lines: lines.map((line) => ({ ...line, gapFactor: 1 })),
     }));
-    const offs = offsOf(scenarios, 200);
-    expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(180);
+    const offs = offsOf(scenarios, 100);
+    expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(95);
   },
 );
 
