@@ -4993,6 +4993,36 @@ export type GetApiLinesByUserResponses = {
 
 export type GetApiLinesByUserResponse = GetApiLinesByUserResponses[keyof GetApiLinesByUserResponses];
 
+export type GetApiLinesByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}';
+};
+
+export type GetApiLinesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLinesByIdError = GetApiLinesByIdErrors[keyof GetApiLinesByIdErrors];
+
+export type GetApiLinesByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        line: Line;
+    };
+};
+
+export type GetApiLinesByIdResponse = GetApiLinesByIdResponses[keyof GetApiLinesByIdResponses];
+
 export type PatchApiLinesByIdData = {
     body?: {
         firstName?: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e86c5d3e4e7d2453d3ddf777a5f87f96191ca9ec1c040d91af3517bcb046e7f3"
+DIGEST = "ef76748b6b4fa8552b189d7eeaaeea2047a26164f33c0e2a8c54f970ddc13dea"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

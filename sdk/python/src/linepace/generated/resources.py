@@ -678,6 +678,12 @@ class Lines:
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lines/by-user")
 
+    def get(self, id: str) -> models.GetLineResponse:
+        """Get a line with today's usage.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}")
+
     def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
 
@@ -772,6 +778,12 @@ class AsyncLines:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lines/by-user")
+
+    async def get(self, id: str) -> models.GetLineResponse:
+        """Get a line with today's usage.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
