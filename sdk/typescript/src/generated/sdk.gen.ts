@@ -4166,7 +4166,7 @@ export class Agency extends HeyApiClient {
     }
     
     /**
-     * List the addresses and domains to which no client sends
+     * List the addresses and domains to which no client sends, newest first
      */
     public listSuppressions<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;

@@ -9691,6 +9691,9 @@ export type GetApiAgencySuppressionsData = {
     path?: never;
     query?: {
         limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
         cursor?: string;
     };
     url: '/api/agency/suppressions';
@@ -9712,6 +9715,9 @@ export type GetApiAgencySuppressionsResponses = {
     200: {
         success: true;
         suppressions: Array<Suppression>;
+        /**
+         * null on the last page.
+         */
         nextCursor: string | null;
     };
 };

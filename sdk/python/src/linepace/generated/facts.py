@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "ef76748b6b4fa8552b189d7eeaaeea2047a26164f33c0e2a8c54f970ddc13dea"
+DIGEST = "be04705d698c508c52cf18b4f495ace35bf1e1099090b32feb12b61e7c720d4f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2271,7 +2271,7 @@ class Agency:
         return self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
 
     def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
-        """List the addresses and domains to which no client sends."""
+        """List the addresses and domains to which no client sends, newest first."""
         return self._transport.call("GET", "/api/agency/suppressions", query=query)
 
     def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
@@ -2390,7 +2390,7 @@ class AsyncAgency:
         return await self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
 
     async def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
-        """List the addresses and domains to which no client sends."""
+        """List the addresses and domains to which no client sends, newest first."""
         return await self._transport.call("GET", "/api/agency/suppressions", query=query)
 
     async def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
