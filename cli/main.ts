@@ -59,6 +59,11 @@ for (const command of [
 ])
   program.addCommand(command().exitOverride().copyInheritedSettings(program));
 
+// Whoever reads the output may stop, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
 try {
   await program.parseAsync();
 } catch (error) {

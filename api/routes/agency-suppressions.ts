@@ -13,7 +13,9 @@ import {
   SuppressionName,
   suppressionOf,
 } from '#domain/suppression.ts';
+import { pageBy, PositionQuery } from '../http/cursor.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { NextCursor } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
 
 const NOT_A_NAME = 'must be a phone number with its country code or an email address, or else a domain';
@@ -34,10 +36,6 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
 }
 
 const Success = z.object({ success: z.literal(true) });
-const Page = z.object({
-  limit: z.coerce.number().int().min(1).max(500).default(100),
-  cursor: z.string().max(320).optional(),
-});
 
 export const agencySuppressionRoutes = [
   agencyRoute({
@@ -45,17 +43,19 @@ export const agencySuppressionRoutes = [
     method: 'GET',
     path: '/api/agency/suppressions',
     tag: 'Agency',
-    summary: 'List the addresses and domains to which no client sends',
+    summary: 'List the addresses and domains to which no client sends, newest first',
     credential: 'session',
     role: 'owner',
-    query: Page,
+    query: PositionQuery,
     responses: {
-      200: Success.extend({ suppressions: z.array(Suppression), nextCursor: z.string().nullable() }),
+      200: Success.extend({ suppressions: z.array(Suppression), nextCursor: NextCursor }),
     },
     async handler({ db, caller, query: { limit, cursor } }) {
-      const rows = await listSuppressions(db, caller.agency.id, { limit: limit + 1, cursor });
-      const items = rows.slice(0, limit);
-      const nextCursor = rows.length > limit ? (items.at(-1)?.value ?? null) : null;
+      const rows = await listSuppressions(db, caller.agency.id, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, ({ createdAt, value }) => ({
+        at: createdAt,
+        key: value,
+      }));
       return {
         status: 200,
         body: { success: true, suppressions: items.map(presentSuppression), nextCursor },
@@ -77,8 +77,9 @@ export const agencySuppressionRoutes = [
     body: SuppressionInput,
     responses: { 201: Success.extend({ suppressions: z.array(Suppression), count: z.int() }) },
     audit: { action: 'suppressions.updated', target: 'agency' },
-    async handler({ db, caller, body }) {
-      const saved = await saveSuppressions(db, caller.agency.id, entriesOf(body), caller.userId);
+    async handler({ db, caller, body, now }) {
+      const by = { userId: caller.userId, now };
+      const saved = await saveSuppressions(db, caller.agency.id, entriesOf(body), by);
       const suppressions = saved.slice(0, 100).map(presentSuppression);
       return { status: 201, body: { success: true, suppressions, count: saved.length } };
     },

@@ -22,6 +22,22 @@ export const lineRoutes = [
   }),
 
   workspaceRoute({
+    id: 'getLine',
+    method: 'GET',
+    path: '/api/lines/{id}',
+    tag: 'Lines',
+    summary: "Get a line with today's usage",
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true), line: Line }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, params, now }) {
+      const line = await findLineWithUsage(db, params.id, caller.workspace.timezone, now);
+      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      return { status: 200, body: { success: true, line } };
+    },
+  }),
+
+  workspaceRoute({
     id: 'updateLine',
     method: 'PATCH',
     path: '/api/lines/{id}',

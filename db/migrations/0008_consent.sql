@@ -79,6 +79,7 @@ create table agency_suppressions (
   created_at timestamptz not null default now(),
   primary key (agency_id, value)
 );
+create index agency_suppressions_newest on agency_suppressions (agency_id, created_at, value);
 call system_table('agency_suppressions');
 grant select on agency_suppressions to linepace_definer;
 

@@ -19,28 +19,31 @@ export async function saveSuppressions(
   db: SystemTransaction,
   agencyId: string,
   entries: readonly { value: string; reason: string | null }[],
-  userId: string | null,
+  { userId, now }: { userId: string | null; now: Date },
 ): Promise<readonly SuppressionRow[]> {
   const byValue = new Map(entries.map((entry) => [entry.value, entry]));
   const rows = [...byValue.values()]
     .toSorted((a, b) => (a.value < b.value ? -1 : 1))
     .map(({ value, reason }) => [value, reason]);
   return db.any(sql.type(SuppressionRow)`
-    insert into agency_suppressions (agency_id, value, reason, created_by)
-    select ${agencyId}, s.value, s.reason, ${userId} from ${sql.unnest(rows, ['text', 'text'])} as s (value, reason)
+    insert into agency_suppressions (agency_id, value, reason, created_by, created_at)
+    select ${agencyId}, s.value, s.reason, ${userId}, ${sql.timestamp(now)} from ${sql.unnest(rows, ['text', 'text'])} as s (value, reason)
     on conflict (agency_id, value) do update set reason = excluded.reason
     returning value, reason, created_at`);
 }
 
-/** In the order of their values, starting after `cursor`. */
+/** Newest first. */
 export async function listSuppressions(
   db: SystemTransaction,
   agencyId: string,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<SuppressionRow[]> {
   const rows = await db.any(sql.type(SuppressionRow)`
-    select value, reason, created_at from agency_suppressions
-    where agency_id = ${agencyId} and value > ${cursor ?? ''} order by value limit ${limit}`);
+    select value, reason, created_at from agency_suppressions where ${sql.and([
+      sql.fragment`agency_id = ${agencyId}`,
+      after && sql.fragment`(created_at, value) < (${sql.timestamp(after.at)}, ${after.key})`,
+    ])}
+    order by created_at desc, value desc limit ${limit}`);
   return [...rows];
 }
 

@@ -51,6 +51,17 @@ function run(args: string[], env: NodeJS.ProcessEnv, input = ''): Promise<Outcom
   });
 }
 
+describe('the output', () => {
+  it('may be read only in part, as by head', async () => {
+    const child = spawn(program, ['--help'], { env: environment(), cwd: home });
+    child.stdout.destroy();
+    let errors = '';
+    child.stderr.on('data', (chunk) => (errors += chunk));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, errors]).toEqual([0, '']);
+  });
+});
+
 describe('login', () => {
   it('stores the key in a file that only its owner reads, per profile', async () => {
     const login = await run(['login', '--url', app.url], environment(), `${workspace.key}\n`);

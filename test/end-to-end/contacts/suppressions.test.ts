@@ -46,6 +46,22 @@ describe('what an agency suppresses', () => {
     expect(suppressions).toMatchObject([{ address, domain: null, reason: 'Asked our office' }]);
   });
 
+  it('is listed newest first, in pages of at most 200', async () => {
+    const { owner } = await world();
+    const path = '/api/agency/suppressions';
+    const listed: string[] = [];
+    await suppress(owner, { csv: 'a.example\nb.example\nc.example\n' });
+    await suppress(owner, { domain: 'first.example' });
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await owner('GET', `${path}?limit=2${query}`);
+      listed.push(...body.suppressions.map(({ domain }: { domain: string }) => domain));
+      cursor = body.nextCursor;
+    }
+    expect(listed).toEqual(['first.example', 'c.example', 'b.example', 'a.example']);
+    expect((await owner('GET', `${path}?limit=201`)).status).toBe(400);
+  });
+
   it('fails what waits when its turn comes, by domain, too', async () => {
     const { owner, first, lines } = await world();
     await createLine(app, first.id, 'email');

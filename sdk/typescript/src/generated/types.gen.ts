@@ -4993,6 +4993,36 @@ export type GetApiLinesByUserResponses = {
 
 export type GetApiLinesByUserResponse = GetApiLinesByUserResponses[keyof GetApiLinesByUserResponses];
 
+export type GetApiLinesByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/lines/{id}';
+};
+
+export type GetApiLinesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiLinesByIdError = GetApiLinesByIdErrors[keyof GetApiLinesByIdErrors];
+
+export type GetApiLinesByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        line: Line;
+    };
+};
+
+export type GetApiLinesByIdResponse = GetApiLinesByIdResponses[keyof GetApiLinesByIdResponses];
+
 export type PatchApiLinesByIdData = {
     body?: {
         firstName?: string;
@@ -9661,6 +9691,9 @@ export type GetApiAgencySuppressionsData = {
     path?: never;
     query?: {
         limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
         cursor?: string;
     };
     url: '/api/agency/suppressions';
@@ -9682,6 +9715,9 @@ export type GetApiAgencySuppressionsResponses = {
     200: {
         success: true;
         suppressions: Array<Suppression>;
+        /**
+         * null on the last page.
+         */
         nextCursor: string | null;
     };
 };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e86c5d3e4e7d2453d3ddf777a5f87f96191ca9ec1c040d91af3517bcb046e7f3"
+DIGEST = "be04705d698c508c52cf18b4f495ace35bf1e1099090b32feb12b61e7c720d4f"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

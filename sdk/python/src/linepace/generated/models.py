@@ -2345,6 +2345,11 @@ class ListLinesResponse(TypedDict):
     lines: list[Line]
 
 
+class GetLineResponse(TypedDict):
+    success: Literal[True]
+    line: Line
+
+
 class UpdateLineRequest(TypedDict):
     firstName: NotRequired[str]
     lastName: NotRequired[str]

@@ -678,6 +678,12 @@ class Lines:
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/lines/by-user")
 
+    def get(self, id: str) -> models.GetLineResponse:
+        """Get a line with today's usage.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}")
+
     def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
 
@@ -772,6 +778,12 @@ class AsyncLines:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/lines/by-user")
+
+    async def get(self, id: str) -> models.GetLineResponse:
+        """Get a line with today's usage.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateLineRequest]) -> models.UpdateLineResponse:
         """Update a line's name, limits, gaps or status.
@@ -2259,7 +2271,7 @@ class Agency:
         return self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
 
     def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
-        """List the addresses and domains to which no client sends."""
+        """List the addresses and domains to which no client sends, newest first."""
         return self._transport.call("GET", "/api/agency/suppressions", query=query)
 
     def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
@@ -2378,7 +2390,7 @@ class AsyncAgency:
         return await self._transport.call("DELETE", f"/api/agency/webhooks/{self._transport.escape(id)}")
 
     async def list_suppressions(self, **query: Unpack[models.ListAgencySuppressionsParametersQuery]) -> models.ListAgencySuppressionsResponse:
-        """List the addresses and domains to which no client sends."""
+        """List the addresses and domains to which no client sends, newest first."""
         return await self._transport.call("GET", "/api/agency/suppressions", query=query)
 
     async def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
