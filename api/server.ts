@@ -25,6 +25,7 @@ import { systemDb, withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
+import { createCallbackLines } from './callback-lines.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
 import { createRequestLog } from './request-log.ts';
@@ -102,6 +103,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
+    callbackLines: createCallbackLines(pools),
     presence,
     streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),

@@ -17,6 +17,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import type { WaitingMessages } from './waiting-messages.ts';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
+import type { CallbackLines } from './callback-lines.ts';
 import type { DripIntake } from './drip-intake.ts';
 import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
@@ -53,6 +54,7 @@ export interface Services {
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
   readonly receipts: Receipts;
+  readonly callbackLines: CallbackLines;
   readonly presence: PresenceBoard;
   readonly streams: EventStreams;
   readonly rateLimits: RateLimits;

@@ -5,9 +5,9 @@ import {
   LineLeft,
   receiveCarrierEvents,
 } from '#db/commands/inbound/carrier-reports.ts';
-import { type CallbackLine, findCallbackLine } from '#db/queries/callback-lines.ts';
+import type { CallbackLine } from '#db/queries/callback-lines.ts';
 import { happenedIn } from '#db/message-traces.ts';
-import { systemDb, withAuth } from '#db/transactions.ts';
+import { systemDb } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { createFairQueue } from '#domain/fair-queue.ts';
@@ -50,12 +50,10 @@ export const carrierCallbackRoutes = [
 ];
 
 async function receive(context: Exchange, services: Services): Promise<void> {
-  const { pools, carriers, config } = services;
+  const { callbackLines, carriers, config } = services;
   const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
   const client = clientAddress(context);
-  const about = isId(lineId)
-    ? await withAuth(pools, client, `callback ${lineId}`, (db) => findCallbackLine(db, lineId))
-    : null;
+  const about = isId(lineId) ? await callbackLines.find(client, lineId) : null;
   if (!about || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
   const { workspaceId } = about.line;
   const carrier = carriers.get(carrierName);

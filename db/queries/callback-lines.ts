@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { FallbackRow } from './fallback-config.ts';
 import { LineRow } from './lines.ts';
-import { readWhereItIs } from './lookups.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
 const CallbackLineRow = LineRow.pick({
@@ -30,18 +29,28 @@ export interface CallbackLine {
   > | null;
 }
 
-/** Before the callback is authenticated, its workspace is unknown. */
-export async function findCallbackLine(db: SystemDb, lineId: string): Promise<CallbackLine | null> {
-  const row = await readWhereItIs(db, 'line', lineId, (workspaceId) =>
-    db.maybeOne(sql.type(CallbackLineRow)`
-      select l.id, l.workspace_id, l.carrier, l.carrier_config,
-        exists (select from line_moves where line_id = l.id) has_moved,
-        f.provider, f.account_sid, f.auth_token_sealed, f.from_number, f.messaging_service_sid
-      from lines l left join fallback_configs f on f.workspace_id = l.workspace_id
-      where l.workspace_id = ${workspaceId} and l.id = ${lineId}`),
+/** Before a callback is authenticated, the workspace of its line is unknown. @returns the lines that exist, by id. */
+export async function findCallbackLines(
+  db: SystemDb,
+  lineIds: readonly string[],
+): Promise<ReadonlyMap<string, CallbackLine>> {
+  const rows = await db.any(sql.type(CallbackLineRow)`
+    select l.id, l.workspace_id, l.carrier, l.carrier_config,
+      exists (select from line_moves where line_id = l.id) has_moved,
+      f.provider, f.account_sid, f.auth_token_sealed, f.from_number, f.messaging_service_sid
+    from ${sql.unnest(
+      [...new Set(lineIds)].map((id) => [id]),
+      ['text'],
+    )} as asked (id)
+    join lookups o on o.kind = 'line' and o.key = asked.id
+    join lines l on l.workspace_id = o.workspace_id and l.id = asked.id
+    left join fallback_configs f on f.workspace_id = l.workspace_id`);
+  return new Map(
+    rows.map((row) => {
+      const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } =
+        row;
+      const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
+      return [line.id, { line, hasMoved, fallbackAccount: account }];
+    }),
   );
-  if (!row) return null;
-  const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } = row;
-  const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
-  return { line, hasMoved, fallbackAccount: account };
 }

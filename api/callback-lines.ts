@@ -1,0 +1,39 @@
+import type { ApiPools } from '#db/pools.ts';
+import { type CallbackLine, findCallbackLines } from '#db/queries/callback-lines.ts';
+import { withAuth } from '#db/transactions.ts';
+import { createBatches } from '#domain/batches.ts';
+
+const MOST_TOGETHER = 64;
+const LOOKUPS_AT_ONCE = 2;
+const FEWEST_BESIDE = 16;
+
+/** Looks up the lines of callbacks that come at the same moment together. By the address of the client. */
+export interface CallbackLines {
+  /** @returns null if there is no such line. @throws Busy */
+  find(client: string, lineId: string): Promise<CallbackLine | null>;
+}
+
+interface Asked {
+  lineId: string;
+  found: CallbackLine | null;
+}
+
+export function createCallbackLines(pools: ApiPools): CallbackLines {
+  const lookups = createBatches<Asked>(
+    async (client, asked) => {
+      const lineIds = asked.map(({ lineId }) => lineId);
+      const found = await withAuth(pools, client, `callbacks ${lineIds.join()}`, (db) =>
+        findCallbackLines(db, lineIds),
+      );
+      for (const one of asked) one.found = found.get(one.lineId) ?? null;
+    },
+    { most: MOST_TOGETHER, atOnce: LOOKUPS_AT_ONCE, fewestBeside: FEWEST_BESIDE },
+  );
+  return {
+    async find(client, lineId) {
+      const asked: Asked = { lineId, found: null };
+      await lookups.add(client, asked);
+      return asked.found;
+    },
+  };
+}
