@@ -36,6 +36,7 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
 }
 
 const Success = z.object({ success: z.literal(true) });
+const Page = PositionQuery.extend({ limit: z.coerce.number().int().min(1).max(500).default(100) });
 
 export const agencySuppressionRoutes = [
   agencyRoute({
@@ -46,7 +47,7 @@ export const agencySuppressionRoutes = [
     summary: 'List the addresses and domains to which no client sends, newest first',
     credential: 'session',
     role: 'owner',
-    query: PositionQuery,
+    query: Page,
     responses: {
       200: Success.extend({ suppressions: z.array(Suppression), nextCursor: NextCursor }),
     },

@@ -27,7 +27,12 @@ export const callRoutes = [
       latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
       withRecordingOnly: YesNo.meta({ description: 'Only calls with an available recording.' }),
       // Checked below, because it is ignored with `latest`.
-      limit: z.coerce.number().int().default(20).catch(0).meta({ description: 'From 1 to 100.' }),
+      limit: z.coerce
+        .number()
+        .int()
+        .default(20)
+        .catch(0)
+        .meta({ override: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
     }),
     responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },
     errors: ['MISSING_NUMBER'],

@@ -9,8 +9,7 @@ const { version, description } = JSON.parse(readFileSync('package.json', 'utf8')
   description: string;
 };
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_REF_NAME, DOCS_BASE } = process.env;
-const project =
-  GITHUB_REPOSITORY === undefined ? undefined : `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
+const project = GITHUB_REPOSITORY === undefined ? undefined : `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
 const repository = project && `${project}/blob/${GITHUB_REF_NAME}`;
 
 const PUBLIC = 'docs/.vitepress/public';

@@ -170,6 +170,13 @@ describe('calls', () => {
     expect(await callBack(app, lineId, ...steps)).toBe(200);
     expect((await read(to)).count).toBe(20);
     expect((await read(to, '&limit=100')).count).toBe(25);
+    const { paths } = (await api('GET', '/openapi.json')).body;
+    const { parameters } = paths['/api/voice/recordings'].get;
+    expect(parameters.find(({ name }: { name: string }) => name === 'limit').schema).toMatchObject({
+      default: 20,
+      minimum: 1,
+      maximum: 100,
+    });
   });
 
   it.each([

@@ -148,7 +148,10 @@ describe('a line that people do not welcome', { timeout: 90_000 }, () => {
     });
     const listed = (await workspace.api('GET', '/api/lines/by-user')).body.lines;
     expect(listed).toMatchObject([{ reputation: { state: 'critical', score: shown.score } }]);
-    expect((await workspace.api('GET', `/api/lines/${lineId}`)).body).toEqual({ success: true, line: listed[0] });
+    expect((await workspace.api('GET', `/api/lines/${lineId}`)).body).toEqual({
+      success: true,
+      line: listed[0],
+    });
 
     const { json: event } = await eventually(async () => receiver.received[0]);
     expect(event).toMatchObject({ event: 'line.reputation_changed', lineId, from: 'new', to: 'critical' });

@@ -4826,9 +4826,6 @@ export type GetApiVoiceRecordingsData = {
          * Only calls with an available recording.
          */
         withRecordingOnly?: string;
-        /**
-         * From 1 to 100.
-         */
         limit?: number;
     };
     url: '/api/voice/recordings';

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "be04705d698c508c52cf18b4f495ace35bf1e1099090b32feb12b61e7c720d4f"
+DIGEST = "017fa3320e69c40f19c0bf4ad5ecd0706129d96f08cc2a772450502e459ad9c6"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
