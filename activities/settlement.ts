@@ -62,8 +62,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
     if (outcome.kind === 'accepted') {
       const { carrierMessageId } = outcome;
       const late = await acceptLate(db, [{ id: attempt.id, carrierMessageId, at: now }]);
-      for (const { settledAs } of late)
-        if (settledAs !== null) noteLate(db.workspaceId, attempt, carrierMessageId, settledAs);
+      for (const { settledAs } of late) noteLate(db.workspaceId, attempt, carrierMessageId, settledAs);
     }
     await settleFallback(db, attempt, outcome, text, now);
   }

@@ -75,25 +75,26 @@ export interface Accepted {
   at: Date;
 }
 
-const SettledAsRow = z.object({ id: z.string(), settledAs: AttemptOutcome.nullable() });
-
-/** An attempt that is accepted now, with its former outcome; null: it had none. */
-type NowAccepted = z.infer<typeof SettledAsRow>;
+/** An attempt that is accepted now, with its former outcome. */
+const LateRow = z.object({ id: z.string(), settledAs: AttemptOutcome });
+/** Null: it had none. */
+const NowAcceptedRow = LateRow.extend({ settledAs: AttemptOutcome.nullable() });
 
 /**
  * Attempts are looked up one by one, in one order: joined to the list, the planner may read all of a workspace that statistics
  * take for small.
  * @param which of the attempts, by `outcome`.
  */
-function accept(
+function accept<Row>(
   db: TenantDb,
+  row: z.ZodType<Row>,
   accepted: readonly Accepted[],
   which: ReturnType<typeof sql.fragment>,
-): Promise<readonly NowAccepted[]> {
+): Promise<readonly Row[]> {
   const rows = accepted
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map(({ id, carrierMessageId, at }) => [id, carrierMessageId, at.toISOString()]);
-  return db.any(sql.type(SettledAsRow)`
+  return db.any(sql.type(row)`
     with locked as materialized (
       select a.id, a.outcome, r.carrier_message_id, r.at
       from ${sql.unnest(rows, ['text', 'text', 'timestamptz'])} as r (id, carrier_message_id, at)
@@ -116,14 +117,17 @@ function accept(
 export const finishAccepted = (
   db: TenantDb,
   accepted: readonly Accepted[],
-): Promise<readonly NowAccepted[]> => accept(db, accepted, sql.fragment`is distinct from 'accepted'`);
+): Promise<readonly z.infer<typeof NowAcceptedRow>[]> =>
+  accept(db, NowAcceptedRow, accepted, sql.fragment`is distinct from 'accepted'`);
 
 /**
  * Corrects attempts whose acceptance a carrier reports late, so that they count and their receipts are found.
  * @returns those. Attempts without an outcome, and accepted ones, stay as they are.
  */
-export const acceptLate = (db: TenantDb, accepted: readonly Accepted[]): Promise<readonly NowAccepted[]> =>
-  accept(db, accepted, sql.fragment`<> 'accepted'`);
+export const acceptLate = (
+  db: TenantDb,
+  accepted: readonly Accepted[],
+): Promise<readonly z.infer<typeof LateRow>[]> => accept(db, LateRow, accepted, sql.fragment`<> 'accepted'`);
 
 /** The attempts of a line without an outcome: in progress, or interrupted by a crash. */
 export async function openAttempts(db: TenantDb, lineId: string): Promise<AttemptRow[]> {
