@@ -91,7 +91,7 @@ export function createDripIntake(
     const lines = await callerLines.find(new Set(batch.map(({ caller }) => caller)));
     const isCarried = (request: PendingRequest): boolean =>
       canCarry(lines.get(workspaceOf(request)) ?? [], request);
-    settle(await acceptPlain(pools, batch.filter(isCarried), lines, currentTime()));
+    settleNextTurn(await acceptPlain(pools, batch.filter(isCarried), lines, currentTime()));
     // A line may have been added since.
     const others = batch.filter((request) => !isCarried(request));
     await commitTogether(others, commitSpecial);
@@ -99,7 +99,7 @@ export function createDripIntake(
 
   async function commitSpecial(batch: readonly PendingRequest[]): Promise<void> {
     const workspaceIds = [...new Set(batch.map(workspaceOf))];
-    settle(await withIntake(pools, workspaceIds, accept(batch)));
+    settleNextTurn(await withIntake(pools, workspaceIds, accept(batch)));
   }
 
   async function commitTogether(
@@ -119,7 +119,7 @@ export function createDripIntake(
   async function commitAlone(batch: readonly PendingRequest[]): Promise<void> {
     const [first] = batch;
     if (!first) return;
-    await withIntakeShare(pools, workspaceOf(first), accept(batch)).then(settle, (error: unknown) =>
+    await withIntakeShare(pools, workspaceOf(first), accept(batch)).then(settleNextTurn, (error: unknown) =>
       refuse(batch, error),
     );
   }
@@ -139,12 +139,14 @@ export function createDripIntake(
   };
 }
 
-function settle(outcomes: ReadonlyMap<PendingRequest, DripResult | Error>): void {
-  for (const [request, outcome] of outcomes) {
-    if (outcome instanceof Error) request.reject(outcome);
-    else request.resolve(outcome);
-  }
-}
+/** The database works on the next batch while the responses to this one are written, so they are written after it has begun. */
+const settleNextTurn = (outcomes: ReadonlyMap<PendingRequest, DripResult | Error>): void =>
+  void setImmediate(() => {
+    for (const [request, outcome] of outcomes) {
+      if (outcome instanceof Error) request.reject(outcome);
+      else request.resolve(outcome);
+    }
+  });
 
 function refuse(batch: readonly PendingRequest[], error: unknown): void {
   for (const request of batch) request.reject(error);
