@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -17,7 +16,7 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { startCounting } from '#workers/count-changes.ts';
-import { stopAtEnd, temporaryFolder } from './support/leftovers.ts';
+import { removeTemporaryFolder, stopAtEnd, temporaryFolder } from './support/leftovers.ts';
 import { measureWrites } from './analytics/writes.ts';
 import { BEGIN, END, loadMessages, sendMore } from './support/message-load.ts';
 import { LINEPACE, median, report, type Row } from './support/rows.ts';
@@ -171,7 +170,7 @@ try {
 } finally {
   await admin.end();
   await postgres.stop();
-  rmSync(folder, { recursive: true, force: true });
+  removeTemporaryFolder(folder);
 }
 
 /** The definitions of the metrics as plain SQL. */

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Demo } from '#standalone/demo-data.ts';
 import { livePid } from '#standalone/pid-file.ts';
 import { freePort } from '#providers/free-port.ts';
-import { keepFolder, stopAtEnd, temporaryFolder } from '#bench/support/leftovers.ts';
+import { keepFolder, removeTemporaryFolder, stopAtEnd, temporaryFolder } from '#bench/support/leftovers.ts';
 import { runEverything } from './chaos/everything.ts';
 import { inParallel, until } from '#bench/support/waiting.ts';
 
@@ -80,7 +80,7 @@ try {
 } finally {
   product.kill('SIGINT');
   if (product.exitCode === null) await once(product, 'exit');
-  if (process.exitCode === 0) rmSync(dataDir, { recursive: true, force: true });
+  if (process.exitCode === 0) removeTemporaryFolder(dataDir);
   else {
     keepFolder(dataDir);
     say(`the data and the logs are kept in ${dataDir}`);

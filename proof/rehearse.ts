@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { keepFolder, temporaryFolder } from '#bench/support/leftovers.ts';
+import { keepFolder, removeTemporaryFolder, temporaryFolder } from '#bench/support/leftovers.ts';
 import { CAP } from './chaos/everything.ts';
 import { type AtCarrier, judge, tally } from './chaos/judge.ts';
 import { type Expectation, sendEverything } from './chaos/load.ts';
@@ -65,7 +65,7 @@ try {
   process.exitCode = found ? 0 : 1;
 } finally {
   await installation.stop();
-  if (process.exitCode === 0 && !values.keep) rmSync(folder, { recursive: true, force: true });
+  if (process.exitCode === 0 && !values.keep) removeTemporaryFolder(folder);
   else {
     keepFolder(folder);
     say(`the logs are kept in ${folder}`);

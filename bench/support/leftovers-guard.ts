@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { processIdentity, stopProcess } from '#standalone/pid-file.ts';
-import { removeFolder } from '#standalone/postgres-account.ts';
 import { endSessions } from '#standalone/postgres-sessions.ts';
-import type { LeftoverNote } from './leftovers.ts';
+import { type LeftoverNote, removeTemporaryFolder } from './leftovers.ts';
 
 /*
  * Runs beside a benchmark. When that has ended, even by SIGKILL, it stops the servers that still run and removes the folders.
@@ -27,7 +26,6 @@ async function cleanUp(): Promise<void> {
   );
   for (const folder of folders) {
     await endSessions(join(folder, 'postgres', 'cluster'), () => {});
-    removeFolder(join(folder, 'postgres'));
-    removeFolder(folder);
+    removeTemporaryFolder(folder);
   }
 }

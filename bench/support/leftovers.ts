@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '#standalone/postgres-account.ts';
 
 /** What a benchmark tells the process that cleans up after it (`leftovers-guard.ts`). */
 export type LeftoverNote =
@@ -36,6 +37,12 @@ export function temporaryFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   note({ kind: 'folder', folder });
   return folder;
+}
+
+/** Removes a folder, and the data of PostgreSQL in its `postgres`, to which that may be a link. */
+export function removeTemporaryFolder(folder: string): void {
+  removeFolder(join(folder, 'postgres'));
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Keeps a temporary folder, for its logs. */

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { migrate } from '#db/migrate.ts';
@@ -8,9 +7,10 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
+import { removeFolder } from '#standalone/postgres-account.ts';
 import { startTemporal } from '#standalone/temporal.ts';
 import { startTemporalOnPostgres } from './temporal-on-postgres.ts';
-import { keepFolder, stopAtEnd, temporaryFolder } from './leftovers.ts';
+import { keepFolder, removeTemporaryFolder, stopAtEnd, temporaryFolder } from './leftovers.ts';
 
 /**
  * Starts throwaway servers for a benchmark, which do not outlive it. PostgreSQL is durable, as in production: commits wait for
@@ -80,8 +80,10 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
     folder,
     async stop({ keepLogs = false } = {}) {
       await Promise.all([postgres.stop(), temporal.stop()]);
-      if (keepLogs) keepFolder(folder);
-      rmSync(keepLogs ? join(folder, 'postgres') : folder, { recursive: true, force: true });
+      if (keepLogs) {
+        keepFolder(folder);
+        removeFolder(join(folder, 'postgres'));
+      } else removeTemporaryFolder(folder);
     },
   };
 }
