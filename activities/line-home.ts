@@ -31,14 +31,15 @@ const carrierOf = ({ carrier }: { carrier: string }): string | null =>
  * is now.
  * @param options.endsUnconnected whether the workflow ends while the line is not connected to a carrier.
  * @param options.taskQueue the task queue in whose stead the round runs.
+ * @returns null if the work does.
  */
-export async function lineRound(
+export async function lineRound<Result extends LineRound | null>(
   pools: Pools,
   { workspaceId, lineId }: { workspaceId: string; lineId: string },
   workflowId: string,
-  work: (line: LineAtCarrier) => Promise<LineRound>,
+  work: (line: LineAtCarrier) => Promise<Result>,
   { endsUnconnected, taskQueue = activityInfo().taskQueue }: { endsUnconnected: boolean; taskQueue?: string },
-): Promise<LineRound> {
+): Promise<LineRound | Result> {
   /** Decides in one look, so that a line that moves or connects in the meantime is looked at again at once. */
   async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
@@ -60,5 +61,5 @@ export async function lineRound(
     carrier === null
       ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)
       : await work({ workspaceId: home.workspaceId, lineId, carrier });
-  return { ...round, ...(home.workspaceId !== workspaceId && { home }) };
+  return round && { ...round, ...(home.workspaceId !== workspaceId && { home }) };
 }

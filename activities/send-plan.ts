@@ -61,6 +61,8 @@ export interface SendPlan extends Look {
   owed: string[];
   /** Nothing was claimed, because voice notes that are due soon may have to be made first. */
   awaitsVoiceNotes: boolean;
+  /** Nothing was claimed, because more is due than a brief round sends. */
+  isLong: boolean;
   /** The line is paused. */
   isPaused: boolean;
   /** Why the line cannot send at all, unless it is paused; null: it can. */
@@ -75,6 +77,8 @@ export interface SendPlan extends Look {
 
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
+/** More messages are not sent briefly, that is, within a workflow task. */
+const MOST_BRIEFLY = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;
 /** About the time to commit a reply or a message. */
@@ -86,6 +90,7 @@ const CONTENTION_RETRY_MS = 50;
  * shortly afterwards.
  * @param clock read once the line is locked: what became due while the plan waited for the lock is due.
  * @param options.hasVoiceNotes the voice notes that are due soon have been made.
+ * @param options.isBrief claims nothing unless all that is due is few messages, which may leave now.
  * @param options.seal for an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
@@ -94,7 +99,11 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   clock: () => Date,
-  { hasVoiceNotes = false, seal }: { hasVoiceNotes?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
+  {
+    hasVoiceNotes = false,
+    isBrief = false,
+    seal,
+  }: { hasVoiceNotes?: boolean; isBrief?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
 ): Promise<SendPlan | null> {
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
@@ -115,6 +124,7 @@ export async function planSends(
     forced: [],
     owed: [],
     awaitsVoiceNotes: false,
+    isLong: false,
     isPaused,
     isResting: false,
     hasOpenAttempts,
@@ -142,7 +152,7 @@ export async function planSends(
   if (aside.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
   const forced = await awakeAmong(db, line, aside.forced, now);
-  const claimed = await claimDue(db, state, carrierTimeoutMs, now);
+  const claimed = await claimDue(db, state, carrierTimeoutMs, now, isBrief);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   const after = afterSends(
     history,
@@ -242,19 +252,25 @@ async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp:
   if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
-interface Claimed extends Pick<SendPlan, 'claims' | 'nextAt' | 'reason'> {
+interface Claimed extends Pick<SendPlan, 'claims' | 'nextAt' | 'reason' | 'isLong'> {
   /** More is due when the line may send again. */
   leavesMore: boolean;
   /** Why nothing is sent until `nextAt`; null: something is, or may be. */
   waitsFor: HoldReason | null;
 }
 
-/** Claims the messages that may be sent now, or decides when to look again. */
+const nothingClaimed = { claims: [], leavesMore: false, isLong: false, waitsFor: null };
+
+/**
+ * Claims the messages that may be sent now, or decides when to look again.
+ * @param isBrief as in `planSends`.
+ */
 async function claimDue(
   db: TenantDb,
   state: LineState,
   carrierTimeoutMs: number,
   now: Date,
+  isBrief: boolean,
 ): Promise<Claimed> {
   const { row, line, history } = state;
   let wanted = canSend(line, now) ? row.sendNow : [];
@@ -273,13 +289,14 @@ async function claimDue(
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0)
       return {
-        claims: [],
-        leavesMore: false,
+        ...nothingClaimed,
         nextAt: next.at,
         reason: operatorsReason(next.reason),
         waitsFor: next.reason,
       };
     if (choice.send.length > 0) {
+      if (isBrief && (choice.send.length > MOST_BRIEFLY || !areAll(found, choice.send)))
+        return { ...nothingClaimed, isLong: true, nextAt: now, reason: 'more is due than is sent at once' };
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
       // Messages that others have locked are not claimed, and are still wanted.
@@ -290,13 +307,10 @@ async function claimDue(
         wanted.filter((id) => !left.includes(id)),
       );
       if (claims.length === 0) return lookAgain(now);
-      const isLast = found.every(
-        (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
-      );
       // What an operator has ordered does not wait for the end of a gap.
-      const leavesMore = !isLast && wanted.length === 0;
+      const leavesMore = !areAll(found, left) && wanted.length === 0;
       // The round continues after these. If it crashes, the sweep wakes the line.
-      return { claims, leavesMore, nextAt: now, reason: 'more may be due', waitsFor: null };
+      return { ...nothingClaimed, claims, leavesMore, nextAt: now, reason: 'more may be due' };
     }
     await markNew(db, misplacedOf(due, choice));
   }
@@ -310,13 +324,15 @@ const chosenOf = (found: readonly QueuedMessage[], { send }: Choice): QueuedMess
 const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] =>
   due.filter(({ id, isNew }) => isNew && held.includes(id)).map(({ id }) => id);
 
+/** Whether these are all of the found messages that may be sent at all. */
+const areAll = (found: readonly QueuedMessage[], ids: readonly string[]): boolean =>
+  found.every((message) => isUnwelcome(message) || message.suspected || ids.includes(message.id));
+
 /** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({
-  claims: [],
-  leavesMore: false,
+  ...nothingClaimed,
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
   reason: 'others are changing what is due',
-  waitsFor: null,
 });
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */

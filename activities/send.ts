@@ -38,13 +38,15 @@ export function createSendActivities(dependencies: Dependencies) {
   const voiceNotes = createVoiceNotes(dependencies);
   const briefRounds = createBriefRounds();
 
-  function send(
+  /** @param longer what a brief round returns if more is due than it sends. Without it, the round is not brief. */
+  function send<Longer extends null = never>(
     line: LineAtCarrier,
     { isSending = false }: SendInput,
-    { isBrief = false } = {},
-  ): Promise<LineRound> {
+    longer?: Longer,
+  ): Promise<LineRound | Longer> {
+    const isBrief = longer !== undefined;
     let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
-    const round = async (canceled: AbortSignal): Promise<LineRound> => {
+    const round = async (canceled: AbortSignal): Promise<LineRound | Longer> => {
       const waits = gapWaits.ofRound({
         taskQueue: lineQueue(line.carrier),
         workspaceId: line.workspaceId,
@@ -56,11 +58,11 @@ export function createSendActivities(dependencies: Dependencies) {
       let askAt: Date | null = null;
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
-        const plan = await sender.plan(line, waits.allows, { hasVoiceNotes });
+        const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, isBrief });
         if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line is elsewhere now');
+        if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return longer;
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
-          if (isBrief) return goesOn(plan.reason);
           await voiceNotes.prepare(line);
           continue;
         }
@@ -90,7 +92,7 @@ export function createSendActivities(dependencies: Dependencies) {
 
     /** Sends what a line may send, and waits out the gaps in between, until there is nothing more to do for a while. */
     async sendDue(input: SendInput): Promise<LineRound> {
-      return lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input), {
+      return lineRound(pools, input, linePacerId(input.lineId), (line) => send<never>(line, input), {
         endsUnconnected: false,
       });
     },
@@ -103,7 +105,7 @@ export function createSendActivities(dependencies: Dependencies) {
       const taskQueue = lineQueue(carrier);
       if (!gapWaits.serves(taskQueue)) return null;
       return briefRounds.run(taskQueue, cancellationSignal(), () =>
-        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, { isBrief: true }), {
+        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, null), {
           endsUnconnected: false,
           taskQueue,
         }),

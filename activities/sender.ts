@@ -85,13 +85,13 @@ export function createSender(dependencies: Dependencies) {
   return {
     /**
      * @param staysFor whether the round itself waits for a time.
-     * @param options.hasVoiceNotes as `planSends`.
+     * @param options as in `planSends`.
      * @returns null when the line is no longer in this workspace.
      */
     plan: (
       line: LineAtCarrier,
       staysFor: (nextAt: Date | null) => boolean,
-      options: { hasVoiceNotes: boolean },
+      options: { hasVoiceNotes: boolean; isBrief: boolean },
     ) => {
       const { timeoutMs } = carriers.get(line.carrier);
       const seal = mailSeal(secrets, line.workspaceId);
