@@ -6,7 +6,7 @@ import { MessageStatus } from './message-status.ts';
 import { Moment } from './moment.ts';
 import { ShownReaction } from './reaction.ts';
 import { templateProblem } from './template.ts';
-import { SINGLE_LINE } from './text.ts';
+import { isLonger, SINGLE_LINE } from './text.ts';
 import { VariantName } from './variant-name.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
@@ -17,7 +17,7 @@ export const TemplateText = z
   .max(MAX_BODY_LENGTH)
   .superRefine((text, context) => {
     // `max` reports a text that is too long; parsing it could be slow.
-    const problem = text.length > MAX_BODY_LENGTH ? null : templateProblem(text);
+    const problem = isLonger(text, MAX_BODY_LENGTH) ? null : templateProblem(text);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });
   })
   .meta({ description: "A Liquid template, rendered with the lead's fields when the message is sent." });

@@ -1,6 +1,6 @@
 import { MAX_BODY_LENGTH } from './message.ts';
 import { renderTemplate, TemplateError, type TemplateLead } from './template.ts';
-import { isBlank } from './text.ts';
+import { isBlank, isLonger } from './text.ts';
 
 /** The rendered text, or the `errorMessage` of the message that fails because of it. */
 export type OutgoingText =
@@ -16,7 +16,7 @@ export function outgoingText(template: string, lead: TemplateLead | null, files:
     if (error instanceof TemplateError) return { reason: error.reason };
     throw error;
   }
-  if (text.length > MAX_BODY_LENGTH) return { reason: 'message_too_long' };
+  if (isLonger(text, MAX_BODY_LENGTH)) return { reason: 'message_too_long' };
   return files === 0 && isBlank(text) ? { reason: 'empty_message' } : { text };
 }
 

@@ -5,6 +5,10 @@ export function truncate(text: string, length: number): string {
   return text.slice(0, end > 0xffff ? length - 1 : length);
 }
 
+/** Whether a text has more characters than `length`. A surrogate pair is one character, as in zod and PostgreSQL. */
+export const isLonger = (text: string, length: number): boolean =>
+  text.length > length && (text.length > 2 * length || Array.from(text).length > length);
+
 /** Removes NUL and replaces lone surrogates, which PostgreSQL cannot store in a text. */
 export const toStorable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 

@@ -23,7 +23,9 @@ export type Webhook = z.infer<typeof Webhook>;
 
 export const WebhookInput = z
   .object({
-    url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2000),
+    url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .max(2000, 'must be at most 2000 characters'),
     events: z.array(EventName).min(1).max(50),
     name: z
       .string()

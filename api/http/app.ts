@@ -263,6 +263,7 @@ function errors(services: Services): Middleware {
         context.state['code'] = error.code;
         context.status = error.status;
         context.body = errorBody(error, context);
+        if (error.status === 401) context.set('WWW-Authenticate', 'Bearer');
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
         return;
       }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import type Koa from 'koa';
 import { nextTurn } from '#domain/turns.ts';
@@ -13,9 +14,13 @@ const FORM_LIMIT = 16 * 1024;
 /** A text of this length is parsed and validated in turns of its own, in characters. */
 const LARGE = 32 * 1024;
 
-/** Reads a JSON body as text, because koa-body would parse it whatever its structure is. */
-const textReader = (limit: number) =>
+/**
+ * Reads a JSON body as text, because koa-body would parse it whatever its structure is; a character for each byte, because
+ * it would replace what is not UTF-8.
+ */
+const bytesReader = (limit: number) =>
   koaBody({
+    encoding: 'latin1',
     text: true,
     textTypes: ['json'],
     textLimit: limit,
@@ -24,8 +29,8 @@ const textReader = (limit: number) =>
     urlencoded: false,
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
   });
-const readText = textReader(BODY_LIMIT);
-const readAnonymousText = textReader(ANONYMOUS_BODY_LIMIT);
+const readLarge = bytesReader(BODY_LIMIT);
+const readSmall = bytesReader(ANONYMOUS_BODY_LIMIT);
 
 export interface BodyBounds {
   /** The most values that the JSON may contain; default: `MAX_VALUES`. */
@@ -39,9 +44,9 @@ export interface BodyBounds {
  * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE; VALIDATION_ERROR if it is too complex.
  */
 export async function readBody(context: Exchange, { maxValues, admit }: BodyBounds = {}): Promise<unknown> {
-  const text = await (context instanceof DirectExchange
-    ? context.readText()
-    : readJsonText(context, readText));
+  const text = decode(
+    await (context instanceof DirectExchange ? context.readBytes() : readJson(context, readLarge)),
+  );
   await admit?.(text.length);
   const isLarge = text.length > LARGE;
   if (isLarge) await nextTurn();
@@ -57,20 +62,29 @@ export async function readBody(context: Exchange, { maxValues, admit }: BodyBoun
 export async function readAnonymousBody(context: Koa.Context): Promise<unknown> {
   if (context.get('content-encoding') !== '')
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
-  return parseText(await readJsonText(context, readAnonymousText));
+  return parseText(decode(await readJson(context, readSmall)));
 }
 
-async function readJsonText(context: Koa.Context, read: Koa.Middleware): Promise<string> {
+async function readJson(context: Koa.Context, read: Koa.Middleware): Promise<Buffer> {
   const length = context.request.length;
   const hasBody = (length ?? 0) > 0 || context.get('transfer-encoding') !== '';
-  if (!hasBody) return '';
+  if (!hasBody) return Buffer.alloc(0);
   if (!context.is('json')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   try {
     await read(context, async () => {});
   } catch (error) {
     throw refusedBody(error);
   }
-  return (context.request as { body?: string }).body ?? '';
+  return Buffer.from((context.request as { body?: string }).body ?? '', 'latin1');
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** @throws INVALID_JSON: a text with replaced characters would be sent to contacts. */
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new ApiError('INVALID_JSON', 'The body is not valid UTF-8');
+  const text = bytes.toString('utf8');
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
 function parseText(text: string, maxValues?: number): unknown {

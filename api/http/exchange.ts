@@ -153,14 +153,14 @@ export class DirectExchange {
     else if (value !== undefined) this.#headers[fields] = value;
   }
 
-  /** The text of the body. @throws INVALID_JSON if it ends early. */
-  readText(): Promise<string> {
+  /** The bytes of the body. @throws INVALID_JSON if it ends early. */
+  readBytes(): Promise<Buffer> {
     const { req } = this;
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       const fail = (): void => reject(new ApiError('INVALID_JSON'));
       req.on('data', (chunk: Buffer) => void chunks.push(chunk));
-      req.on('end', () => resolve(textOf(chunks)));
+      req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
       req.on('error', fail);
       req.on('close', () => req.complete || fail());
     });
@@ -175,12 +175,4 @@ export class DirectExchange {
     });
     this.#response.end(body);
   }
-}
-
-const BYTE_ORDER_MARK = '\uFEFF';
-
-function textOf(chunks: readonly Buffer[]): string {
-  const [only] = chunks;
-  const text = (chunks.length === 1 && only ? only : Buffer.concat(chunks)).toString('utf8');
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }

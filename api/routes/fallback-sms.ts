@@ -37,6 +37,11 @@ export const fallbackSmsRoutes = [
       const phone = original.recipientPhone ?? lead?.phones[0];
       if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
       const account = await findFallbackAccount(db);
+      if (!account?.enabled)
+        throw new ApiError(
+          'FALLBACK_NOT_CONFIGURED',
+          'The workspace has no SMS fallback: configure it at PATCH /api/workspace/fallback-config',
+        );
       const text = body.message ?? fallbackText(original, account);
       const input: MessageInput = {
         messageType: 'sms',

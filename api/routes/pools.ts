@@ -134,7 +134,7 @@ async function requireOwnLines(db: TenantDb, lines: readonly PoolLine[]): Promis
     lines.map(({ lineId }) => lineId),
   );
   const issues = lines.flatMap(({ lineId }, index) =>
-    own.has(lineId) ? [] : { path: `lines[${index}].lineId`, message: 'no such line in this workspace' },
+    own.has(lineId) ? [] : { path: `lines.${index}.lineId`, message: 'no such line in this workspace' },
   );
   if (issues.length > 0) throw invalidFields(issues);
 }

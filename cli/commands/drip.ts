@@ -3,10 +3,11 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import pLimit from 'p-limit';
 import { LinepaceError } from '#sdk/typescript/src/index.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
+import { readInput } from '../input.ts';
 import { print, progressBar } from '../output.ts';
 import { connect } from '../session.ts';
 
@@ -45,11 +46,8 @@ export const drip = (): Command =>
     .option('-f, --from <lineId>', 'the line of rows without one')
     .action(async (file: string, { message, from }: Options, command: Command) => {
       const linepace = await connect(command);
-      const content = await readFile(file);
-      const rows = parse(content, { columns: true, bom: true, skip_empty_lines: true, trim: true }) as Record<
-        string,
-        string
-      >[];
+      const content = await readInput(file);
+      const rows = parseRows(content);
       const digest = createHash('sha256')
         .update(content)
         .update(`\0${message ?? ''}\0${from ?? ''}`)
@@ -83,6 +81,7 @@ export const drip = (): Command =>
         ),
       );
       await place.remove();
+      failures.sort((a, b) => a.row - b.row);
       print(command, { queued: rows.length - failures.length, failures }, (result) =>
         [`${result.queued} queued`, ...result.failures.map(({ row, error }) => `line ${row}: ${error}`)].join(
           '\n',
@@ -90,6 +89,16 @@ export const drip = (): Command =>
       );
       if (failures.length > 0) throw new CommandFailed(`${failures.length} rows were refused`, EXIT.FAILED);
     });
+
+/** @throws CommandFailed if the file is not CSV. */
+function parseRows(content: Buffer): Record<string, string>[] {
+  try {
+    return parse(content, { columns: true, bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new CommandFailed(`The file is not valid CSV: ${error.message}`, EXIT.USAGE);
+  }
+}
 
 function bodyOf(
   row: Record<string, string>,

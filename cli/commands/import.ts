@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
 import { CommandFailed } from '../exit-code.ts';
+import { readInput } from '../input.ts';
 import { print, progressBar } from '../output.ts';
 import { connect } from '../session.ts';
 
@@ -20,7 +20,7 @@ export const importLeads = (): Command =>
         command: Command,
       ) => {
         const linepace = await connect(command);
-        const csv = await readFile(file, 'utf8');
+        const csv = (await readInput(file)).toString('utf8');
         const { importId } = await linepace.contacts.importLeads({
           id: list,
           body: csv,

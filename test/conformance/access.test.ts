@@ -215,13 +215,14 @@ function problemOfAccess(route: TenantRoute, { status, body }: ApiResponse): str
 
 function problemOfRefusal(
   route: TenantRoute,
-  { status, body }: ApiResponse,
+  { status, headers, body }: ApiResponse,
   expected: ErrorCode,
 ): string | null {
   if (status !== ERRORS[expected][0] || body.code !== expected)
     return `${status} ${body.code} instead of ${expected}`;
   if (!errorCodes(route).includes(expected)) return `${expected} is not in its document`;
   if (expected === 'UNAUTHORIZED' && body.error !== 'Unauthorized') return `the error text is ${body.error}`;
+  if (status === 401 && headers.get('www-authenticate') !== 'Bearer') return 'it names no scheme';
   if (expected !== 'AGENCY_KEY_WRONG_ENDPOINT') return null;
   const lists = JSON.stringify(body.agencyEndpoints) === JSON.stringify(AGENCY_ENDPOINTS);
   const [prefix = ''] = route.path.split('{');

@@ -59,6 +59,21 @@ describe('a hostile request', () => {
     expect(({} as Record<string, unknown>)['admin']).toBeUndefined();
   });
 
+  it.each(['/api/lists', '/api/messages', '/api/drip', '/api/console/session'])(
+    'to %s whose body is not UTF-8 is refused, not stored with other characters',
+    async (path) => {
+      const response = await fetch(app.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: Buffer.from('{"name": "Müller", "message": "Müller", "code": "Müller"}', 'latin1'),
+      });
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        expect.objectContaining({ code: 'INVALID_JSON' }),
+      ]);
+    },
+  );
+
   it('with oversized headers is refused before anything is read', async () => {
     const authorization = `Bearer ${key}`;
     expect(await statusOf('/api/lists', { authorization, 'x-large': 'a'.repeat(20_000) })).toBe(431);

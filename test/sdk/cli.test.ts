@@ -194,6 +194,36 @@ describe('drip', () => {
     const { body } = await other.api('GET', '/api/messages?limit=200');
     expect(body.messages).toHaveLength(50);
   });
+
+  it('names what is wrong once, in the order of the rows', async () => {
+    const file = join(home, 'refused.csv');
+    await writeFile(file, 'recipientPhone,message\n12,Hello\n+14155552999,\n13,Hello\n');
+    const { code, stdout } = await linepace('drip', file);
+    expect(code).toBe(1);
+    expect(stdout.match(/line \d+/g)).toEqual(['line 2', 'line 3', 'line 4']);
+    expect(stdout.match(/must be a phone number/g)).toHaveLength(2);
+  });
+
+  it.each(['drip', 'import'])('%s says when its file cannot be read', async (command) => {
+    const { code, stderr } = await linepace(
+      command,
+      join(home, 'missing.csv'),
+      ...(command === 'import' ? ['--list', 'x'] : []),
+    );
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^The file cannot be read: .*missing\.csv'\n$/),
+    ]);
+  });
+
+  it('says when its file is not CSV', async () => {
+    const file = join(home, 'broken.csv');
+    await writeFile(file, 'recipientPhone,message\n"+14155552999,Hello\n');
+    expect(await linepace('drip', file)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^The file is not valid CSV: /) as string,
+    });
+  });
 });
 
 describe('import', () => {

@@ -24,8 +24,9 @@ export class LinepaceError extends Error {
   constructor(response: Response, body: unknown) {
     const known = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
     const issues = known.issues ?? [];
-    const details = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-    super([known.error ?? `HTTP ${response.status}`, details].filter((part) => part !== '').join(' — '));
+    // The text of the response says the first one.
+    const others = issues.slice(1).map(({ path, message }) => `${path}: ${message}`);
+    super([known.error ?? `HTTP ${response.status}`, ...others].join('; '));
     this.status = response.status;
     this.code = known.code;
     this.issues = issues;

@@ -261,6 +261,19 @@ describe('a message without a text to send', () => {
     expect((await sentTo(app, to)).map(({ text }) => text.length)).toEqual([10_000]);
   });
 
+  it('counts a character outside the basic plane once, when it is accepted as when it is sent', async () => {
+    const to = phone();
+    const fits = await send({ message: '😀'.repeat(10_000), recipientPhone: to });
+    expect((await ended(fits)).errorMessage).toBeNull();
+    expect((await sentTo(app, to)).map(({ text }) => Array.from(text).length)).toEqual([10_000]);
+
+    const refused = await api('POST', '/api/messages', {
+      message: `${'😀'.repeat(6000)}{% include "file" %}`,
+      recipientPhone: to,
+    });
+    expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: 'message' }] } });
+  });
+
   it('fails as a drip as well', async () => {
     const { body } = await api('POST', '/api/drip', { message: '{{ nothing }}', recipientPhone: phone() });
     const [message] = await eventually(async () => {

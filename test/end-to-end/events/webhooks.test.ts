@@ -111,6 +111,13 @@ describe('webhooks', () => {
     expect((await call('GET', path)).body.webhook.url).toBe('http://127.0.0.1:9/');
   });
 
+  it('says when a URL is too long', async () => {
+    const url = `http://127.0.0.1:9/${'x'.repeat(2000)}`;
+    expect((await call('POST', '/api/webhooks', { url, events: ['message.sent'] })).body.issues).toEqual([
+      { path: 'url', message: 'must be at most 2000 characters' },
+    ]);
+  });
+
   it.each([
     { url: 'http://127.0.0.1:9/', events: [] },
     { url: 'http://127.0.0.1:9/', events: ['message.unheard'] },

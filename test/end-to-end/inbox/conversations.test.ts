@@ -272,7 +272,10 @@ describe('POST /api/fallback-sms', () => {
     });
     expect(await api('POST', '/api/fallback-sms', { messageId })).toMatchObject({
       status: 400,
-      body: { code: 'FALLBACK_NOT_CONFIGURED' },
+      body: {
+        code: 'FALLBACK_NOT_CONFIGURED',
+        error: 'The workspace has no SMS fallback: configure it at PATCH /api/workspace/fallback-config',
+      },
     });
 
     await api('PATCH', '/api/workspace/fallback-config', {

@@ -120,7 +120,7 @@ describe('a pool', () => {
     });
     expect(refused).toMatchObject({
       status: 400,
-      body: { issues: [{ path: 'lines[1].lineId', message: 'no such line in this workspace' }] },
+      body: { issues: [{ path: 'lines.1.lineId', message: 'no such line in this workspace' }] },
     });
     const twice = await api('POST', '/api/pools', {
       name: 'Sales',

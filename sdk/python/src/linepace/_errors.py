@@ -25,8 +25,9 @@ class LinepaceError(Exception):
         self.issues: list[dict[str, str]] = self.body.get("issues", [])
         self.request_id: str | None = self.body.get("requestId") or response.headers.get("X-Request-Id")
         text = self.body.get("error", f"HTTP {self.status}")
-        details = "; ".join(f"{issue['path']}: {issue['message']}" for issue in self.issues)
-        super().__init__(f"{text} — {details}" if details else text)
+        # The text of the response says the first one.
+        others = [f"{issue['path']}: {issue['message']}" for issue in self.issues[1:]]
+        super().__init__("; ".join([text, *others]))
 
 
 class LinepaceConnectionError(Exception):
