@@ -40,10 +40,14 @@ ENV DATA_DIR=/data
 # Each thread of a worker would keep memory that it has freed.
 ENV MALLOC_ARENA_MAX=2
 USER node
-# Compiled code, which halves the time that a process needs to start. Node keeps it apart for each user, so the user that
-# runs the processes makes it.
+# Compiled code, which halves the time that a process needs to start. Node keeps it apart for each user and for some flags of
+# V8, so the user that runs the processes makes it, with the flags of the workers.
 ENV NODE_COMPILE_CACHE=/app/.compile-cache
-RUN node --input-type=module \
-  -e "await import('./api/server.ts'); await import('./workers/worker.ts'); process.exit()"
+RUN node --input-type=module -e "await import('./api/server.ts'); process.exit()" \
+  && node --max-semi-space-size=8 --heap-growing-percent=25 --input-type=module \
+    -e "await import('./workers/worker.ts'); process.exit()" \
+  # The bundle of the workflows, for histories that are not encrypted and for those that are.
+  && node workers/workflow-bundle.ts \
+  && node workers/workflow-bundle.ts /app/providers/encoded-failures.ts
 EXPOSE 3000
 CMD ["node", "api/server.ts"]

@@ -1,3 +1,5 @@
+import { flushCompileCache } from 'node:module';
+
 /**
  * The protocol between a process and the launcher that started it, over the IPC channel of `child_process`. A process
  * started by anything else has no such channel and reacts to signals only.
@@ -5,6 +7,8 @@
 
 /** Reports that this process is ready. The launcher waits for it before it starts dependent processes. */
 export function announceReady(): void {
+  // Otherwise Node writes it at the end, which a process that is killed does not reach.
+  flushCompileCache();
   process.send?.({ type: 'ready' });
 }
 

@@ -1,7 +1,9 @@
 import {
   Client,
   Connection,
+  defaultGrpcRetryOptions,
   isGrpcServiceError,
+  makeGrpcRetryInterceptor,
   ServiceError,
   WithStartWorkflowOperation,
 } from '@temporalio/client';
@@ -10,6 +12,7 @@ import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
 import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
+import { endAfterClose } from './after-close.ts';
 import { dataConverter } from './payload-codec.ts';
 import {
   currentApiKey,
@@ -44,7 +47,12 @@ export function connectionOptions(options: TemporalOptions) {
  */
 export function createTemporalClient(options: TemporalOptions): Client {
   const { address, namespace, codecKeys, tls } = options;
-  const connection = Connection.lazy({ address, connectTimeout: '5s', ...(tls && reloadingTls(tls)) });
+  const connection = Connection.lazy({
+    address,
+    connectTimeout: '5s',
+    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endAfterClose],
+    ...(tls && reloadingTls(tls)),
+  });
   const apiKey = currentApiKey(options);
   if (apiKey) connection.setApiKey(apiKey);
   return new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });

@@ -68,6 +68,8 @@ test('workers have the same flags however they are started', () => {
   expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
   expect(read('deploy/kubernetes/worker.yaml')).toContain(`command: [${command.join(', ')}]`);
   expect(JSON.parse(read('package.json'))).toMatchObject({ scripts: { worker: command.join(' ') } });
+  // Code that Node compiled with other flags is of no use to them.
+  expect(read('Dockerfile')).toContain(`node ${WORKER_FLAGS.join(' ')} --input-type=module`);
   for (const [name, value] of Object.entries(MEMORY_VARIABLES)) {
     expect(read('Dockerfile')).toContain(`ENV ${name}=${value}`);
     expect(read('deploy/systemd/linepace-worker.service')).toContain(`${name}=${value}`);

@@ -210,12 +210,12 @@ export function createLauncher(
         SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
         WEBHOOK_ALLOW_PRIVATE: '1',
         ...MEMORY_VARIABLES,
+        // Halves the time that a process needs to start.
+        NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
         ...secrets,
         ...withoutEmpty(environment),
         PORT: String(settings.PORT),
         DATA_DIR: dataDir,
-        // Halves the time that a process needs to start.
-        NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
         DATABASE_URL: logins.tenantUrl,
         DATABASE_SYSTEM_URL: logins.systemUrl,
         DATABASE_OWNER_URL: undefined,

@@ -1,17 +1,33 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join, parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker';
 import { failureConverter } from '#providers/payload-codec.ts';
+import { keepBundle, readKeptBundle } from './kept-bundle.ts';
+
+/*
+ * Compiles the workflows into a bundle, which it keeps with the compiled code of Node (`NODE_COMPILE_CACHE`).
+ *
+ * Usage: node workers/workflow-bundle.ts [MODULE]
+ * MODULE is the absolute path of the module that converts failures.
+ */
+
+const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 
 /**
- * Bundles the workflows, once for all workers of a process. The compiler runs in a process of its own, because its memory
- * would stay with the worker.
+ * The bundle of the workflows: the kept one if its files are still the same, otherwise a new one. The compiler runs in a
+ * process of its own, because its memory would stay with the worker.
  * @param codecKeys `TEMPORAL_CODEC_KEYS`
  */
 export async function bundleWorkflows(codecKeys: string | null): Promise<WorkflowBundle> {
-  const child = fork(fileURLToPath(import.meta.url), [], {
-    env: { ...process.env, TEMPORAL_CODEC_KEYS: codecKeys ?? '' },
+  const { failureConverterPath } = failureConverter(codecKeys);
+  const file = keptBundleFile(failureConverterPath);
+  const kept = file === null ? null : await readKeptBundle(file, WORKFLOWS);
+  if (kept) return kept;
+  const child = fork(fileURLToPath(import.meta.url), failureConverterPath ? [failureConverterPath] : [], {
     execArgv: [],
   });
   const [bundle] = (await Promise.race([
@@ -23,14 +39,47 @@ export async function bundleWorkflows(codecKeys: string | null): Promise<Workflo
   return bundle;
 }
 
-if (import.meta.main) {
-  const workflowsPath = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+/** The file of the kept bundle; null if nothing is kept. */
+export function keptBundleFile(failureConverterPath?: string): string | null {
+  const folder = getCompileCacheDir();
+  const name = failureConverterPath === undefined ? 'workflows' : parse(failureConverterPath).name;
+  // Node has one folder for each set of flags; those of the compiler and of workers differ.
+  return folder === undefined ? null : join(dirname(folder), `${name}.bundle.json`);
+}
+
+/** @returns the bundle, and all files that the compiler has read. */
+async function compile(
+  failureConverterPath: string | undefined,
+): Promise<{ bundle: WorkflowBundle; files: string[] }> {
+  let files: string[] = [];
   const bundle = await bundleWorkflowCode({
-    workflowsPath,
+    workflowsPath: WORKFLOWS,
     // Otherwise each run evaluates these modules anew and keeps its own copy. They hold constants only.
-    preloadModules: [workflowsPath],
-    ...failureConverter(process.env['TEMPORAL_CODEC_KEYS'] || null),
+    preloadModules: [WORKFLOWS],
+    ...(failureConverterPath !== undefined && { failureConverterPath }),
     logger: new DefaultLogger('WARN'),
+    webpackConfigHook: (config) => ({
+      ...config,
+      plugins: [
+        ...(config.plugins ?? []),
+        (compiler) =>
+          compiler.hooks.done.tap('files', ({ compilation }) => {
+            // There are folders among them, and the entry point, which exists in memory only.
+            files = [...compilation.fileDependencies].filter((file) => isFile(file));
+          }),
+      ],
+    }),
   });
+  return { bundle, files };
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+if (import.meta.main) {
+  const [failureConverterPath] = process.argv.slice(2);
+  const { bundle, files } = await compile(failureConverterPath);
+  const file = keptBundleFile(failureConverterPath);
+  // A folder that cannot be written to only costs time.
+  if (file !== null) await keepBundle(file, bundle, files).catch(() => {});
   process.send?.(bundle, () => process.disconnect());
 }

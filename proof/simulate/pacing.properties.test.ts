@@ -168,25 +168,12 @@ function run(
 }
 
 describe('arbitrary lines and messages, with rounds at arbitrary times', () => {
-  it('violate no cap, gap or window, and always plan the next round in the future', () => {
-    fc.assert(
-      fc.property(scenario, (given) => {
-        const { log } = run(given);
-        expect(
-          findViolations(
-            given.lines.map(({ line }) => line),
-            log,
-          ),
-        ).toEqual([]);
-      }),
-      { numRuns: 200 },
-    );
-  }, 60_000);
-
-  it('send everything in a bounded number of rounds', () => {
+  it('violate no cap, gap or window, plan each round in the future, and send everything in a bounded number of them', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const { drivers, log } = run(given);
+        const lines = given.lines.map(({ line }) => line);
+        expect(findViolations(lines, log)).toEqual([]);
         expect(drivers.flatMap(({ unsent }) => unsent)).toEqual([]);
         const accepted = given.lines.flatMap(({ line, jobs }) =>
           jobs.filter((job) => couldLeave(line, job, given.begin)),

@@ -1,18 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { inject } from 'vitest';
 import { isBuilt } from '#console/sources.ts';
 import { runNode } from '#standalone/node-process.ts';
-import { connected } from '#test/setup/database.ts';
-
-/** Does the work while no other process of the run does it. */
-const alone = <T>(name: string, work: () => Promise<T>): Promise<T> =>
-  connected(inject('databaseUrl'), async (client) => {
-    // Held until the connection ends.
-    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
-    return work();
-  });
+import { alone } from '#test/setup/database.ts';
 
 /** Builds the console unless it is built. Files that run at the same time wait for one build. */
 export async function buildConsole(): Promise<void> {

@@ -65,3 +65,11 @@ export async function connected<T>(url: string, work: (client: pg.Client) => Pro
     await client.end();
   }
 }
+
+/** Does the work while no other process of the run does it. */
+export const alone = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+  connected(inject('databaseUrl'), async (client) => {
+    // Held until the connection ends.
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    return work();
+  });

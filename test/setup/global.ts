@@ -45,6 +45,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = mkdtempSync(join(RUNS, 'run-'));
   chmodSync(folder, 0o755);
   writePidFile(join(folder, 'owner.pid'), process.pid);
+  // Processes that tests start share compiled code, and the bundle of the workflows.
+  process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
 
   const servers: RunningProcess[] = [];
   const killAll = (): void => servers.forEach((server) => server.kill());

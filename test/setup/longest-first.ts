@@ -1,36 +1,42 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, mostly waiting: if one started last, it would run alone. */
-const LONGEST = [
-  'operations/start-and-stop',
-  'operations/terminations',
-  'console/new-client',
+const WAITING = [
   'lines/line-pacers',
-  'contacts/contact-erasure',
-  'events/event-stream',
-  'events/webhooks-delivery',
-  'messages/timeline',
-  'inbox/inbound',
-  'carriers/carrier-outage',
+  'operations/start-and-stop',
+  'operations/worker-versions',
+  'lines/blocked-lines',
+  'operations/terminations',
+  'pacing/gaps',
+  'operations/housekeeping-unserved',
+  'operations/managed-temporal',
+  'events/webhooks-crash',
   'operations/activity-pause',
+  'carriers/mailboxes',
+  'events/event-stream',
   'pacing/late-sends',
-  'simulate/pacing.properties',
-  'carriers/bluebubbles',
+  'carriers/carrier-outage',
 ].map((name) => `/${name}.test.ts`);
+/** As many files that compute start between two of them, so that the processors always have both kinds. */
+const BETWEEN = 4;
 
-const rank = ({ moduleId }: TestSpecification): number => {
-  const index = LONGEST.findIndex((name) => moduleId.endsWith(name));
-  return index === -1 ? LONGEST.length : index;
-};
+const rank = ({ moduleId }: TestSpecification): number =>
+  WAITING.findIndex((name) => moduleId.endsWith(name));
 
-/** Starts the longest files of each project first; the others as Vitest does, by size or by an earlier run. */
+/** Starts the files that wait longest early; the others as Vitest does, by size or by an earlier run. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- not that of an array
     const sorted = await super.sort(files);
+    const waiting = sorted.filter((file) => rank(file) !== -1).toSorted((a, b) => rank(a) - rank(b));
+    const others = sorted.filter((file) => rank(file) === -1);
+    const mixed = others.flatMap((file, index) => [
+      ...(index % BETWEEN === 0 ? waiting.splice(0, 1) : []),
+      file,
+    ]);
     const projects = [...new Set(sorted.map(({ project }) => project))];
-    return sorted.toSorted(
-      (a, b) => projects.indexOf(a.project) - projects.indexOf(b.project) || rank(a) - rank(b),
+    return [...mixed, ...waiting].toSorted(
+      (a, b) => projects.indexOf(a.project) - projects.indexOf(b.project),
     );
   }
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -29,6 +30,16 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
+/**
+ * A connection that fills tables without triggers: those that check references, note each message for analytics, and put
+ * those that wait into the queue of their line.
+ */
+const filling = (work: (owner: pg.Client) => Promise<unknown>): Promise<unknown> =>
+  connected(app.ownerUrl, async (owner) => {
+    await owner.query('set session_replication_role = replica');
+    await work(owner);
+  });
+
 test('messages of a status are found by its index even when none has it any more', async () => {
   const workspace = await createWorkspace(app);
   await connected(app.ownerUrl, async (owner) => {
@@ -57,7 +68,7 @@ test('messages of a status are found by its index even when none has it any more
 test('the failed or canceled messages of a line or a campaign are found without reading the others, or those elsewhere', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const [lineId, campaignId, elsewhere] = [newId(), newId(), newId()];
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
        select $1, lpad(to_hex(n), 24, '0'), 'imessage',
@@ -80,7 +91,7 @@ test('the failed or canceled messages of a line or a campaign are found without 
 test('the messages of a line in a campaign are found without reading what either has besides', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const [lineId, campaignId, elsewhere] = [newId(), newId(), newId()];
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
        select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 4 = 0 then 'sent' else 'delivered' end,
@@ -204,7 +215,7 @@ test.each(['zqx', 'zq'])('a search without results (%s) reads the newest leads o
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);
   const { body } = await api('POST', '/api/lists', { name: 'Many' });
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into leads (workspace_id, id, list_id, first_name)
        select $1, lpad(to_hex(n), 24, '0'), $2, 'Person ' || n from generate_series(1, 20000) n`,
@@ -271,13 +282,12 @@ test('what the leads of a campaign wait for is read from one index, without the 
 test('the funnel of a campaign with 100,000 leads is counted from indexes alone, in their order', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const campaignId = newId();
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into campaigns (workspace_id, id, name, steps, status) values ($1, $2, 'Spring', '[]', 'active')`,
       [workspaceId, campaignId],
     );
-    // Without triggers, which would note each message for analytics. One in ten has not had its turn, one in a hundred failed.
-    await owner.query('set session_replication_role = replica');
+    // One in ten has not had its turn, one in a hundred failed.
     await owner.query(
       `insert into messages (workspace_id, id, channel, status, error_message, held, hold_reason, campaign_id, lead_id, step_index, variant, address,
          body, scheduled_at, sent_at, source)
@@ -324,7 +334,7 @@ test('the consent of 100,000 leads is read by their addresses, whatever else the
   const { id: workspaceId, key } = await createWorkspace(app, { agency_id: agency.id });
   const api = apiClient(app.url, key);
   const listId = (await api('POST', '/api/lists', { name: 'Many' })).body.list._id;
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into leads (workspace_id, id, list_id, first_name, phones)
        select $1, lpad(to_hex(n), 24, '0'), $2, 'Ada', array['+1' || (2000000000 + n)] from generate_series(1, 100000) n`,
@@ -371,7 +381,7 @@ test('what is looked at of the messages that were sent is bounded, and answers s
   const { id: workspaceId, key } = await createWorkspace(app);
   const api = apiClient(app.url, key);
   const campaignId = newId();
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     await owner.query(
       `insert into campaigns (workspace_id, id, name, steps, status) values ($1, $2, 'Spring', '[]', 'active')`,
       [workspaceId, campaignId],
@@ -403,7 +413,7 @@ test('what is looked at of the messages that were sent is bounded, and answers s
 test('the timeline of a contact reads what is about it, and nothing else of a large workspace', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const [leadId, contact] = [newId(), '+14155550123'];
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     // 300 messages are to the contact, and 300 from it.
     await owner.query(
       `insert into messages (workspace_id, id, channel, status, lead_id, address, scheduled_at, sent_at, source)
@@ -436,7 +446,7 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
   const { id: workspaceId, ownerId } = await createWorkspace(app);
   const line = newId();
   const now = new Date('2026-06-10T12:00:00Z');
-  await connected(app.ownerUrl, async (owner) => {
+  await filling(async (owner) => {
     // The oldest 30 are still open: nine are assigned, nine have a tag and a line. Ten are snoozed. All others are closed.
     await owner.query(
       `insert into conversations (workspace_id, address, last_inbound_at, status, snoozed_until, assignee_id, tags, line_id)

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { WorkflowBundle } from '@temporalio/worker';
+
+/** A bundle as it is kept, with all files that it was made from. */
+export interface KeptBundle extends WorkflowBundle {
+  files: readonly string[];
+  hash: string;
+}
+
+/** npm writes it at the end of an installation. It names the version of the compiler, which is no file of the bundle. */
+const PACKAGES = fileURLToPath(new URL('../node_modules/.package-lock.json', import.meta.url));
+
+/** Keeps a bundle in a file. @throws if it cannot be written. */
+export async function keepBundle(
+  file: string,
+  { code }: WorkflowBundle,
+  files: readonly string[],
+): Promise<void> {
+  const bundle: KeptBundle = { code, files, hash: await hashOf(files) };
+  const next = `${file}.${process.pid}`;
+  await writeFile(next, JSON.stringify(bundle));
+  await rename(next, file);
+}
+
+/**
+ * @param entry the first file of the bundle.
+ * @returns null if there is none, one of its files has changed, or it is that of another entry.
+ */
+export async function readKeptBundle(file: string, entry: string): Promise<WorkflowBundle | null> {
+  try {
+    const { code, files, hash } = JSON.parse(await readFile(file, 'utf8')) as KeptBundle;
+    return files.includes(entry) && (await hashOf(files)) === hash ? { code } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function hashOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  const contents = await Promise.all([PACKAGES, ...files].map((file) => readFile(file)));
+  for (const content of contents) hash.update(`${content.length}\0`).update(content);
+  return hash.digest('hex');
+}
