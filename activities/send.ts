@@ -39,7 +39,7 @@ export function createSendActivities(dependencies: Dependencies) {
   const briefRounds = createBriefRounds();
 
   /** @param longer what a brief round returns if more is due than it sends. Without it, the round is not brief. */
-  function send<Longer extends null = never>(
+  function send<Longer extends null>(
     line: LineAtCarrier,
     { isSending = false }: SendInput,
     longer?: Longer,
