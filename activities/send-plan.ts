@@ -61,7 +61,7 @@ export interface SendPlan extends Look {
   owed: string[];
   /** Nothing was claimed, because voice notes that are due soon may have to be made first. */
   awaitsVoiceNotes: boolean;
-  /** Nothing was claimed, because more is due than a brief round sends. */
+  /** Nothing was claimed, because more may leave now than a brief round sends. */
   isLong: boolean;
   /** The line is paused. */
   isPaused: boolean;
@@ -90,7 +90,7 @@ const CONTENTION_RETRY_MS = 50;
  * shortly afterwards.
  * @param clock read once the line is locked: what became due while the plan waited for the lock is due.
  * @param options.hasVoiceNotes the voice notes that are due soon have been made.
- * @param options.isBrief claims nothing unless all that is due is few messages, which may leave now.
+ * @param options.isBrief claims nothing if more than a few messages may leave now.
  * @param options.seal for an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
@@ -295,7 +295,7 @@ async function claimDue(
         waitsFor: next.reason,
       };
     if (choice.send.length > 0) {
-      if (isBrief && (choice.send.length > MOST_BRIEFLY || !areAll(found, choice.send)))
+      if (isBrief && choice.send.length > MOST_BRIEFLY)
         return { ...nothingClaimed, isLong: true, nextAt: now, reason: 'more is due than is sent at once' };
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
@@ -307,8 +307,11 @@ async function claimDue(
         wanted.filter((id) => !left.includes(id)),
       );
       if (claims.length === 0) return lookAgain(now);
+      const isLast = found.every(
+        (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
+      );
       // What an operator has ordered does not wait for the end of a gap.
-      const leavesMore = !areAll(found, left) && wanted.length === 0;
+      const leavesMore = !isLast && wanted.length === 0;
       // The round continues after these. If it crashes, the sweep wakes the line.
       return { ...nothingClaimed, claims, leavesMore, nextAt: now, reason: 'more may be due' };
     }
@@ -323,10 +326,6 @@ const chosenOf = (found: readonly QueuedMessage[], { send }: Choice): QueuedMess
 /** Messages that would start a conversation, but are in a lane of known contacts. */
 const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] =>
   due.filter(({ id, isNew }) => isNew && held.includes(id)).map(({ id }) => id);
-
-/** Whether these are all of the found messages that may be sent at all. */
-const areAll = (found: readonly QueuedMessage[], ids: readonly string[]): boolean =>
-  found.every((message) => isUnwelcome(message) || message.suspected || ids.includes(message.id));
 
 /** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({

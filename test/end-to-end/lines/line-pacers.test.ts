@@ -125,6 +125,19 @@ describe('the pacer of a line', () => {
     expect(await activities(lineId)).toEqual(['sendAtOnce', 'sendAtOnce']);
   });
 
+  it('leaves many messages that may leave at once to an activity', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    expect((await api('POST', `/api/lines/${lineId}/pause`, {})).status).toBe(200);
+    const recipients = await Promise.all(Array.from({ length: 6 }, () => send(lineId)));
+    expect((await api('POST', `/api/lines/${lineId}/resume`, {})).status).toBe(200);
+    for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1);
+    const done = await eventually(async () => {
+      const all = await activities(lineId);
+      return all.includes('sendDue') && all;
+    });
+    expect(done[done.indexOf('sendDue') - 1]).toBe('sendAtOnce');
+  });
+
   it('leaves the lines of a carrier that is slow to activities for a while', async () => {
     const [slowLine, line] = [
       await createLine(app, workspace.id, 'sms'),
