@@ -262,8 +262,8 @@ declare
   taken int[];
 begin
   if of_workspaces is not null then
-    perform set_config('app.intake_workspaces', of_workspaces, true), set_config('lock_timeout', '100', true),
-      set_config('plan_cache_mode', 'force_generic_plan', true);
+    perform set_local('app.intake_workspaces', of_workspaces), set_local('lock_timeout', '100'),
+      set_local('plan_cache_mode', 'force_generic_plan');
   end if;
 
   with mine as materialized (

@@ -101,7 +101,7 @@ async function prepare(db: TenantDb): Promise<void> {
   // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
   // `messages` for each contact.
   await db.query(sql.type(NoRows)`
-    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true)`);
+    select set_local('statement_timeout', '120s'), set_local('plan_cache_mode', 'force_custom_plan')`);
 }
 
 const CountRow = z.object({ count: z.int() });

@@ -182,7 +182,7 @@ async function nextToLeave(
     ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
     : sql.fragment``;
   const sorts = (value: 'on' | 'off') =>
-    db.query(sql.type(NoRows)`select from set_config('enable_sort', ${value}, true)`);
+    db.query(sql.type(NoRows)`select from set_local('enable_sort', ${value})`);
   await sorts('off');
   const chunk = await db.any(sql.type(InQueue)`
     select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
