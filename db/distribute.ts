@@ -1,0 +1,186 @@
+import pg from 'pg';
+
+/**
+ * Has each node a copy of: tables with few rows, which all workspaces read. Their triggers run on the coordinator too, so
+ * that they notify the API processes, which listen there.
+ */
+const COPIED = [
+  'agencies',
+  'agency_suppressions',
+  'line_moves',
+  'lookups',
+  'test_clocks',
+  'users',
+  'workspace_keys',
+  'workspace_members',
+  'workspaces',
+];
+
+/** Remain on the coordinator, whose transactions put events into one order (docs/decisions/0009-events-have-one-order.md). */
+const OF_COORDINATOR = ['emitted_events', 'published_events'];
+
+/** What sessions on every node need, and why. */
+const SETTINGS = {
+  // Row-level security depends on settings of a transaction.
+  'citus.propagate_set_commands': 'local',
+  // Triggers read and write other tables of the same workspace.
+  'citus.enable_unsafe_triggers': 'on',
+  'citus.allow_nested_distributed_execution': 'on',
+};
+
+/**
+ * Distributes the tables of a migrated database over the nodes of its Citus cluster: those of workspaces by `workspace_id`,
+ * together. What is distributed already stays as it is.
+ * @param ownerUrl of the coordinator.
+ * @returns the names of the tables that were distributed.
+ * @throws if the database is not that of a cluster's coordinator, or the cluster lacks a setting.
+ */
+export async function distribute(ownerUrl: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    await checkCluster(client);
+    await prepareSessions(client);
+    await prepareObjects(client);
+    return await distributeTables(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const CLUSTER = `
+  select current_setting('is_superuser') = 'on' as "isSuperuser",
+    exists (select from pg_dist_node where groupid = 0) as "hasCoordinator",
+    (select count(*)::int from pg_dist_node where isactive and shouldhaveshards) as nodes`;
+
+const UNPREPARED = `
+  select nodename || ':' || nodeport as node
+  from run_command_on_all_nodes('show max_prepared_transactions') join pg_dist_node using (nodeid)
+  where not success or result = '0' order by 1`;
+
+async function checkCluster(client: pg.Client): Promise<void> {
+  const { rows: extensions } = await client.query(`select from pg_extension where extname = 'citus'`);
+  if (extensions.length === 0)
+    throw new Error(
+      'This database cannot be distributed: it has no extension citus. docs/scaling.md, "Several primaries", says how to set up a cluster.',
+    );
+  const { rows } = await client.query<{ isSuperuser: boolean; hasCoordinator: boolean; nodes: number }>(
+    CLUSTER,
+  );
+  const [cluster] = rows;
+  if (!cluster?.isSuperuser)
+    throw new Error(
+      'DATABASE_OWNER_URL must log in as a superuser to distribute: row-level security would hide rows that are to be moved.',
+    );
+  if (!cluster.hasCoordinator)
+    throw new Error(
+      `The cluster does not know its coordinator: run select citus_set_coordinator_host('HOST', PORT) with the address at which nodes reach it.`,
+    );
+  if (cluster.nodes === 0)
+    throw new Error(`The cluster has no node for shards: run select citus_add_node('HOST', PORT) for each.`);
+  const { rows: unprepared } = await client.query<{ node: string }>(UNPREPARED);
+  if (unprepared.length > 0)
+    throw new Error(
+      `Set max_prepared_transactions to at least max_connections on ${unprepared.map(({ node }) => node).join(', ')}, and restart: transactions of several nodes are committed in two phases.`,
+    );
+}
+
+/** For new sessions of the database on every node, and for this one. */
+async function prepareSessions(client: pg.Client): Promise<void> {
+  for (const [name, value] of Object.entries(SETTINGS)) {
+    await client.query(`set ${name} = '${value}'`);
+    await onAllNodes(
+      client,
+      `select format('alter database %I set ${name} = ''${value}''', current_database())`,
+    );
+  }
+}
+
+/** @param statement selects the command, whose failure on a node is an error. */
+async function onAllNodes(client: pg.Client, statement: string): Promise<void> {
+  const { rows } = await client.query<{ node: string; result: string }>(`
+    select nodename || ':' || nodeport as node, result
+    from run_command_on_all_nodes((${statement})) join pg_dist_node using (nodeid) where not success`);
+  for (const { node, result } of rows) throw new Error(`${node}: ${result}`);
+}
+
+/**
+ * `set_local` by a statement, because nodes get no setting that `set_config` makes. The coordinator chooses plans by the shards
+ * that parameters name, so it takes no generic plan.
+ */
+const SET_LOCAL = `
+  create or replace function set_local(name text, value text) returns text language plpgsql as $$
+  begin
+    if name <> 'plan_cache_mode' then
+      execute format('set local %s = %L', name, value);
+    end if;
+    return value;
+  end $$`;
+
+/** The policy of `intake_table`, without the subquery that nodes refuse. */
+const INTAKE_POLICIES = `
+  do $$
+  declare
+    of_table regclass;
+  begin
+    for of_table in select polrelid from pg_policy where polname = 'intake' and pg_get_expr(polqual, polrelid) ~* 'select' loop
+      execute format('drop policy intake on %s', of_table);
+      execute format('create policy intake on %s as restrictive to linepace_system
+        using (intake_workspaces() is null or workspace_id = any (intake_workspaces()))', of_table);
+    end loop;
+  end $$`;
+
+const FUNCTIONS = `
+  select p.oid::regprocedure::text as name from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and p.prokind = 'f'
+    and not exists (select from pg_depend d where d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
+    and not exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)
+  order by 1`;
+
+async function prepareObjects(client: pg.Client): Promise<void> {
+  await client.query(SET_LOCAL);
+  await client.query(INTAKE_POLICIES);
+  // Nodes connect to one another as the role whose function reads. It has no password, so nobody else can.
+  await client.query('alter role linepace_definer login');
+  const { rows } = await client.query<{ name: string }>(FUNCTIONS);
+  for (const { name } of rows) await client.query('select create_distributed_function($1)', [name]);
+}
+
+/** A table that Citus made one of its own for a foreign key has yet to be distributed. */
+const KNOWN = `
+  select logicalrelid::text as name from pg_dist_partition where not autoconverted`;
+
+/** A table after those that it refers to. */
+const TENANT_TABLES = `
+  with recursive above as (
+    select c.oid as of_table, c.oid as oid, 0 as depth from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and exists (select from pg_policy where polrelid = c.oid and polname = 'tenant')
+    union
+    select a.of_table, f.confrelid, depth + 1 from above a join pg_constraint f on f.conrelid = a.oid and f.contype = 'f' and f.confrelid <> f.conrelid
+  )
+  select of_table::regclass::text as name from above group by of_table order by max(depth), 1`;
+
+async function distributeTables(client: pg.Client): Promise<string[]> {
+  const names = async (query: string): Promise<string[]> =>
+    (await client.query<{ name: string }>(query)).rows.map(({ name }) => name);
+  // In a session that may change rows: row-level security holds for the owner too.
+  await client.query(`set app.migrating = 'on'`);
+  const done: string[] = [];
+  const each = async (tables: readonly string[], statement: string): Promise<void> => {
+    const known = new Set(await names(KNOWN));
+    for (const table of tables.filter((name) => !known.has(name))) {
+      await client.query(statement, [table]);
+      done.push(table);
+    }
+  };
+  const ofTenants = await names(TENANT_TABLES);
+  const elsewhere = new Set([...COPIED, ...OF_COORDINATOR]);
+  await each(COPIED, 'select create_reference_table($1)');
+  await each(
+    ofTenants.filter((name) => !elsewhere.has(name)),
+    `select create_distributed_table($1, 'workspace_id')`,
+  );
+  await each(OF_COORDINATOR, 'select citus_add_local_table_to_metadata($1)');
+  return done;
+}
