@@ -1,19 +1,19 @@
 import pg from 'pg';
 
 /**
- * Has each node a copy of: tables with few rows, which all workspaces read. Their triggers run on the coordinator too, so
- * that they notify the API processes, which listen there.
+ * Each node has a copy of these: few rows, which all workspaces read. A table is after those to which it refers. Triggers of
+ * theirs run on the coordinator too, where the API processes listen.
  */
 const COPIED = [
   'agencies',
-  'agency_suppressions',
-  'line_moves',
-  'lookups',
-  'test_clocks',
   'users',
-  'workspace_keys',
-  'workspace_members',
   'workspaces',
+  'workspace_members',
+  'workspace_keys',
+  'lookups',
+  'line_moves',
+  'agency_suppressions',
+  'test_clocks',
 ];
 
 /** Remain on the coordinator, whose transactions put events into one order (docs/decisions/0009-events-have-one-order.md). */
@@ -42,7 +42,9 @@ export async function distribute(ownerUrl: string): Promise<string[]> {
     await checkCluster(client);
     await prepareSessions(client);
     await prepareObjects(client);
-    return await distributeTables(client);
+    const tables = await distributeTables(client);
+    await distributeFunctions(client);
+    return tables;
   } finally {
     await client.end();
   }
@@ -89,19 +91,11 @@ async function checkCluster(client: pg.Client): Promise<void> {
 async function prepareSessions(client: pg.Client): Promise<void> {
   for (const [name, value] of Object.entries(SETTINGS)) {
     await client.query(`set ${name} = '${value}'`);
-    await onAllNodes(
-      client,
-      `select format('alter database %I set ${name} = ''${value}''', current_database())`,
+    // The coordinator passes it on.
+    await client.query(
+      `do $$ begin execute format('alter database %I set ${name} = ''${value}''', current_database()); end $$`,
     );
   }
-}
-
-/** @param statement selects the command, whose failure on a node is an error. */
-async function onAllNodes(client: pg.Client, statement: string): Promise<void> {
-  const { rows } = await client.query<{ node: string; result: string }>(`
-    select nodename || ':' || nodeport as node, result
-    from run_command_on_all_nodes((${statement})) join pg_dist_node using (nodeid) where not success`);
-  for (const { node, result } of rows) throw new Error(`${node}: ${result}`);
 }
 
 /**
@@ -142,6 +136,10 @@ async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(INTAKE_POLICIES);
   // Nodes connect to one another as the role whose function reads. It has no password, so nobody else can.
   await client.query('alter role linepace_definer login');
+}
+
+/** After the tables that they name. Triggers on nodes call them. */
+async function distributeFunctions(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(FUNCTIONS);
   for (const { name } of rows) await client.query('select create_distributed_function($1)', [name]);
 }
@@ -161,26 +159,43 @@ const TENANT_TABLES = `
   )
   select of_table::regclass::text as name from above group by of_table order by max(depth), 1`;
 
+/**
+ * The foreign keys that refer to tables which are to be distributed. As soon as one has copies, Citus makes each table that refers
+ * to it one of its own, under another OID than functions know, and cannot do that with partitions.
+ */
+const FOREIGN_KEYS = `
+  select conrelid::regclass::text as of_table, conname as name, pg_get_constraintdef(oid) as definition
+  from pg_constraint where contype = 'f' and conparentid = 0 and confrelid = any($1::regclass[])`;
+
 async function distributeTables(client: pg.Client): Promise<string[]> {
   const names = async (query: string): Promise<string[]> =>
     (await client.query<{ name: string }>(query)).rows.map(({ name }) => name);
-  // In a session that may change rows: row-level security holds for the owner too.
-  await client.query(`set app.migrating = 'on'`);
-  const done: string[] = [];
-  const each = async (tables: readonly string[], statement: string): Promise<void> => {
-    const known = new Set(await names(KNOWN));
-    for (const table of tables.filter((name) => !known.has(name))) {
-      await client.query(statement, [table]);
-      done.push(table);
-    }
-  };
-  const ofTenants = await names(TENANT_TABLES);
+  const known = new Set(await names(KNOWN));
+  const isNew = (name: string): boolean => !known.has(name);
   const elsewhere = new Set([...COPIED, ...OF_COORDINATOR]);
-  await each(COPIED, 'select create_reference_table($1)');
-  await each(
-    ofTenants.filter((name) => !elsewhere.has(name)),
-    `select create_distributed_table($1, 'workspace_id')`,
+  const copied = COPIED.filter(isNew);
+  const ofCoordinator = OF_COORDINATOR.filter(isNew);
+  const distributed = (await names(TENANT_TABLES)).filter((name) => isNew(name) && !elsewhere.has(name));
+
+  await client.query('begin');
+  // The owner's policies open with the first; the second keeps each node to one connection, as a transaction that changes the
+  // schema demands.
+  await client.query(
+    `set local app.migrating = 'on'; set local citus.multi_shard_modify_mode = 'sequential'`,
   );
-  await each(OF_COORDINATOR, 'select citus_add_local_table_to_metadata($1)');
-  return done;
+  const { rows: keys } = await client.query<{ of_table: string; name: string; definition: string }>(
+    FOREIGN_KEYS,
+    [[...copied, ...distributed]],
+  );
+  for (const { of_table, name } of keys)
+    await client.query(`alter table ${of_table} drop constraint ${pg.escapeIdentifier(name)}`);
+  for (const name of copied) await client.query('select create_reference_table($1)', [name]);
+  for (const name of distributed)
+    await client.query(`select create_distributed_table($1, 'workspace_id')`, [name]);
+  for (const { of_table, name, definition } of keys)
+    await client.query(`alter table ${of_table} add constraint ${pg.escapeIdentifier(name)} ${definition}`);
+  for (const name of ofCoordinator)
+    await client.query('select citus_add_local_table_to_metadata($1)', [name]);
+  await client.query('commit');
+  return [...copied, ...distributed, ...ofCoordinator];
 }
