@@ -111,6 +111,16 @@ const SET_LOCAL = `
     return value;
   end $$`;
 
+/** `notify_credentials` on the coordinator alone, where the API processes listen: a transaction that notifies cannot be prepared. */
+const NOTIFY_CREDENTIALS = `
+  create or replace function notify_credentials() returns trigger language plpgsql as $$
+  begin
+    if (select groupid from pg_dist_local_group) = 0 then
+      notify credentials;
+    end if;
+    return null;
+  end $$`;
+
 /** The policy of `intake_table`, without the subquery that nodes refuse. */
 const INTAKE_POLICIES = `
   do $$
@@ -133,6 +143,7 @@ const FUNCTIONS = `
 
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
+  await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);
   // Nodes connect to one another as the role whose function reads. It has no password, so nobody else can.
   await client.query('alter role linepace_definer login');
