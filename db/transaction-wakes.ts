@@ -216,7 +216,7 @@ export class Wakes {
    * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
    * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
    * so if the check and the insert of the work are one statement, or in the other order: the wake is lost. The function
-   * `buffer_drips` (db/migrations/0010_messages.sql) does the same within one call, as two statements.
+   * `buffer_drips` (db/migrations/0010_messages.sql) does the same within one call, by later statements.
    *
    * A message that its line holds brings the next look forward to the end of the hold only, which is mostly not before it,
    * so nobody is signaled. A request for messages has their due times in `held_until` and `held_new_until`. No wake is lost:
