@@ -119,14 +119,7 @@ export async function claimOverdue(
   limit: number,
 ): Promise<{ workspaceId: string; workflowId: string; signal: string | null }[]> {
   const rows = await db.any(sql.type(OverdueRow)`
-    with overdue as materialized (
-      select workspace_id, workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
-      order by sweep_at limit ${limit} for update skip locked
-    )
-    update workflow_wakes w set sweep_at = now() + case
-        when wake_at < now() then least((now() - wake_at) * ${PAUSE_FACTOR}, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
-    from overdue where w.workspace_id = overdue.workspace_id and w.workflow_id = overdue.workflow_id
-    returning w.workspace_id, w.workflow_id, w.signal`);
+    select workspace_id, workflow_id, signal from claim_overdue(${limit}, ${PAUSE_FACTOR}, ${LONGEST_PAUSE})`);
   const departed = await deleteDeparted(db, rows);
   return rows.filter((row) => !departed.has(row.workflowId));
 }

@@ -258,7 +258,9 @@ create function buffer_drips(batch jsonb, drainer text, look_at timestamptz, wak
   out duplicates json, out woken text[]) language plpgsql as $$
 #variable_conflict use_column
 declare
+  expired timestamptz := now() - interval '60 minutes';
   claimed int;
+  buffered int;
   taken int[] := '{}';
   filled text[];
   due text[];
@@ -269,16 +271,19 @@ begin
       set_local('plan_cache_mode', 'force_generic_plan');
   end if;
 
-  -- In one order, so that two batches with the same fingerprints do not deadlock.
-  insert into drip_claims as c (workspace_id, fingerprint, message_id, scheduled_at, jitter_ms)
-  select d.workspace_id, decode(d.fingerprint, 'hex'), decode(d.id, 'hex'), d.scheduled_at, d.jitter_ms
-  from jsonb_to_recordset(batch) as d (workspace_id text, fingerprint text, id text, scheduled_at timestamptz, jitter_ms int)
-  order by d.workspace_id, d.fingerprint
-  on conflict (workspace_id, fingerprint) do update
-    set message_id = excluded.message_id, scheduled_at = excluded.scheduled_at, jitter_ms = excluded.jitter_ms,
-      created_at = now()
-    where c.created_at < now() - interval '60 minutes';
-  get diagnostics claimed = row_count;
+  with claims as (
+    -- In one order, so that two batches with the same fingerprints do not deadlock.
+    insert into drip_claims as c (workspace_id, fingerprint, message_id, scheduled_at, jitter_ms)
+    select d.workspace_id, decode(d.fingerprint, 'hex'), decode(d.id, 'hex'), d.scheduled_at, d.jitter_ms
+    from jsonb_to_recordset(batch) as d (workspace_id text, fingerprint text, id text, scheduled_at timestamptz, jitter_ms int)
+    order by d.workspace_id, d.fingerprint
+    on conflict (workspace_id, fingerprint) do update
+      set message_id = excluded.message_id, scheduled_at = excluded.scheduled_at, jitter_ms = excluded.jitter_ms,
+        created_at = excluded.created_at
+      where c.created_at < expired
+    returning null
+  )
+  select count(*) into claimed from claims;
 
   if claimed < jsonb_array_length(batch) then
     -- In a statement of its own, because a concurrent batch may have committed since the first one began.
@@ -289,12 +294,16 @@ begin
       join drip_claims c on c.workspace_id = d.workspace_id and c.fingerprint = decode(d.fingerprint, 'hex')
       where c.message_id <> decode(d.id, 'hex');
   end if;
-  if claimed = 0 then return; end if;
 
-  insert into drip_buffer (workspace_id, id, draft)
-  select d.workspace_id, d.id, d.draft
-  from jsonb_to_recordset(batch) as d (n int, workspace_id text, id text, draft jsonb)
-  where d.n <> all(taken) order by d.n;
+  with drips as (
+    insert into drip_buffer (workspace_id, id, draft)
+    select d.workspace_id, d.id, d.draft
+    from jsonb_to_recordset(batch) as d (n int, workspace_id text, id text, draft jsonb)
+    where d.n <> all(taken) order by d.n
+    returning null
+  )
+  select count(*) into buffered from drips;
+  if buffered = 0 then return; end if;
   -- What `Wakes` in db/transaction-wakes.ts writes for work that an earlier statement has inserted. In later statements, with
   -- later snapshots: see there how a wake is lost otherwise.
   filled := array(

@@ -74,29 +74,6 @@ create table emitted_events (
 call tenant_table('emitted_events');
 call daily_table('emitted_events');
 
--- Writes events to the outbox (db/commands/outbox/events.ts), and returns how many deliveries there are of them: one for each
--- webhook that subscribes to an event. In one call, whose statements each write one table: only so can tables be distributed.
-create function emit_events(of_workspace text, ids text[], names text[], message_ids text[], bodies text[]) returns bigint
-  language plpgsql as $$
-declare
-  delivered bigint;
-begin
-  insert into events (workspace_id, id, event, message_id, body)
-  select of_workspace, e.id, e.event, e.message_id, e.body
-  from unnest(ids, names, message_ids, bodies) as e (id, event, message_id, body);
-
-  -- To be published to streams (db/commands/outbox/publish-events.ts).
-  insert into emitted_events (workspace_id, id) select of_workspace, e.id from unnest(ids) as e (id) order by e.id;
-
-  insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
-  -- In the order of their events: by this id deliveries are claimed and listed.
-  select of_workspace, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
-  from unnest(ids, names) as e (id, event)
-  join webhooks h on h.workspace_id = of_workspace and h.is_active and e.event = any (h.events);
-  get diagnostics delivered = row_count;
-  return delivered;
-end $$;
-
 -- What was published. Positions become visible in their order. Without a foreign key: no lock on a workspace holds up the others.
 create table published_events (
   workspace_id text not null,

@@ -4,6 +4,7 @@ import type { StoredResponse } from '#domain/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
+import { realFromNow } from '#domain/clock.ts';
 
 const Row = z.object({
   workspaceId: z.string(),
@@ -14,7 +15,7 @@ const Row = z.object({
 });
 
 /** How long a key is kept. */
-const LIFETIME = sql.fragment`interval '24 hours'`;
+const LIFETIME_MS = 24 * 3_600_000;
 
 const KeyRow = z.object({ workspaceId: z.string(), key: z.string() });
 
@@ -49,8 +50,8 @@ export async function claimIdempotencyKeys(
     -- In one order, so that two batches with the same keys do not deadlock.
     order by k.workspace_id, k.key
     on conflict (workspace_id, route, key) do update
-      set request_hash = excluded.request_hash, status = null, response = null, created_at = now()
-      where idempotency_keys.status is null or idempotency_keys.created_at < now() - ${LIFETIME}
+      set request_hash = excluded.request_hash, status = null, response = null, created_at = excluded.created_at
+      where idempotency_keys.status is null or idempotency_keys.created_at < ${sql.timestamp(realFromNow(-LIFETIME_MS))}
     returning workspace_id, key`);
   for (const key of claimed) first.delete(nameOf(key));
   if (first.size === 0) return new Map();

@@ -1,5 +1,4 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
 import type { DeliveredEvent, EventName } from '#domain/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
@@ -14,20 +13,35 @@ export type NewEvent = EventPayload<EventName>;
 /** null: the event is not about a message. */
 const messageOf = (event: NewEvent): string | null => ('messageId' in event ? event.messageId : null);
 
-const DeliveriesRow = z.object({ deliveries: z.int() });
-
 /**
  * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
  * change.
  */
 export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
-  const texts = (of: (event: NewEvent) => string | null) => sql.array(events.map(of), 'text');
-  // Ids in real time, also in test mode: the partitions of events and deliveries are days of it.
-  const deliveries = await db.oneFirst(sql.type(DeliveriesRow)`
-    select emit_events(${db.workspaceId}, ${texts(() => newId())}, ${texts(({ event }) => event)}, ${texts(messageOf)},
-      ${texts((event) => JSON.stringify(event))}) deliveries`);
-  if (deliveries > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
+  const rows = events.map((event) => [
+    // In real time, also in test mode: the partitions of events and deliveries are days of it.
+    newId(),
+    event.event,
+    messageOf(event),
+    JSON.stringify(event),
+  ]);
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    with written as (
+      insert into events (workspace_id, id, event, message_id, body)
+      select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
+      from ${sql.unnest(rows, ['text', 'text', 'text', 'text'])} as e (id, event, message_id, body)
+      returning id, event
+    ), emitted as (
+      -- To be published to streams (publish-events.ts).
+      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, id from written order by id
+    )
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
+    -- In the order of their events: by this id deliveries are claimed and listed.
+    select ${db.workspaceId}, substr(w.id, 1, 12) || right(w.id, 4) || left(md5(w.id || h.id), 8), h.id, w.id, w.event
+    from written w join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and w.event = any (h.events)
+    returning null`);
+  if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
 /** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
