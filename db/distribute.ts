@@ -9,7 +9,6 @@ const COPIED = [
   'users',
   'workspaces',
   'workspace_members',
-  'workspace_keys',
   'lookups',
   'line_moves',
   'agency_suppressions',

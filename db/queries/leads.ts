@@ -5,7 +5,7 @@ import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { insertion } from '#db/recordset.ts';
+import { insertion, ROWS_INSERTED } from '#db/recordset.ts';
 
 export const LeadRow = z.object({
   id: z.string(),
@@ -216,7 +216,8 @@ async function insertEntries(db: TenantDb, entries: readonly string[][]): Promis
   await db.query(sql.type(NoRows)`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
     select ${db.workspaceId}, e.list_id, e.address, e.lead_id
-    from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)`);
+    from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)
+    ${ROWS_INSERTED}`);
 }
 
 /**

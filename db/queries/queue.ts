@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageRecipient, recipientOf } from './message-recipient.ts';
@@ -309,7 +310,8 @@ async function insertMoves(
   await db.query(sql.type(NoRows)`
     insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
     select ${db.workspaceId}, v.id, v.moved_from, v.moved_to, ${reason}
-    from ${sql.unnest(rows, ['text', 'timestamptz', 'timestamptz'])} as v (id, moved_from, moved_to)`);
+    from ${sql.unnest(rows, ['text', 'timestamptz', 'timestamptz'])} as v (id, moved_from, moved_to)
+    ${ROWS_INSERTED}`);
 }
 
 /** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */

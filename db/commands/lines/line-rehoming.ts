@@ -6,6 +6,7 @@ import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts
 import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -258,7 +259,8 @@ export async function giveAway(
     await db.query(sql.type(NoRows)`
       insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
       select ${db.workspaceId}, v.id, v.at, v.at, ${reason}, ${rule ?? null}, v.from_line_id, v.to_line_id
-      from ${sql.unnest(moves, ['text', 'timestamptz', 'text', 'text'])} as v (id, at, from_line_id, to_line_id)`);
+      from ${sql.unnest(moves, ['text', 'timestamptz', 'text', 'text'])} as v (id, at, from_line_id, to_line_id)
+    ${ROWS_INSERTED}`);
   }
   // Some of them are sent even by lines that hold their messages: SMS in place of messages.
   for (const { lineId: toLine, scheduledAt } of chosen)
