@@ -120,6 +120,17 @@ const NOTIFY_CREDENTIALS = `
     return null;
   end $$`;
 
+/** Functions that run on nodes, for which the same holds. */
+const GENERIC_PLANS = `
+  do $$
+  declare
+    function regprocedure;
+  begin
+    for function in select oid from pg_proc where array_to_string(proconfig, ' ') ~ 'plan_cache_mode=' loop
+      execute format('alter function %s reset plan_cache_mode', function);
+    end loop;
+  end $$`;
+
 /** The policy of `intake_table`, without the subquery that nodes refuse. */
 const INTAKE_POLICIES = `
   do $$
@@ -142,6 +153,7 @@ const FUNCTIONS = `
 
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
+  await client.query(GENERIC_PLANS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);
   // Nodes connect to one another as the role whose function reads. It has no password, so nobody else can.
