@@ -159,16 +159,21 @@ async function assignContactLines(
   if (rows.length === 0) return;
   const sending = lines.flatMap(({ id, down }) => (down ? [] : [id]));
   const pooled = rows.flatMap(([address, , isPooled]) => (isPooled ? [address] : []));
+  // Within a with clause, because a distributed database resolves the parameters of a conflict only there.
   await db.query(sql.type(NoRows)`
-    insert into conversations (workspace_id, address, line_id)
-    select ${db.workspaceId}, c.address, c.line_id
-    from ${sql.unnest(
-      rows.map(([address, lineId]) => [address, lineId]),
-      ['text', 'text'],
-    )} as c (address, line_id)
-    on conflict (workspace_id, address) do update set line_id = excluded.line_id
-      where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
-        or conversations.line_id <> all(${sql.array(sending, 'text')})`);
+    with assigned as (
+      insert into conversations (workspace_id, address, line_id)
+      select ${db.workspaceId}, c.address, c.line_id
+      from ${sql.unnest(
+        rows.map(([address, lineId]) => [address, lineId]),
+        ['text', 'text'],
+      )} as c (address, line_id)
+      on conflict (workspace_id, address) do update set line_id = excluded.line_id
+        where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
+          or conversations.line_id <> all(${sql.array(sending, 'text')})
+      returning null
+    )
+    select count(*) from assigned`);
 }
 
 const KnownLinesRow = z.object({
