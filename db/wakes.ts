@@ -4,7 +4,7 @@ import type { SignalName } from '#workflows/messages/signals.ts';
 import { linePacerId, lineOf } from '#workflows/messages/wake.ts';
 import { NoRows } from './rows.ts';
 import { NEVER } from './timestamp.ts';
-import { GRACE, type Seen } from './transaction-wakes.ts';
+import type { Seen } from './transaction-wakes.ts';
 import type { SystemDb, TenantDb } from './transactions.ts';
 
 /**
@@ -81,7 +81,7 @@ export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): 
 /** Confirms that a workflow rests, so that the sweep ignores it until its next look. */
 export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update workflow_wakes set sweep_at = wake_at + ${GRACE}
+    update workflow_wakes set sweep_at = after_grace(wake_at)
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId} and wake_at > now()`);
 }
 

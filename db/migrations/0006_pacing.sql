@@ -19,6 +19,11 @@ create table workflow_wakes (
 create index workflow_wakes_sweep on workflow_wakes (sweep_at) where sweep_at < 'infinity';
 call tenant_table('workflow_wakes');
 
+-- When the sweep takes a workflow for dead that was to look at a time (`GRACE` in db/transaction-wakes.ts). Immutable, since seconds
+-- depend on no time zone: nothing else may change a row of a distributed table.
+create function after_grace(at timestamptz) returns timestamptz language sql immutable parallel safe
+  return at + interval '30 seconds';
+
 -- Claims workflows that are overdue, for the sweep (db/wakes.ts): those whose sweep was due first. Each moves to the end of the
 -- queue. Whoever holds a row is not waited for, which takes one statement for each workspace where workspaces are distributed.
 --   age_factor: the age of an overdue workflow, times this, is the pause before its next signal.

@@ -70,7 +70,7 @@ export async function insertErasedOptOut(
   return rowCount > 0;
 }
 
-const HiddenRow = z.object({ addressHash: z.string(), source: z.string(), createdAt: z.string() });
+const HiddenRow = z.object({ addressHash: z.string(), source: z.string(), createdAt: z.date() });
 
 /** Keeps the opt-outs of these addresses as hashes only. */
 export async function hideOptOuts(
@@ -84,13 +84,13 @@ export async function hideOptOuts(
       ['text', 'text'],
     )} as a (address, address_hash)
     where o.workspace_id = ${db.workspaceId} and o.address = a.address
-    returning a.address_hash, o.source, o.created_at::text`);
+    returning a.address_hash, o.source, o.created_at`);
   if (hidden.length === 0) return;
   await db.query(sql.type(NoRows)`
     insert into erased_opt_outs (workspace_id, address_hash, source, created_at)
     select ${db.workspaceId}, h.address_hash, h.source, h.created_at
     from ${sql.unnest(
-      hidden.map(({ addressHash, source, createdAt }) => [addressHash, source, createdAt]),
+      hidden.map(({ addressHash, source, createdAt }) => [addressHash, source, createdAt.toISOString()]),
       ['text', 'text', 'timestamptz'],
     )} as h (address_hash, source, created_at)
     on conflict do nothing`);

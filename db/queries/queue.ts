@@ -184,7 +184,7 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected,
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected(db)} suspected,
       exists (select from suppressed_among(array[m.address])) suppressed, ${hasErasedOptOuts(db)} has_erased,
       c.last_outbound_at contact_last_sent_at, ${RULES}
     from (${found}) f
@@ -290,14 +290,14 @@ export async function restContacts(
     )
     update messages m set status = 'scheduled', scheduled_at = free.until, hold_reason = 'contact_gap', updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
-    returning m.id, free.scheduled_at::text moved_from, free.until::text moved_to,
+    returning m.id, free.scheduled_at moved_from, free.until moved_to,
       free.hold_reason is not distinct from 'contact_gap' again`);
   // A rule that moves the same message again and again is recorded once.
   const first = moved.filter(({ again }) => !again);
   await insertMoves(db, 'contact_gap', first);
 }
 
-const MovedRow = z.object({ id: z.string(), movedFrom: z.string(), movedTo: z.string(), again: z.boolean() });
+const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date(), again: z.boolean() });
 
 /** Records for the timelines of messages that their time was moved. */
 async function insertMoves(
@@ -306,7 +306,11 @@ async function insertMoves(
   moved: readonly z.infer<typeof MovedRow>[],
 ): Promise<void> {
   if (moved.length === 0) return;
-  const rows = moved.map(({ id, movedFrom, movedTo }) => [id, movedFrom, movedTo]);
+  const rows = moved.map(({ id, movedFrom, movedTo }) => [
+    id,
+    movedFrom.toISOString(),
+    movedTo.toISOString(),
+  ]);
   await db.query(sql.type(NoRows)`
     insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
     select ${db.workspaceId}, v.id, v.moved_from, v.moved_to, ${reason}
@@ -315,9 +319,9 @@ async function insertMoves(
 }
 
 /** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */
-const isSuspected = sql.fragment`(m.campaign_id is not null and exists (
+const isSuspected = (db: TenantDb) => sql.fragment`(m.campaign_id is not null and exists (
   select from opt_out_suspicions s
-  where s.workspace_id = m.workspace_id and s.address = m.address and s.status = 'open'))`;
+  where s.workspace_id = ${db.workspaceId} and s.address = m.address and s.status = 'open'))`;
 
 export const isOneOf = (ids: readonly string[]) => sql.fragment`m.id = any(${sql.array([...ids], 'text')})`;
 
@@ -327,7 +331,7 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
     with free as materialized (
       select m.id from messages m
       where m.workspace_id = ${db.workspaceId} and ${which} and m.status in ('pending', 'scheduled') and not m.held
-        and ${isSuspected}
+        and ${isSuspected(db)}
       for no key update of m skip locked
     )
     update messages m set held = true, hold_reason = 'opt_out_suspected', updated_at = now()
@@ -347,7 +351,7 @@ export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, D
     )
     update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
     from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
-    returning m.id, moved.scheduled_at::text moved_from, moved.until::text moved_to, false again`);
+    returning m.id, moved.scheduled_at moved_from, moved.until moved_to, false again`);
   await insertMoves(db, 'recipient_quiet_hours', moved);
 }
 

@@ -158,13 +158,22 @@ async function assignContactLines(
   rows.sort(([a], [b]) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
   const sending = lines.flatMap(({ id, down }) => (down ? [] : [id]));
+  const pooled = rows.flatMap(([address, , isPooled]) => (isPooled ? [address] : []));
+  // Within a with clause, because a distributed database resolves the parameters of a conflict only there.
   await db.query(sql.type(NoRows)`
-    insert into conversations (workspace_id, address, line_id)
-    select ${db.workspaceId}, c.address, c.line_id
-    from ${sql.unnest(rows, ['text', 'text', 'bool'])} as c (address, line_id, is_pooled)
-    left join conversations known on known.workspace_id = ${db.workspaceId} and known.address = c.address
-    where known.line_id is null or c.is_pooled or known.line_id <> all(${sql.array(sending, 'text')})
-    on conflict (workspace_id, address) do update set line_id = excluded.line_id`);
+    with assigned as (
+      insert into conversations (workspace_id, address, line_id)
+      select ${db.workspaceId}, c.address, c.line_id
+      from ${sql.unnest(
+        rows.map(([address, lineId]) => [address, lineId]),
+        ['text', 'text'],
+      )} as c (address, line_id)
+      on conflict (workspace_id, address) do update set line_id = excluded.line_id
+        where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
+          or conversations.line_id <> all(${sql.array(sending, 'text')})
+      returning null
+    )
+    select count(*) from assigned`);
 }
 
 const KnownLinesRow = z.object({
