@@ -42,6 +42,8 @@ export async function distribute(ownerUrl: string): Promise<string[]> {
     await prepareSessions(client);
     await prepareObjects(client);
     const tables = await distributeTables(client);
+    // Citus fills identity columns by `nextval` of whoever inserts.
+    await client.query('grant usage on all sequences in schema public to linepace_tenant, linepace_system');
     await distributeFunctions(client);
     return tables;
   } finally {
