@@ -4,7 +4,6 @@ import { CampaignQuietHours, NO_QUIET_HOURS, QuietHours, type QuietPolicy } from
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import { readWhereItIs } from './lookups.ts';
 
 const TimezoneRow = z.object({ timezone: z.string() });
 
@@ -88,13 +87,16 @@ export async function workspaceCountry(db: TenantDb): Promise<string> {
 
 const LineHomeRow = z.object({ workspaceId: z.string(), carrier: z.string() });
 
-/** The current workspace of a line, which can be transferred while its pacer keeps its workflow id. */
+/**
+ * The current workspace of a line, which can be transferred while its pacer keeps its workflow id. Read by one statement: between
+ * two of them, the line could move away and back.
+ */
 export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {
-  return readWhereItIs(db, 'line', lineId, (workspaceId) =>
-    db.maybeOne(sql.type(LineHomeRow)`
-      select workspace_id, carrier from lines where workspace_id = ${workspaceId} and id = ${lineId}`),
-  );
+  return db.maybeOne(sql.type(LineHomeRow)`
+    select l.workspace_id, l.carrier from lookups o
+    join lines l on l.workspace_id = o.workspace_id and l.id = o.key
+    where o.kind = 'line' and o.key = ${lineId}`);
 }
