@@ -141,12 +141,15 @@ describe('a line that keeps gaps', () => {
   it('keeps no worker from ending, and goes on with the next one', async () => {
     const { lineId, contacts } = await waitingLine(2);
     const stopped = app.stopWorker();
-    await eventually(async () => {
-      const { raw } = await pacer(lineId).describe();
-      return raw.pendingActivities?.every(({ state }) => state !== STARTED);
-    }, ROUND_ENDS_WITHIN_MS);
-    await stopped;
-    await app.startWorker();
+    try {
+      await eventually(async () => {
+        const { raw } = await pacer(lineId).describe();
+        return raw.pendingActivities?.every(({ state }) => state !== STARTED);
+      }, ROUND_ENDS_WITHIN_MS);
+    } finally {
+      await stopped;
+      await app.startWorker();
+    }
     await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
     await eventually(async () => (await unsent(contacts)).length === 0);
   }, 60_000);
