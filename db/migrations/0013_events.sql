@@ -1,6 +1,6 @@
 -- The outbox: written in the transaction that changed the status. `body` is the exact text that is signed and sent.
 create table events (
-  workspace_id text not null references workspaces (id) on delete cascade,
+  workspace_id text not null,
   id object_id not null,
   event text not null,
   message_id object_id,
@@ -34,7 +34,7 @@ call tenant_table('webhooks');
 
 -- A webhook is deleted at once, however many deliveries it has had: without it they are out of sight, and they go with age.
 create table webhook_deliveries (
-  workspace_id text not null references workspaces (id) on delete cascade,
+  workspace_id text not null,
   id object_id not null,
   webhook_id object_id not null,
   event_id object_id not null,

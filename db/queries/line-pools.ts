@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Pool, type PoolInput, PoolLine, type PoolPatch, Pool as PoolSchema } from '#domain/pool.ts';
 import type { PoolMember } from '#domain/pool-choice.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -100,7 +101,8 @@ async function setLines(db: TenantDb, poolId: string, lines: readonly PoolLine[]
     from ${sql.unnest(
       lines.map(({ lineId, weight }, place) => [lineId, weight, place]),
       ['text', 'int2', 'int2'],
-    )} as l (line_id, weight, place)`);
+    )} as l (line_id, weight, place)
+    ${ROWS_INSERTED}`);
 }
 
 const UsingRow = z.object({ id: z.string(), name: z.string() });

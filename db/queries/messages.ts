@@ -118,6 +118,8 @@ export async function insertMessages(
       columns.map((name) => sql.identifier([name])),
       sql.fragment`, `,
     )}, recipient_zones, answers_until)
+    -- A query of its own, because Citus takes a correlated join in an insert for one of several shards.
+    select * from (
     select ${sql.join(
       columns.map((name) => sql.identifier(['m', name])),
       sql.fragment`, `,
@@ -126,6 +128,7 @@ export async function insertMessages(
     from ${recordset('messages', rows)} m
     left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival
+    offset 0) chosen
     on conflict (workspace_id, id) do nothing
     returning id, is_new`);
   return new Map(inserted.map(({ id, isNew }) => [id, isNew]));
