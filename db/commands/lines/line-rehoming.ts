@@ -33,29 +33,11 @@ const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 
 /**
  * The queues of lines that are no longer in the workspace. Each should have a workflow that hands its messages over
- * (`lineHandoverId`). Reads one index entry per queue, however long the queues are.
+ * (`lineHandoverId`).
  */
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
-  const queued = (waiting: FragmentSqlToken) => sql.fragment`(
-    with recursive queues as (
-      (select workspace_id, line_id from messages where ${waiting}
-        order by workspace_id, line_id limit 1)
-      union all
-      select next.* from queues q cross join lateral (
-        select workspace_id, line_id from messages
-        where ${waiting} and (workspace_id, line_id) > (q.workspace_id, q.line_id)
-        order by workspace_id, line_id limit 1
-      ) next
-    ) select * from queues)`;
   const rows = await db.any(sql.type(Queue)`
-    select q.workspace_id, q.line_id from (
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and not force_fallback and line_id is not null`)}
-      union
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and force_fallback and line_id is not null`)}
-      union
-      ${queued(sql.fragment`fallback_sms = 'due' and line_id is not null`)}
-    ) q
-    where not exists (select from lines l where l.workspace_id = q.workspace_id and l.id = q.line_id)`);
+    select w.id workspace_id, s.line_id from workspaces w cross join stranded_lines(w.id) s`);
   return [...rows];
 }
 
