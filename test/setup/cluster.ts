@@ -39,27 +39,32 @@ export async function clusterNodes(coordinator: string): Promise<readonly string
   }
 }
 
-/** Creates a distributed database, which others are copied from on each node, as its nodes and shards are rows of it. */
-export async function createClusterTemplate(nodes: readonly string[], name: string): Promise<void> {
+/** Creates a distributed database, in place of one of that name. */
+export async function createDistributedDatabase(nodes: readonly string[], name: string): Promise<void> {
   const [coordinator, ...others] = nodes;
   if (coordinator === undefined) throw new Error('a cluster has a coordinator');
+  await dropOnNodes(nodes, name);
   for (const node of nodes) {
-    await run(
-      node,
-      `drop database if exists ${name} with (force)`,
-      `create database ${name}`,
-      `alter database ${name} set citus.shard_count = 4`,
-    );
+    await run(node, `create database ${name}`, `alter database ${name} set citus.shard_count = 4`);
     await run(databaseAt(node, name), 'create extension citus');
   }
-  const template = databaseAt(coordinator, name);
+  const database = databaseAt(coordinator, name);
   await run(
-    template,
+    database,
     `select citus_set_coordinator_host(${address(coordinator)})`,
     ...others.map((node) => `select citus_add_node(${address(node)})`),
   );
-  await migrate(template, databaseLogins(template));
-  await distribute(template);
+  await migrate(database, databaseLogins(database));
+  await distribute(database);
+}
+
+export async function dropOnNodes(nodes: readonly string[], name: string): Promise<void> {
+  for (const node of nodes) await run(node, `drop database if exists ${name} with (force)`);
+}
+
+/** Creates a distributed database, which others are copied from on each node, as its nodes and shards are rows of it. */
+export async function createClusterTemplate(nodes: readonly string[], name: string): Promise<void> {
+  await createDistributedDatabase(nodes, name);
   // The cluster's own processes keep connections, which a copy does not tolerate.
   for (const node of nodes) {
     await run(
