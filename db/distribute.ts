@@ -42,8 +42,8 @@ export async function distribute(ownerUrl: string): Promise<string[]> {
     await prepareSessions(client);
     await prepareObjects(client);
     const tables = await distributeTables(client);
-    // Citus fills identity columns by `nextval` of whoever inserts.
-    await client.query('grant usage on all sequences in schema public to linepace_tenant, linepace_system');
+    // Citus fills identity columns by `nextval` of whoever inserts, at the coordinator or at the node.
+    await client.query(GRANT_SEQUENCES);
     await distributeFunctions(client);
     return tables;
   } finally {
@@ -122,6 +122,28 @@ const NOTIFY_CREDENTIALS = `
     return null;
   end $$`;
 
+/** Transactions that the coordinator has committed are prepared on the nodes, until it tells them, or a restarted node asks. */
+const AWAIT_COMMITS = `
+  create or replace function prepared_on_nodes() returns setof text language plpgsql as $$
+  declare
+    node record;
+  begin
+    for node in select * from run_command_on_workers('select coalesce(array_agg(gid), array[]::text[]) from pg_prepared_xacts') loop
+      if not node.success then
+        raise 'node %:% does not say what it has committed', node.nodename, node.nodeport;
+      end if;
+      return query select unnest(node.result::text[]);
+    end loop;
+  end $$;
+  create or replace function await_commits() returns void language plpgsql as $$
+  declare
+    awaited text[] := array(select prepared_on_nodes());
+  begin
+    while awaited && array(select prepared_on_nodes()) loop
+      perform pg_sleep(0.01);
+    end loop;
+  end $$`;
+
 /** Functions that run on nodes, for which the same holds. */
 const GENERIC_PLANS = `
   do $$
@@ -146,6 +168,17 @@ const INTAKE_POLICIES = `
     end loop;
   end $$`;
 
+/** Each by itself, since Citus passes on no grant for all. */
+const GRANT_SEQUENCES = `
+  do $$
+  declare
+    of_identity regclass;
+  begin
+    for of_identity in select oid from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace loop
+      execute format('grant usage on sequence %s to linepace_tenant, linepace_system', of_identity);
+    end loop;
+  end $$`;
+
 const FUNCTIONS = `
   select p.oid::regprocedure::text as name from pg_proc p
   where p.pronamespace = 'public'::regnamespace and p.prokind = 'f'
@@ -155,6 +188,7 @@ const FUNCTIONS = `
 
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
+  await client.query(AWAIT_COMMITS);
   await client.query(GENERIC_PLANS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);

@@ -85,6 +85,10 @@ create index published_events_position on published_events (workspace_id, positi
 call tenant_table('published_events');
 call daily_table('published_events');
 
+-- Waits until whatever this transaction sees as committed is committed wherever it wrote. On a cluster, the coordinator commits before
+-- the nodes do (db/distribute.ts); one server has nothing to wait for.
+create function await_commits() returns void language plpgsql as $$ begin end $$;
+
 -- Publications, of the last minutes. The newest says what was published so far.
 create table event_batches (
   position bigint primary key, -- of its last event
