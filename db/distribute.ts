@@ -168,16 +168,15 @@ const INTAKE_POLICIES = `
     end loop;
   end $$`;
 
-/** Each by itself, since Citus passes on no grant for all. */
+/** On each node by itself: Citus passes on no grants of the sequences of identity columns. */
 const GRANT_SEQUENCES = `
-  do $$
-  declare
-    of_identity regclass;
-  begin
-    for of_identity in select oid from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace loop
-      execute format('grant usage on sequence %s to linepace_tenant, linepace_system', of_identity);
-    end loop;
-  end $$`;
+  select run_command_on_all_nodes($grant$
+    do $$
+    begin
+      set local citus.enable_ddl_propagation = off;
+      grant usage on all sequences in schema public to linepace_tenant, linepace_system;
+    end $$
+  $grant$)`;
 
 const FUNCTIONS = `
   select p.oid::regprocedure::text as name from pg_proc p
