@@ -180,7 +180,7 @@ export interface DeliveryResult {
 
 /** A webhook that only succeeds is written once a second. */
 const SUCCESS_IS_RECENT = sql.fragment`(h.last_success_at > now() - interval '1 second'
-  and coalesce(h.last_failure_at < now() - interval '1 minute', true))`;
+  and (h.last_failure_at is null or h.last_failure_at < now() - interval '1 minute'))`;
 
 /** Records results and counts them on their webhooks. Ignores a delivery whose result was recorded before. */
 export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
