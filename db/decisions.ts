@@ -87,7 +87,7 @@ function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean 
   return nextAt.getTime() <= now && wakeAt <= nextAt;
 }
 
-/** Transactions are short. If one takes longer than this, anywhere on the server, the workflow looks again. */
+/** Transactions are short. If one takes longer than this, anywhere on that server, the workflow looks again. */
 const TRANSACTIONS_TIMEOUT_MS = 5000;
 const POLL_MS = 20;
 
@@ -105,7 +105,7 @@ export async function decideToRest<D extends Decision>(
   const decided = await decide(pools, workspaceId, workflowId, look, { unconfirmed: true });
   const restsUntil = decided.nextAt ?? NEVER;
   if (restsUntil.getTime() <= currentTime().getTime()) return decided;
-  if (!(await othersHaveEnded(pools))) return { ...decided, nextAt: currentTime() };
+  if (!(await othersHaveEnded(pools, workspaceId, workflowId))) return { ...decided, nextAt: currentTime() };
   const found = await withTenant(pools, workspaceId, async (db) => {
     const found = await look(db);
     if (found.nextAt === null || found.nextAt >= restsUntil) {
@@ -120,15 +120,22 @@ export async function decideToRest<D extends Decision>(
 
 const EndedRow = z.object({ ended: z.boolean() });
 
-/** Waits for all current transactions to end. @returns false if one of them takes too long. */
-async function othersHaveEnded(pools: Pools): Promise<boolean> {
+/**
+ * Waits for all current transactions to end, at the server that has the workflow's wake and its work: on a cluster, each node
+ * has ids of its own, and the coordinator commits before the nodes do. A select from the wake runs there.
+ * @returns false if one of them takes too long, or the wake is gone.
+ */
+async function othersHaveEnded(pools: Pools, workspaceId: string, workflowId: string): Promise<boolean> {
   const db = systemDb(pools);
-  const own = await db.oneFirst(sql.type(IdRow)`select pg_current_xact_id()::text id`);
+  const there = sql.fragment`
+    from workflow_wakes where workspace_id = ${workspaceId} and workflow_id = ${workflowId}`;
+  const own = await db.maybeOneFirst(sql.type(IdRow)`select pg_current_xact_id()::text id ${there}`);
+  if (own === null) return false;
   const end = Date.now() + TRANSACTIONS_TIMEOUT_MS;
   for (;;) {
-    const ended = await db.oneFirst(sql.type(EndedRow)`
-      select pg_snapshot_xmin(pg_current_snapshot()) > ${own}::xid8 ended`);
-    if (ended || Date.now() > end) return ended;
+    const ended = await db.maybeOneFirst(sql.type(EndedRow)`
+      select pg_snapshot_xmin(pg_current_snapshot()) > ${own}::xid8 ended ${there}`);
+    if (ended || Date.now() > end) return ended ?? false;
     await pause(POLL_MS);
   }
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readMigrationConfig } from '#domain/config.ts';
+import { distribute } from './distribute.ts';
 import type { DatabaseUrls } from './pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
@@ -190,6 +192,13 @@ export async function newestMigration(): Promise<string> {
 
 if (import.meta.main) {
   const { ownerUrl, ...logins } = readMigrationConfig(process.env);
+  const { values } = parseArgs({ options: { distribute: { type: 'boolean', default: false } } });
   const done = await migrate(ownerUrl, logins);
   process.stdout.write(done.length === 0 ? 'The database is up to date.\n' : `Applied ${done.join(', ')}.\n`);
+  if (values.distribute) {
+    const tables = await distribute(ownerUrl);
+    process.stdout.write(
+      tables.length === 0 ? 'All tables are distributed.\n' : `Distributed ${tables.join(', ')}.\n`,
+    );
+  }
 }

@@ -8,12 +8,18 @@ export function recordset(table: string, rows: readonly Record<string, unknown>[
   return sql.fragment`json_populate_recordset(null::${sql.identifier([table])}, ${JSON.stringify(rows.map(named))}::json)`;
 }
 
+/**
+ * Ends an insert of rows that a query gives. Citus sends the rows of an insert that returns nothing by `copy`, which row-level
+ * security refuses.
+ */
+export const ROWS_INSERTED = sql.fragment`returning null`;
+
 /** Inserts rows into a table. Columns of which this process does not know get their defaults. */
 export function insertion(table: string, rows: readonly Record<string, unknown>[]) {
   const names = Object.keys(rows[0] ?? {}).map((name) => sql.identifier([snakeCase(name)]));
   const columns = sql.join(names, sql.fragment`, `);
   return sql.fragment`
-    insert into ${sql.identifier([table])} (${columns}) select ${columns} from ${recordset(table, rows)}`;
+    insert into ${sql.identifier([table])} (${columns}) select ${columns} from ${recordset(table, rows)} ${ROWS_INSERTED}`;
 }
 
 function named(row: Record<string, unknown>): Record<string, unknown> {

@@ -216,7 +216,7 @@ export class Wakes {
    * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
    * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
    * so if the check and the insert of the work are one statement, or in the other order: the wake is lost. The function
-   * `buffer_drips` (db/migrations/0010_messages.sql) does the same within one call, as two statements.
+   * `buffer_drips` (db/migrations/0010_messages.sql) does the same within one call, by later statements.
    *
    * A message that its line holds brings the next look forward to the end of the hold only, which is mostly not before it,
    * so nobody is signaled. A request for messages has their due times in `held_until` and `held_new_until`. No wake is lost:
@@ -249,34 +249,39 @@ export class Wakes {
       greatest(excluded.held_until, w.held_until),
       greatest(excluded.held_new_until, w.held_until, w.held_new_until)) else excluded.wake_at end`;
     const lowers = sql.fragment`${at} < w.wake_at`;
+    // The insert is within a with clause, because a distributed database resolves the parameters of a conflict only there.
     return db.any(sql.type(StoredRow)`
-      with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
-      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
-        held_until, held_new_until, held_for)
-      select ${workspaceId}, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
-        coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
-        r.held_until, r.held_new_until, coalesce(r.seen, '0')
-      from ${sql.unnest(rows, ['text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
-        as r (workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
-      where not (r.unless_due and mine.has_written) or not exists (
-        select from workflow_wakes due
-        where due.workspace_id = ${workspaceId} and due.workflow_id = r.workflow_id and due.wake_at <= r.at)
-      order by r.workflow_id
-      on conflict (workspace_id, workflow_id) do update set
-        wake_at = case when ${replaces} or ${lowers} then ${at} else w.wake_at end,
-        sweep_at = case when ${isHeld} and ${lowers} then ${at} + ${GRACE}
-          when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
-        lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
-        signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
-        requested_by = case when ${decides} then w.requested_by else excluded.requested_by end,
-        held_until = case when ${replaces} then excluded.held_until else w.held_until end,
-        held_new_until = case when ${replaces} then excluded.held_new_until else w.held_new_until end,
-        held_for = case when ${replaces} or ${isHeld} then excluded.requested_by else w.held_for end
-      returning workflow_id, wake_at, lowered_by = requested_by lowered, case
-        when lowered_by = requested_by and starts_with(workflow_id, ${linePacerId('')}) then (
+      with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written),
+      written as (
+        insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
+          held_until, held_new_until, held_for)
+        select ${workspaceId}, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
+          coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
+          r.held_until, r.held_new_until, coalesce(r.seen, '0')
+        from ${sql.unnest(rows, ['text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
+          as r (workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
+        where not (r.unless_due and mine.has_written) or not exists (
+          select from workflow_wakes due
+          where due.workspace_id = ${workspaceId} and due.workflow_id = r.workflow_id and due.wake_at <= r.at)
+        order by r.workflow_id
+        on conflict (workspace_id, workflow_id) do update set
+          wake_at = case when ${replaces} or ${lowers} then ${at} else w.wake_at end,
+          sweep_at = case when ${isHeld} and ${lowers} then after_grace(${at})
+            when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
+          lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
+          signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
+          requested_by = case when ${decides} then w.requested_by else excluded.requested_by end,
+          held_until = case when ${replaces} then excluded.held_until else w.held_until end,
+          held_new_until = case when ${replaces} then excluded.held_new_until else w.held_new_until end,
+          held_for = case when ${replaces} or ${isHeld} then excluded.requested_by else w.held_for end
+        returning w.workflow_id, w.wake_at, w.lowered_by = w.requested_by lowered
+      )
+      select workflow_id, wake_at, lowered, case
+        when lowered and starts_with(workflow_id, ${linePacerId('')}) then (
           select nullif(l.carrier, ${NO_CARRIER}) from lines l
-          where l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
-        ) end carrier`);
+          where l.workspace_id = ${workspaceId} and l.id = split_part(written.workflow_id, ':', 2)
+        ) end carrier
+      from written`);
   }
 }
 
@@ -298,4 +303,4 @@ const StoredRow = z.object({
 });
 
 /** Longer than a healthy workflow takes to look at due work. */
-export const GRACE = sql.fragment`interval '30 seconds'`;
+const GRACE = sql.fragment`interval '30 seconds'`;

@@ -90,7 +90,7 @@ async function tenantTransaction<T>(
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
       const { aheadMs } = await transaction.one(
-        sql.type(EnteredRow)`select enter_workspace(${workspaceId}) ahead_ms, ${settings}`,
+        sql.type(EnteredRow)`select ${settings}, enter_workspace(${workspaceId}) ahead_ms`,
       );
       wakes.aheadMs = aheadMs ?? 0;
       return withClock(workspaceId, aheadMs, async () => {
@@ -112,9 +112,9 @@ const tenantDb = (
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
-const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
-const GENERIC_PLANS = sql.fragment`set_config('plan_cache_mode', 'force_generic_plan', true)`;
-const BRIEF_LOCKS = sql.fragment`set_config('lock_timeout', '100', true)`;
+const LIMITED_LOCKS = sql.fragment`set_local('lock_timeout', '2000')`;
+const GENERIC_PLANS = sql.fragment`set_local('plan_cache_mode', 'force_generic_plan')`;
+const BRIEF_LOCKS = sql.fragment`set_local('lock_timeout', '100')`;
 
 /** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */
 async function transact<T>(
@@ -220,7 +220,7 @@ export async function withIntakeShare<T>(
 }
 
 const intakeOf = (workspaceIds: readonly string[]): FragmentSqlToken =>
-  sql.fragment`set_config('app.intake_workspaces', ${workspaceIds.join(',')}, true)`;
+  sql.fragment`set_local('app.intake_workspaces', ${workspaceIds.join(',')})`;
 
 async function systemTransaction<T>(
   { waker, apart, addressHashes }: Pools,

@@ -4,7 +4,7 @@ import type { SignalName } from '#workflows/messages/signals.ts';
 import { linePacerId, lineOf } from '#workflows/messages/wake.ts';
 import { NoRows } from './rows.ts';
 import { NEVER } from './timestamp.ts';
-import { GRACE, type Seen } from './transaction-wakes.ts';
+import type { Seen } from './transaction-wakes.ts';
 import type { SystemDb, TenantDb } from './transactions.ts';
 
 /**
@@ -81,7 +81,7 @@ export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): 
 /** Confirms that a workflow rests, so that the sweep ignores it until its next look. */
 export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update workflow_wakes set sweep_at = wake_at + ${GRACE}
+    update workflow_wakes set sweep_at = after_grace(wake_at)
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId} and wake_at > now()`);
 }
 
@@ -119,14 +119,7 @@ export async function claimOverdue(
   limit: number,
 ): Promise<{ workspaceId: string; workflowId: string; signal: string | null }[]> {
   const rows = await db.any(sql.type(OverdueRow)`
-    with overdue as materialized (
-      select workspace_id, workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
-      order by sweep_at limit ${limit} for update skip locked
-    )
-    update workflow_wakes w set sweep_at = now() + case
-        when wake_at < now() then least((now() - wake_at) * ${PAUSE_FACTOR}, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
-    from overdue where w.workspace_id = overdue.workspace_id and w.workflow_id = overdue.workflow_id
-    returning w.workspace_id, w.workflow_id, w.signal`);
+    select workspace_id, workflow_id, signal from claim_overdue(${limit}, ${PAUSE_FACTOR}, ${LONGEST_PAUSE})`);
   const departed = await deleteDeparted(db, rows);
   return rows.filter((row) => !departed.has(row.workflowId));
 }

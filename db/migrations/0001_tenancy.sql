@@ -22,7 +22,12 @@ end $$;
 -- which an import pays four times for each row.
 create domain object_id as text collate "C" check (octet_length(value) = 24 and value ~ '^[0-9a-f]*$');
 
--- The workspace of this transaction. A setting that was made with set_config(…, true) reads '' afterwards, hence nullif.
+-- Sets a setting for the rest of the transaction. On a cluster it is defined otherwise, so that the setting reaches the nodes
+-- (db/distribute.ts).
+create function set_local(name text, value text) returns text language sql
+  return set_config(name, value, true);
+
+-- The workspace of this transaction. A setting that was made with `set_local` reads '' afterwards, hence nullif.
 create function current_workspace() returns text language sql stable parallel safe
   return nullif(current_setting('app.workspace_id', true), '');
 
@@ -56,7 +61,7 @@ begin
   if current_setting('server_version_num')::int < 180000 then
     return; -- Statistics cannot be written.
   end if;
-  perform set_config('app.migrating', 'on', true);
+  perform set_local('app.migrating', 'on');
   for target in
     select c.relname::text as name, c.reltuples, greatest(0.005, 1000 / c.reltuples) as of_unknown
     from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -80,7 +85,7 @@ begin
       when lock_not_available then null; -- a vacuum is at work
     end;
   end loop;
-  perform set_config('app.migrating', '', true);
+  perform set_local('app.migrating', '');
 end $$;
 revoke execute on function note_workspace_sizes from public;
 grant execute on function note_workspace_sizes to linepace_system;

@@ -55,10 +55,10 @@ begin
   for partition in select * from partitions_of(table_name) where before <= oldest loop
     execute format('drop table %I', partition.name);
   end loop;
-  perform set_config('app.migrating', 'on', true);
+  perform set_local('app.migrating', 'on');
   execute format('delete from %I where %I < %L', table_name || '_rest',
     case table_name when 'carrier_events' then 'received_on' else 'id' end, oldest);
-  perform set_config('app.migrating', '', true);
+  perform set_local('app.migrating', '');
 end $$;
 revoke execute on function keep_partitions from public;
 grant execute on function keep_partitions to linepace_system;

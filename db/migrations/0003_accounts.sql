@@ -135,22 +135,6 @@ create table lookups (
 call tenant_table('lookups');
 
 -- The people of the workspace that this transaction belongs to: they may belong to many, so a tenant cannot read `users`.
-create view workspace_users with (security_barrier) as
-  select m.workspace_id, u.id, u.email, u.name, m.role, m.is_owner, m.joined_at
-  from workspace_members m join users u on u.id = m.user_id
-  where m.workspace_id = current_workspace();
-grant select on workspace_users to linepace_tenant;
-do $$
-begin
-  -- As `definer_function` does.
-  grant linepace_definer to current_user;
-  grant create on schema public to linepace_definer;
-  alter view workspace_users owner to linepace_definer;
-  revoke create on schema public from linepace_definer;
-  revoke linepace_definer from current_user;
-end $$;
-
--- The same, for pages of the team.
 create function current_team() returns table (user_id text, email text, name text, role text, is_owner boolean, joined_at timestamptz)
   language sql stable security definer set search_path = public, pg_temp
   begin atomic

@@ -74,21 +74,17 @@ call tenant_table('lines');
 -- Why a line sends nothing, or, while it rests, starts no conversations: after a while its pools give those messages to other
 -- lines. Judged again when its reputation, its policy or its override changes: the policy of its workspace counts from the next
 -- judgement.
-create function line_stop(l lines) returns text language sql stable as $$
-  select case
-    when not l.is_active or l.provisioning_status <> 'active' then 'line_inactive'
-    when l.paused_at is not null then 'line_paused'
-    when l.health_status = 'down' then 'line_down'
-    when l.reputation_rests_until > now()
-      and coalesce(l.reputation_override_until, '-infinity') <= now()
-      and coalesce(l.reputation_policy, (select w.reputation_policy from public.workspaces w where w.id = l.workspace_id)) = 'protect'
-      then 'line_resting'
-  end
-$$;
-
 create function note_line_stop() returns trigger language plpgsql as $$
 begin
-  new.stop_reason := public.line_stop(new);
+  new.stop_reason := case
+    when not new.is_active or new.provisioning_status <> 'active' then 'line_inactive'
+    when new.paused_at is not null then 'line_paused'
+    when new.health_status = 'down' then 'line_down'
+    when new.reputation_rests_until > now()
+      and coalesce(new.reputation_override_until, '-infinity') <= now()
+      and coalesce(new.reputation_policy, (select w.reputation_policy from workspaces w where w.id = new.workspace_id)) = 'protect'
+      then 'line_resting'
+  end;
   new.stopped_at := case when new.stop_reason is not null then coalesce(new.stopped_at, now()) end;
   return new;
 end $$;

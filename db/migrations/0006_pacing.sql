@@ -19,6 +19,42 @@ create table workflow_wakes (
 create index workflow_wakes_sweep on workflow_wakes (sweep_at) where sweep_at < 'infinity';
 call tenant_table('workflow_wakes');
 
+-- When the sweep takes a workflow for dead that was to look at a time (`GRACE` in db/transaction-wakes.ts). Immutable, since seconds
+-- depend on no time zone: nothing else may change a row of a distributed table.
+create function after_grace(at timestamptz) returns timestamptz language sql immutable parallel safe
+  return at + interval '30 seconds';
+
+-- Claims workflows that are overdue, for the sweep (db/wakes.ts): those whose sweep was due first. Each moves to the end of the
+-- queue. Whoever holds a row is not waited for, which takes one statement for each workspace where workspaces are distributed.
+--   age_factor: the age of an overdue workflow, times this, is the pause before its next signal.
+create function claim_overdue(most int, age_factor int, longest interval)
+  returns table (workspace_id text, workflow_id text, signal text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  due record;
+begin
+  for due in
+    select workspace_id, array_agg(workflow_id) workflow_ids
+    from (
+      select workspace_id, workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
+      order by sweep_at limit most
+    ) overdue
+    group by workspace_id
+  loop
+    return query
+    with free as materialized (
+      select workflow_id,
+        now() + case when wake_at < now() then least((now() - wake_at) * age_factor, longest) else longest end next_sweep
+      from workflow_wakes
+      where workspace_id = due.workspace_id and workflow_id = any(due.workflow_ids) and sweep_at < now()
+      for update skip locked
+    )
+    update workflow_wakes w set sweep_at = free.next_sweep
+    from free where w.workspace_id = due.workspace_id and w.workflow_id = free.workflow_id
+    returning w.workspace_id, w.workflow_id, w.signal;
+  end loop;
+end $$;
+
 -- When and why a line could not send, for the timelines of the messages that waited for it. Its pacer adds a hold when it
 -- finds one and ends it when it is over; an operator who pauses the line adds it with the pause.
 create table line_holds (

@@ -200,6 +200,37 @@ create index attempts_not_sent on attempts (workspace_id, line_id, started_at)
   where kind = 'primary' and outcome in ('transient', 'not_sent', 'refused', 'unavailable');
 call tenant_table('attempts');
 
+-- The lines that are no longer in a workspace, and have messages there that wait. Reads one index entry for each queue, however
+-- long it is. Not inlined: where workspaces are distributed, a recursive query has to be of one workspace.
+create function stranded_lines(of_workspace text) returns table (line_id text) language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  return query
+    with recursive unsent as (
+      select '' collate "C" line_id
+      union all
+      select (select min(m.line_id) from messages m
+        where m.workspace_id = of_workspace and m.line_id > q.line_id
+          and m.status in ('pending', 'scheduled') and not m.held and not m.force_fallback)
+      from unsent q where q.line_id is not null
+    ), forced as (
+      select '' collate "C" line_id
+      union all
+      select (select min(m.line_id) from messages m
+        where m.workspace_id = of_workspace and m.line_id > q.line_id
+          and m.status in ('pending', 'scheduled') and not m.held and m.force_fallback)
+      from forced q where q.line_id is not null
+    ), owed as (
+      select '' collate "C" line_id
+      union all
+      select (select min(m.line_id) from messages m
+        where m.workspace_id = of_workspace and m.line_id > q.line_id and m.fallback_sms = 'due')
+      from owed q where q.line_id is not null
+    )
+    select q.line_id from (select * from unsent union select * from forced union select * from owed) q
+    where q.line_id <> '' and not exists (select from lines l where l.workspace_id = of_workspace and l.id = q.line_id);
+end $$;
+
 -- Which rule moved a message to which time, for its timeline.
 create table message_moves (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -258,56 +289,66 @@ create function buffer_drips(batch jsonb, drainer text, look_at timestamptz, wak
   out duplicates json, out woken text[]) language plpgsql as $$
 #variable_conflict use_column
 declare
+  expired timestamptz := now() - interval '60 minutes';
+  claimed int;
+  buffered int;
+  taken int[] := '{}';
   filled text[];
-  taken int[];
+  due text[];
+  woke record;
 begin
   if of_workspaces is not null then
-    perform set_config('app.intake_workspaces', of_workspaces, true), set_config('lock_timeout', '100', true),
-      set_config('plan_cache_mode', 'force_generic_plan', true);
+    perform set_local('app.intake_workspaces', of_workspaces), set_local('lock_timeout', '100'),
+      set_local('plan_cache_mode', 'force_generic_plan');
   end if;
 
-  with mine as materialized (
-    select n, workspace_id, decode(fingerprint, 'hex') fingerprint, id, scheduled_at, jitter_ms, draft
-    from jsonb_to_recordset(batch) as d (n int, workspace_id text, fingerprint text, id text,
-      scheduled_at timestamptz, jitter_ms int, draft jsonb)
-  ), claimed as (
+  with claims as (
     -- In one order, so that two batches with the same fingerprints do not deadlock.
     insert into drip_claims as c (workspace_id, fingerprint, message_id, scheduled_at, jitter_ms)
-    select workspace_id, fingerprint, decode(id, 'hex'), scheduled_at, jitter_ms from mine order by workspace_id, fingerprint
+    select d.workspace_id, decode(d.fingerprint, 'hex'), decode(d.id, 'hex'), d.scheduled_at, d.jitter_ms
+    from jsonb_to_recordset(batch) as d (workspace_id text, fingerprint text, id text, scheduled_at timestamptz, jitter_ms int)
+    order by d.workspace_id, d.fingerprint
     on conflict (workspace_id, fingerprint) do update
       set message_id = excluded.message_id, scheduled_at = excluded.scheduled_at, jitter_ms = excluded.jitter_ms,
-        created_at = now()
-      where c.created_at < now() - interval '60 minutes'
-    returning c.workspace_id, c.fingerprint
-  ), buffered as (
-    insert into drip_buffer (workspace_id, id, draft)
-    select m.workspace_id, m.id, m.draft from mine m join claimed using (workspace_id, fingerprint) order by m.n
+        created_at = excluded.created_at
+      where c.created_at < expired
+    returning null
   )
-  select array_agg(m.n) filter (where claimed.fingerprint is null), array_agg(distinct claimed.workspace_id)
-      filter (where claimed.fingerprint is not null)
-    into taken, filled
-    from mine m left join claimed using (workspace_id, fingerprint);
+  select count(*) into claimed from claims;
 
-  if taken is not null then
+  if claimed < jsonb_array_length(batch) then
     -- In a statement of its own, because a concurrent batch may have committed since the first one began.
-    select json_agg(json_build_object('n', d.n, 'jitterMs', c.jitter_ms,
+    select coalesce(array_agg(d.n), '{}'), json_agg(json_build_object('n', d.n, 'jitterMs', c.jitter_ms,
         'scheduledMs', (extract(epoch from c.scheduled_at) * 1000)::bigint))
-      into duplicates
-      from jsonb_to_recordset(batch) as d (n int, workspace_id text, fingerprint text)
+      into taken, duplicates
+      from jsonb_to_recordset(batch) as d (n int, workspace_id text, fingerprint text, id text)
       join drip_claims c on c.workspace_id = d.workspace_id and c.fingerprint = decode(d.fingerprint, 'hex')
-      where d.n = any(taken);
+      where c.message_id <> decode(d.id, 'hex');
   end if;
 
-  if filled is null then return; end if;
-  -- What `Wakes` in db/transaction-wakes.ts writes for work that an earlier statement has inserted. Its own statement, with
-  -- its own snapshot: see there how a wake is lost otherwise.
-  with woke as (
+  with drips as (
+    insert into drip_buffer (workspace_id, id, draft)
+    select d.workspace_id, d.id, d.draft
+    from jsonb_to_recordset(batch) as d (n int, workspace_id text, id text, draft jsonb)
+    where d.n <> all(taken) order by d.n
+    returning null
+  )
+  select count(*) into buffered from drips;
+  if buffered = 0 then return; end if;
+  -- What `Wakes` in db/transaction-wakes.ts writes for work that an earlier statement has inserted. In later statements, with
+  -- later snapshots: see there how a wake is lost otherwise.
+  filled := array(
+    select distinct d.workspace_id from jsonb_to_recordset(batch) as d (n int, workspace_id text) where d.n <> all(taken));
+  due := array(
+    select w.workspace_id from unnest(filled) f (id)
+    join workflow_wakes w on w.workspace_id = f.id and w.workflow_id = drainer || f.id
+    where w.wake_at <= look_at);
+  if due @> filled then return; end if;
+
+  for woke in
     insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
     select f.id, drainer || f.id, look_at, look_at + interval '30 seconds', pg_current_xact_id(), pg_current_xact_id(), wake_signal
-    from unnest(filled) f (id)
-    where not exists (
-      select from workflow_wakes due
-      where due.workspace_id = f.id and due.workflow_id = drainer || f.id and due.wake_at <= look_at)
+    from unnest(filled) f (id) where f.id <> all(due)
     order by 1
     on conflict (workspace_id, workflow_id) do update set
       wake_at = least(w.wake_at, excluded.wake_at),
@@ -316,6 +357,7 @@ begin
       signal = excluded.signal,
       requested_by = excluded.requested_by
     returning w.workspace_id, w.lowered_by = w.requested_by lowered
-  )
-  select array_agg(woke.workspace_id) into woken from woke where woke.lowered;
+  loop
+    if woke.lowered then woken := woken || woke.workspace_id; end if;
+  end loop;
 end $$;

@@ -1,6 +1,6 @@
 -- The outbox: written in the transaction that changed the status. `body` is the exact text that is signed and sent.
 create table events (
-  workspace_id text not null references workspaces (id) on delete cascade,
+  workspace_id text not null,
   id object_id not null,
   event text not null,
   message_id object_id,
@@ -34,7 +34,7 @@ call tenant_table('webhooks');
 
 -- A webhook is deleted at once, however many deliveries it has had: without it they are out of sight, and they go with age.
 create table webhook_deliveries (
-  workspace_id text not null references workspaces (id) on delete cascade,
+  workspace_id text not null,
   id object_id not null,
   webhook_id object_id not null,
   event_id object_id not null,
@@ -84,6 +84,10 @@ create table published_events (
 create index published_events_position on published_events (workspace_id, position);
 call tenant_table('published_events');
 call daily_table('published_events');
+
+-- Waits until whatever this transaction sees as committed is committed wherever it wrote. On a cluster, the coordinator commits before
+-- the nodes do (db/distribute.ts); one server has nothing to wait for.
+create function await_commits() returns void language plpgsql as $$ begin end $$;
 
 -- Publications, of the last minutes. The newest says what was published so far.
 create table event_batches (

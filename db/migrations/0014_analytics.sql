@@ -90,16 +90,19 @@ create trigger note_message_change after update of status, fallback_sms, address
 
 -- A connection keeps the plan of the function, and one made while `messages` was small would read all of it for each reply.
 create function note_reply_change() returns trigger language plpgsql set enable_seqscan = off as $$
+declare
+  author text;
 begin
+  if tg_op = 'UPDATE' then
+    select created_by_user_id into author from messages where workspace_id = old.workspace_id and id = old.original_message_id;
+    insert into analytics_changes (workspace_id, address, at, line_id, campaign_id, user_id, metric, change)
+    select old.workspace_id, old.address, old.received_at, old.line_id, old.campaign_id, author, metric, -1
+    from unnest(reply_metrics(old.auto_reply)) metric;
+  end if;
+  select created_by_user_id into author from messages where workspace_id = new.workspace_id and id = new.original_message_id;
   insert into analytics_changes (workspace_id, address, at, line_id, campaign_id, user_id, metric, change)
-  select i.workspace_id, i.address, i.received_at, i.line_id, i.campaign_id, m.created_by_user_id, metric, change
-  from (values
-    (old.workspace_id, old.address, old.received_at, old.line_id, old.campaign_id, old.original_message_id, old.auto_reply, -1),
-    (new.workspace_id, new.address, new.received_at, new.line_id, new.campaign_id, new.original_message_id, new.auto_reply, 1)
-  ) i (workspace_id, address, received_at, line_id, campaign_id, original_message_id, auto_reply, change)
-  left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
-  cross join unnest(reply_metrics(i.auto_reply)) metric
-  where i.workspace_id is not null;
+  select new.workspace_id, new.address, new.received_at, new.line_id, new.campaign_id, author, metric, 1
+  from unnest(reply_metrics(new.auto_reply)) metric;
   return null;
 end $$;
 create trigger note_reply after insert on inbound_messages for each row execute function note_reply_change();

@@ -36,6 +36,6 @@ call tenant_table('test_sends');
 -- Limits the transaction to a workspace. Returns how far its clock is ahead, in milliseconds; null: it is not a twin.
 create function enter_workspace(workspace_id text) returns bigint language plpgsql as $$
 begin
-  perform set_config('app.workspace_id', workspace_id, true);
+  perform set_local('app.workspace_id', workspace_id);
   return (select c.ahead_ms from test_clocks c where c.workspace_id = enter_workspace.workspace_id);
 end $$;

@@ -107,7 +107,7 @@ async function count(
   // For this transaction only: memory for the contacts of a large workspace, so that the hash does not spill to disk,
   // and enough time for ten million messages.
   await db.query(sql.type(NoRows)`
-    select set_config('work_mem', '64MB', true), set_config('statement_timeout', '120s', true)`);
+    select set_local('work_mem', '64MB'), set_local('statement_timeout', '120s')`);
   const outbound = await db.any(sql.type(Outbound)`
     select key, count(*) filter (where sent > 0) reached, sum(sent)::bigint sent, sum(fallback)::bigint fallback,
       sum(failed)::bigint failed

@@ -11,6 +11,7 @@ import {
 import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -36,7 +37,8 @@ export async function insertInboundAttachments(
     from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'int4'])} as a (id, name, content_type, url, position)
     order by a.position
     limit greatest(0, ${MAX_FILES} - (
-      select count(*) from attachments where workspace_id = ${db.workspaceId} and inbound_message_id = ${inboundMessageId}))`);
+      select count(*) from attachments where workspace_id = ${db.workspaceId} and inbound_message_id = ${inboundMessageId}))
+    ${ROWS_INSERTED}`);
 }
 
 /** Records an upload that is already in storage. */

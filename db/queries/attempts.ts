@@ -5,7 +5,7 @@ import type { LineHistory } from '#domain/pacing.ts';
 import type { CallHistory } from '#domain/circuit.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { recordset } from '#db/recordset.ts';
+import { recordset, ROWS_INSERTED } from '#db/recordset.ts';
 
 export const AttemptRow = z.object({
   id: z.string(),
@@ -42,7 +42,8 @@ export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow
       contact_last_sent_at, started_at, answer_by)
     select r.workspace_id, r.id, r.message_id, r.line_id, r.kind, r.channel, r.carrier, r.address, r.is_new,
       r.contact_last_sent_at, r.started_at, r.answer_by
-    from ${recordset('attempts', rows)} r`);
+    from ${recordset('attempts', rows)} r
+    ${ROWS_INSERTED}`);
 }
 
 /** @returns false if the attempt already has an outcome. */

@@ -45,11 +45,15 @@ export const conversationWith = (db: TenantDb, address: FragmentSqlToken) => sql
     where workspace_id = ${db.workspaceId} and address = ${address} offset 0
   ) c`;
 
+/** The last message was received. */
+const HEARD_LAST = sql.fragment`heard.at > coalesce(sent.at, '-infinity')`;
+
 /** With the last message. Scheduled messages do not count. */
 const CONVERSATIONS = sql.fragment`
-  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at,
-    last.at last_at, last.direction last_direction, last.body last_body,
-    last.sent_text last_sent_text, sent.lead_id,
+  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, greatest(sent.at, heard.at) last_at,
+    case when ${HEARD_LAST} then 'in' when sent.at is not null then 'out' end last_direction,
+    case when ${HEARD_LAST} then heard.body else sent.body end last_body,
+    case when ${HEARD_LAST} then null else sent.sent_text end last_sent_text, sent.lead_id,
     sent.recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
@@ -59,13 +63,10 @@ const CONVERSATIONS = sql.fragment`
     order by coalesce(sent_at, updated_at) desc, id desc limit 1
   ) sent on true
   left join lateral (
-    select said.* from (
-      select 'out' direction, sent.body, sent.sent_text, sent.at where sent.at is not null
-      union all
-      (select 'in', left(i.body, ${SHOWN_LENGTH}), null, i.received_at from inbound_messages i
-        where i.workspace_id = c.workspace_id and i.address = c.address order by i.received_at desc, i.id desc limit 1)
-    ) said order by said.at desc limit 1
-  ) last on true`;
+    select left(body, ${SHOWN_LENGTH}) body, received_at "at" from inbound_messages i
+    where i.workspace_id = c.workspace_id and i.address = c.address
+    order by received_at desc, id desc limit 1
+  ) heard on true`;
 
 const STARTED = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
 /** What is left of an erased contact is counted, and of no use to anybody who answers. */

@@ -40,7 +40,7 @@ export async function changeEmailPreferencesOf(
   // Locked in this order, so that of two changes at once the second sees the first.
   await db.query(sql.type(NoRows)`
     insert into email_preferences (workspace_id) select unnest(${sql.array(ids, 'text')})
-    on conflict (workspace_id) do update set updated_at = now()`);
+    on conflict (workspace_id) do update set updated_at = excluded.updated_at`);
   const current = await listEmailPreferences(db, workspaceIds);
   const merged = current.map((preferences) => mergeEmailPreferences(preferences, patch));
   const rows = workspaceIds.map((id, index) => [id, JSON.stringify(merged[index])]);
@@ -57,7 +57,7 @@ export async function changeEmailPreferences(
 ): Promise<EmailPreferences> {
   await db.query(sql.type(NoRows)`
     insert into email_preferences (workspace_id) values (${db.workspaceId})
-    on conflict (workspace_id) do update set updated_at = now()`);
+    on conflict (workspace_id) do update set updated_at = excluded.updated_at`);
   const preferences = mergeEmailPreferences(await findEmailPreferences(db), patch);
   await db.query(sql.type(NoRows)`
     update email_preferences set preferences = ${sql.jsonb(preferences)} where workspace_id = ${db.workspaceId}`);

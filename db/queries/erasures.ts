@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Contact } from '#domain/contact.ts';
 import { isErased, newPseudonym } from '#domain/erasure.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { texts } from './contacts.ts';
@@ -42,7 +43,8 @@ export async function insertErasure(
     insert into contact_erasures (workspace_id, id, lead_ids) values (${db.workspaceId}, ${id}, ${texts(leadIds)})`);
   await db.query(sql.type(NoRows)`
     insert into erased_addresses (workspace_id, pseudonym, erasure_id, address, address_hash)
-    select ${db.workspaceId}, a.pseudonym, ${id}, a.address, a.address_hash from ${asRows(erased)}`);
+    select ${db.workspaceId}, a.pseudonym, ${id}, a.address, a.address_hash from ${asRows(erased)}
+    ${ROWS_INSERTED}`);
 }
 
 /** Rows `a` of `address`, `pseudonym` and `address_hash`. */

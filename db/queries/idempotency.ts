@@ -49,8 +49,8 @@ export async function claimIdempotencyKeys(
     -- In one order, so that two batches with the same keys do not deadlock.
     order by k.workspace_id, k.key
     on conflict (workspace_id, route, key) do update
-      set request_hash = excluded.request_hash, status = null, response = null, created_at = now()
-      where idempotency_keys.status is null or idempotency_keys.created_at < now() - ${LIFETIME}
+      set request_hash = excluded.request_hash, status = null, response = null, created_at = excluded.created_at
+      where idempotency_keys.status is null or excluded.created_at - idempotency_keys.created_at > ${LIFETIME}
     returning workspace_id, key`);
   for (const key of claimed) first.delete(nameOf(key));
   if (first.size === 0) return new Map();

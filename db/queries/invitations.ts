@@ -96,7 +96,7 @@ const openToken = (store: InvitationStore, email: string): Promise<string | null
     where ${owner(store)} = ${ownerId(store)} and email = ${email} and accepted_at is null for update`);
 
 const NOTHING = sql.fragment``;
-const MAILED_LATELY = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
+const MAILED_LATELY = sql.fragment`excluded.mailed_at - i.mailed_at < ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
 
 /** Revokes a pending invitation and its link. @returns false if there is none. */
 export async function deleteInvitation(store: InvitationStore, id: string): Promise<boolean> {

@@ -15,7 +15,7 @@ export async function saveKnowledgeBase(db: TenantDb, base: KnowledgeBase): Prom
     insert into knowledge_bases (workspace_id, mode, instructions, documents, debounce_seconds)
     values (${db.workspaceId}, ${base.mode}, ${base.instructions}, ${sql.jsonb(base.documents)}, ${base.debounceSeconds})
     on conflict (workspace_id) do update set mode = excluded.mode, instructions = excluded.instructions,
-      documents = excluded.documents, debounce_seconds = excluded.debounce_seconds, updated_at = now()`);
+      documents = excluded.documents, debounce_seconds = excluded.debounce_seconds, updated_at = excluded.updated_at`);
 }
 
 const Copilot = z.object({ debounceSeconds: z.int() });

@@ -5,7 +5,7 @@ import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { insertion } from '#db/recordset.ts';
+import { insertion, ROWS_INSERTED } from '#db/recordset.ts';
 
 export const LeadRow = z.object({
   id: z.string(),
@@ -193,16 +193,14 @@ async function claimAddresses(
 ): Promise<Map<string, string>> {
   if (wanted.size === 0) return new Map();
   const rows = await db.any(sql.type(LeadAddressRow)`
-    with wanted as materialized (
-      select * from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
-    ), claimed as (
-      insert into list_addresses (workspace_id, list_id, address, lead_id)
-      select ${db.workspaceId}, ${listId}, address, lead_id from wanted
-      on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
-      returning address, lead_id
-    )
-    select c.address, c.lead_id from claimed c join wanted w on w.address = c.address where c.lead_id <> w.lead_id`);
-  return new Map(rows.map(({ address, leadId }) => [address, leadId]));
+    insert into list_addresses (workspace_id, list_id, address, lead_id)
+    select ${db.workspaceId}, ${listId}, w.address, w.lead_id
+    from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
+    on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
+    returning address, lead_id`);
+  return new Map(
+    rows.flatMap(({ address, leadId }) => (wanted.get(address) === leadId ? [] : [[address, leadId]])),
+  );
 }
 
 /** Releases what was claimed for leads that turned out to be duplicates by another address, found by the unique index. */
@@ -218,7 +216,8 @@ async function insertEntries(db: TenantDb, entries: readonly string[][]): Promis
   await db.query(sql.type(NoRows)`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
     select ${db.workspaceId}, e.list_id, e.address, e.lead_id
-    from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)`);
+    from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)
+    ${ROWS_INSERTED}`);
 }
 
 /**

@@ -19,29 +19,31 @@ export async function recordHold(
   order: { by: string | null; reason: string | null } | null = null,
 ): Promise<void> {
   if (line.recordedHold === reason) return;
-  await endHold(db, line.id, now);
+  await setHold(db, line.id, reason, now);
   if (reason === null) return;
   const failed = sql.fragment`
     select id from attempts where workspace_id = ${db.workspaceId} and line_id = ${line.id} and kind = 'primary'
       and outcome in ('transient', 'not_sent') order by started_at desc limit 1`;
   await db.query(sql.type(NoRows)`
-    with added as (
-      insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id)
-      values (${db.workspaceId}, ${line.id}, ${sql.timestamp(now)}, ${reason}, ${order?.by ?? null}, ${order?.reason ?? null},
-        ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null})
-      on conflict do nothing
-    )
-    update lines set recorded_hold = ${reason} where workspace_id = ${db.workspaceId} and id = ${line.id}`);
+    insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id)
+    select ${db.workspaceId}, ${line.id}, ${sql.timestamp(now)}, ${reason}, ${order?.by ?? null}, ${order?.reason ?? null},
+      ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null}
+    on conflict do nothing`);
 }
 
 /** Ends the hold of a line, also of one that leaves the workspace. Requires `lockLine`. */
 export async function endHold(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  await setHold(db, lineId, null, now);
+}
+
+/** Ends the hold that is recorded of a line. The next one is to be recorded. */
+async function setHold(db: TenantDb, lineId: string, reason: HoldReason | null, now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`
     with ended as (
       update line_holds set ended_at = greatest(began_at, ${sql.timestamp(now)})
       where workspace_id = ${db.workspaceId} and line_id = ${lineId} and ended_at is null
     )
-    update lines set recorded_hold = null where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+    update lines set recorded_hold = ${reason} where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
 const Hold = z.object({

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Pool, type PoolInput, PoolLine, type PoolPatch, Pool as PoolSchema } from '#domain/pool.ts';
 import type { PoolMember } from '#domain/pool-choice.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -100,7 +101,8 @@ async function setLines(db: TenantDb, poolId: string, lines: readonly PoolLine[]
     from ${sql.unnest(
       lines.map(({ lineId, weight }, place) => [lineId, weight, place]),
       ['text', 'int2', 'int2'],
-    )} as l (line_id, weight, place)`);
+    )} as l (line_id, weight, place)
+    ${ROWS_INSERTED}`);
 }
 
 const UsingRow = z.object({ id: z.string(), name: z.string() });
@@ -131,7 +133,7 @@ export async function leavePools(db: TenantDb, lineId: string): Promise<void> {
     delete from pool_lines where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
 }
 
-const RotationRow = z.object({ lines: z.string(), first: z.int() });
+const RotationRow = z.object({ lines: z.string(), position: z.int() });
 
 /** Identifies the rotation of a pool over some of its lines. */
 export const rotationOf = (members: readonly Pick<PoolMember, 'id' | 'weight'>[]): string =>
@@ -161,11 +163,8 @@ export async function advancePool(
     where p.workspace_id = ${db.workspaceId} and p.id = ${poolId}
     on conflict (workspace_id, pool_id, lines)
       do update set position = pool_rotations.position + excluded.position
-    returning lines::text, position - (
-      select t.turns from ${sql.unnest([...turns], ['uuid', 'int8'])} as t (lines, turns)
-      where t.lines = pool_rotations.lines
-    ) "first"`);
-  return new Map(rows.map(({ lines, first }) => [lines, first]));
+    returning lines::text, position`);
+  return new Map(rows.map(({ lines, position }) => [lines, position - (turns.get(lines) ?? 0)]));
 }
 
 const UsedRow = z.object({ lineId: z.string(), used: z.int() });

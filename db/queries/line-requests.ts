@@ -223,7 +223,7 @@ async function storeInvoices(
   await db.query(sql.type(NoRows)`
     insert into line_invoices (workspace_id, line_id, round, status)
     select ${db.workspaceId}, ${id}, i.round, i.status from ${sql.unnest(rows, ['int4', 'text'])} as i (round, status)
-    on conflict (workspace_id, line_id, round) do update set status = excluded.status, updated_at = now()
+    on conflict (workspace_id, line_id, round) do update set status = excluded.status, updated_at = excluded.updated_at
       where line_invoices.status <> excluded.status`);
 }
 

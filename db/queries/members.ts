@@ -37,7 +37,7 @@ export async function removeMember(db: TenantDb, userId: string): Promise<void> 
     delete from workspace_members where workspace_id = ${db.workspaceId} and user_id = ${userId}`);
   await db.query(sql.type(NoRows)`
     insert into former_members (workspace_id, user_id) values (${db.workspaceId}, ${userId})
-    on conflict (workspace_id, user_id) do update set removed_at = now()`);
+    on conflict (workspace_id, user_id) do update set removed_at = excluded.removed_at`);
 }
 
 /**

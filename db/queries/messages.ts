@@ -7,7 +7,6 @@ import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { VariantName } from '#domain/variant-name.ts';
-import { conversationWith } from '#db/queries/conversations.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
@@ -122,9 +121,10 @@ export async function insertMessages(
       columns.map((name) => sql.identifier(['m', name])),
       sql.fragment`, `,
     )},
-      coalesce(${zonesOf(db, sql.fragment`m.lead_id`)}, m.recipient_zones), c.last_inbound_at + interval '24 hours'
+      coalesce(${zonesOf(db, sql.fragment`m.lead_id`)}, m.recipient_zones), (
+        select c.last_inbound_at + interval '24 hours' from conversations c
+        where c.workspace_id = ${db.workspaceId} and c.address = m.address)
     from ${recordset('messages', rows)} m
-    left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival
     on conflict (workspace_id, id) do nothing
     returning id, is_new`);

@@ -17,11 +17,11 @@ export async function notificationRecipients(
   kind: NotificationKind,
 ): Promise<(contactOwnerEmail: string | null) => Recipient[]> {
   const users = await db.any(sql.type(MutableRecipientRow)`
-    select u.id user_id, u.email, u.role = 'org:admin' or u.is_owner is_admin, n.user_id is not null muted
-    from workspace_users u
-    left join notification_mutes n on n.workspace_id = ${db.workspaceId} and n.user_id = u.id and n.kind = ${kind}
+    select u.user_id, u.email, u.role = 'org:admin' or u.is_owner is_admin, n.user_id is not null muted
+    from current_team() u
+    left join notification_mutes n on n.workspace_id = ${db.workspaceId} and n.user_id = u.user_id and n.kind = ${kind}
     where position('@' in u.email) > 0
-    order by u.joined_at, u.id`);
+    order by u.joined_at, u.user_id`);
   const admins = users.filter(({ isAdmin }) => isAdmin);
   return (ownerEmail) => {
     const owner = users.find(({ email }) => email.toLowerCase() === ownerEmail?.trim().toLowerCase());

@@ -70,22 +70,28 @@ export async function insertErasedOptOut(
   return rowCount > 0;
 }
 
+const HiddenRow = z.object({ addressHash: z.string(), source: z.string(), createdAt: z.date() });
+
 /** Keeps the opt-outs of these addresses as hashes only. */
 export async function hideOptOuts(
   db: TenantDb,
   addresses: readonly { address: string; addressHash: string }[],
 ): Promise<void> {
+  const hidden = await db.any(sql.type(HiddenRow)`
+    delete from opt_outs o
+    using ${sql.unnest(
+      addresses.map(({ address, addressHash }) => [address, addressHash]),
+      ['text', 'text'],
+    )} as a (address, address_hash)
+    where o.workspace_id = ${db.workspaceId} and o.address = a.address
+    returning a.address_hash, o.source, o.created_at`);
+  if (hidden.length === 0) return;
   await db.query(sql.type(NoRows)`
-    with hidden as (
-      delete from opt_outs o
-      using ${sql.unnest(
-        addresses.map(({ address, addressHash }) => [address, addressHash]),
-        ['text', 'text'],
-      )} as a (address, address_hash)
-      where o.workspace_id = ${db.workspaceId} and o.address = a.address
-      returning a.address_hash, o.source, o.created_at
-    )
     insert into erased_opt_outs (workspace_id, address_hash, source, created_at)
-    select ${db.workspaceId}, address_hash, source, created_at from hidden
+    select ${db.workspaceId}, h.address_hash, h.source, h.created_at
+    from ${sql.unnest(
+      hidden.map(({ addressHash, source, createdAt }) => [addressHash, source, createdAt.toISOString()]),
+      ['text', 'text', 'timestamptz'],
+    )} as h (address_hash, source, created_at)
     on conflict do nothing`);
 }

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageRecipient, recipientOf } from './message-recipient.ts';
@@ -183,7 +184,7 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     with queued as materialized (
-      select m.id, m.address, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected} suspected, ${RULES}
+      select m.id, m.address, m.line_id, m.scheduled_at, m.arrival, f.is_answer, ${isSuspected(db)} suspected, ${RULES}
       from (${found}) f
       join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
     )
@@ -290,29 +291,48 @@ export async function restContacts(
 ): Promise<void> {
   if (resting.size === 0) return;
   const contacts = [...resting].map(([address, until]) => [address, until.toISOString()]);
-  await db.query(sql.type(NoRows)`
+  const moved = await db.any(sql.type(MovedRow)`
     with free as materialized (
-      select m.id, r.until from ${sql.unnest(contacts, ['text', 'timestamptz'])} as r (address, until)
+      select m.id, m.scheduled_at, m.hold_reason, r.until from ${sql.unnest(contacts, ['text', 'timestamptz'])} as r (address, until)
       join messages m on ${queued(db, lineId)} and m.address = r.address and m.scheduled_at <= ${sql.timestamp(now)}
       where not m.id = any(${sql.array([...except], 'text')}) and exists (
         select from ${openLanes(open)} where o.lane = m.lane and o.is_new = m.is_new and o.since <= m.scheduled_at)
       for no key update of m skip locked
-    ),
-    -- A rule that moves the same message again and again is recorded once.
-    recorded as (
-      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
-      select m.workspace_id, m.id, m.scheduled_at, free.until, 'contact_gap'
-      from free join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
-      where m.hold_reason is distinct from 'contact_gap'
     )
     update messages m set status = 'scheduled', scheduled_at = free.until, hold_reason = 'contact_gap', updated_at = now()
-    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
+    returning m.id, free.scheduled_at moved_from, free.until moved_to,
+      free.hold_reason is not distinct from 'contact_gap' again`);
+  // A rule that moves the same message again and again is recorded once.
+  const first = moved.filter(({ again }) => !again);
+  await insertMoves(db, 'contact_gap', first);
+}
+
+const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date(), again: z.boolean() });
+
+/** Records for the timelines of messages that their time was moved. */
+async function insertMoves(
+  db: TenantDb,
+  reason: string,
+  moved: readonly z.infer<typeof MovedRow>[],
+): Promise<void> {
+  if (moved.length === 0) return;
+  const rows = moved.map(({ id, movedFrom, movedTo }) => [
+    id,
+    movedFrom.toISOString(),
+    movedTo.toISOString(),
+  ]);
+  await db.query(sql.type(NoRows)`
+    insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
+    select ${db.workspaceId}, v.id, v.moved_from, v.moved_to, ${reason}
+    from ${sql.unnest(rows, ['text', 'timestamptz', 'timestamptz'])} as v (id, moved_from, moved_to)
+    ${ROWS_INSERTED}`);
 }
 
 /** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */
-const isSuspected = sql.fragment`(m.campaign_id is not null and exists (
+const isSuspected = (db: TenantDb) => sql.fragment`(m.campaign_id is not null and exists (
   select from opt_out_suspicions s
-  where s.workspace_id = m.workspace_id and s.address = m.address and s.status = 'open'))`;
+  where s.workspace_id = ${db.workspaceId} and s.address = m.address and s.status = 'open'))`;
 
 export const isOneOf = (ids: readonly string[]) => sql.fragment`m.id = any(${sql.array([...ids], 'text')})`;
 
@@ -322,7 +342,7 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
     with free as materialized (
       select m.id from messages m
       where m.workspace_id = ${db.workspaceId} and ${which} and m.status in ('pending', 'scheduled') and not m.held
-        and ${isSuspected}
+        and ${isSuspected(db)}
       for no key update of m skip locked
     )
     update messages m set held = true, hold_reason = 'opt_out_suspected', updated_at = now()
@@ -333,19 +353,17 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
 export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
   if (asleep.size === 0) return;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
-  await db.query(sql.type(NoRows)`
+  const moved = await db.any(sql.type(MovedRow)`
     with free as materialized (${free(db, [...asleep.keys()])}),
     moved as (
       select m.id, m.scheduled_at, a.until
       from free join ${sql.unnest(rows, ['text', 'timestamptz'])} as a (id, until) on a.id = free.id
       join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
-    ),
-    recorded as (
-      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
-      select ${db.workspaceId}, id, scheduled_at, until, 'recipient_quiet_hours' from moved
     )
     update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
-    from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id`);
+    from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
+    returning m.id, moved.scheduled_at moved_from, moved.until moved_to, false again`);
+  await insertMoves(db, 'recipient_quiet_hours', moved);
 }
 
 /** Moves messages to the lanes for new contacts, because they no longer are answers, or the earlier send failed. */

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { AuditActor } from '#domain/audit.ts';
@@ -61,7 +62,7 @@ export async function insertRequests(db: SystemDb, rows: readonly NewRequestRow[
         'int4',
         'int4',
       ],
-    )}`);
+    )} ${ROWS_INSERTED}`);
 }
 
 export interface RequestFilter {

@@ -27,15 +27,10 @@ const AddressRow = z.object({ address: z.string() });
  * @returns the addresses whose conversation is locked.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
-  const rows = [...new Set(addresses)].map((address) => [address]);
+  const these = sql.fragment`workspace_id = ${db.workspaceId} and address = any(${sql.array([...new Set(addresses)], 'text')})`;
   const busy = await db.anyFirst(sql.type(AddressRow)`
-    select c.address from ${sql.unnest(rows, ['text'])} as r (address)
-    join conversations c on c.workspace_id = ${db.workspaceId} and c.address = r.address
-    left join lateral (
-      select address from conversations mine
-      where mine.workspace_id = c.workspace_id and mine.address = c.address for no key update skip locked
-    ) locked on true
-    where locked.address is null`);
+    with locked as materialized (select address from conversations where ${these} for no key update skip locked)
+    select address from conversations where ${these} and address not in (select address from locked)`);
   return new Set(busy);
 }
 

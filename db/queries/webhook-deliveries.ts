@@ -180,7 +180,7 @@ export interface DeliveryResult {
 
 /** A webhook that only succeeds is written once a second. */
 const SUCCESS_IS_RECENT = sql.fragment`(h.last_success_at > now() - interval '1 second'
-  and coalesce(h.last_failure_at < now() - interval '1 minute', true))`;
+  and (h.last_failure_at is null or h.last_failure_at < now() - interval '1 minute'))`;
 
 /** Records results and counts them on their webhooks. Ignores a delivery whose result was recorded before. */
 export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
@@ -224,10 +224,10 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
       returning d.webhook_id, r.success
     )
     update webhooks h set failure_count = h.failure_count + f.failures,
-      last_success_at = case when f.successes > 0 then now() else h.last_success_at end,
-      last_failure_at = case when f.failures > 0 then now() else h.last_failure_at end
+      last_success_at = case when f.successes > 0 then f.at else h.last_success_at end,
+      last_failure_at = case when f.failures > 0 then f.at else h.last_failure_at end
     from (
-      select webhook_id, count(*) filter (where success) successes, count(*) filter (where not success) failures
+      select webhook_id, now() "at", count(*) filter (where success) successes, count(*) filter (where not success) failures
       from finished group by webhook_id
     ) f
     where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id

@@ -56,14 +56,11 @@ export async function insertWebhooks(
 ): Promise<WebhookRow[]> {
   const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
   const inserted = await db.any(sql.type(WebhookRow)`
-    with inserted as (
-      insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
-      select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed
-      from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
-      returning *
-    )
-    select * from inserted order by workspace_id`);
-  return [...inserted];
+    insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
+    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed
+    from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
+    returning *`);
+  return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
 }
 
 /** @returns null if there is no such webhook. */

@@ -15,7 +15,7 @@ export async function contactOwners(
   const wanted = [...new Set(emails.flatMap((email) => email?.trim().toLowerCase() ?? []))];
   const users = await db.any(sql.type(WorkspaceUserRow)`
     select email, is_first from (
-      select email, row_number() over (order by joined_at, id) = 1 is_first from workspace_users
+      select email, row_number() over (order by joined_at, user_id) = 1 is_first from current_team()
       where position('@' in email) > 0
     ) u
     where is_first or lower(email) = any(${sql.array(wanted, 'text')})`);

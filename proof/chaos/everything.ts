@@ -8,6 +8,7 @@ import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import type { Demo } from '#standalone/demo-data.ts';
+import type { Cluster, Node } from './cluster.ts';
 import { type AtCarrier, judge, startReceiver, tally } from './judge.ts';
 import { type Expectation, insist, sendEverything, type Tenant } from './load.ts';
 import { until } from '#bench/support/waiting.ts';
@@ -26,6 +27,8 @@ const BETWEEN_KILLS_MS = 10_000;
 /** So many messages a second are sent on two cores; the kills are spread over that time. */
 const A_SECOND = 70;
 const DOWN_MS = 3000;
+/** Between two requests of a tenant, which are limited to 120 a minute. */
+const VISIT_MS = 600;
 /** Longer than a send may take. */
 const FROZEN_MS = 20_000;
 /** Every so many kills the carrier answers nobody. */
@@ -48,6 +51,8 @@ export interface Chaos {
   /** Decides the faults of the carrier, what is killed when, and the callers' pauses. */
   seed: number;
   pidOf(part: string): number;
+  /** Its nodes are killed in place of PostgreSQL; null: the database is one server. */
+  cluster: Cluster | null;
   /** Where API and worker look for what their clocks are wrong by (`stepped-clock.ts`). */
   clocksDir: string;
   say(text: string): void;
@@ -60,6 +65,7 @@ export async function runEverything({
   kills,
   seed,
   pidOf,
+  cluster,
   clocksDir,
   say,
 }: Chaos): Promise<boolean> {
@@ -67,8 +73,16 @@ export async function runEverything({
   const random = seeded(seed);
   const pools = await createPools(databaseLogins(demo.databaseUrl));
   const tenants: Tenant[] = [];
-  for (const name of TENANTS) tenants.push(await createTenant(pools, name));
+  /** The tenant at each node. */
+  const homes = new Map<string, Tenant>();
+  for (const [index, name] of TENANTS.entries()) {
+    const node = cluster?.nodes[index % cluster.nodes.length];
+    const tenant = await createTenant(pools, name, LINES_EACH, (id) => isAt(pools, cluster, node, id));
+    tenants.push(tenant);
+    if (node) homes.set(node.name, tenant);
+  }
   await pools.close();
+  const disturbances: string[] = [];
   const receiver = await startReceiver();
   const ask = (path: string, body: object) => insist(demo.baseUrl, demo.workspaceKey, 'POST', path, body);
   await ask('/simulated/carrier/faults', { share: FAULTS, seed: String(seed) });
@@ -122,8 +136,10 @@ export async function runEverything({
 
   const caps = new Map(tenants.map(({ cappedLineId }) => [cappedLineId, CAP]));
   const workspaceIds = tenants.map(({ id }) => id);
-  const verdict = async () =>
-    judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver);
+  const verdict = async () => ({
+    ...(await judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver)),
+    ...(cluster && { 'tenants of other nodes disturbed': disturbances }),
+  });
   // Outcomes, receipts and deliveries follow; a doubled message would arrive soon.
   let found = await verdict();
   const isRight = (): boolean => Object.values(found).every((problems) => problems.length === 0);
@@ -155,12 +171,38 @@ export async function runEverything({
     process.kill(pid, 'SIGCONT');
   }
 
+  /** Sends for the tenants of other nodes until that node is back. */
+  async function bringBack(node: Node): Promise<void> {
+    const back = new AbortController();
+    const started = pause(DOWN_MS)
+      .then(() => node.start())
+      .finally(() => back.abort());
+    const others = [...homes].flatMap(([home, tenant]) => (home === node.name ? [] : [tenant]));
+    for (; !back.signal.aborted; await pause(VISIT_MS)) {
+      for (const { key, name } of others) {
+        const status = await sendTomorrow(demo.baseUrl, key, `${name} tomorrow ${Date.now()}`);
+        if (status >= 500) disturbances.push(`${name} was answered ${status} without ${node.name}`);
+      }
+    }
+    await started;
+    say(`node ${node.name} is back`);
+  }
+
   async function disturb(): Promise<void> {
+    let nodesKilled = 0;
     for (const { part, afterMs, tenant, line, freezes, clock, wrongByMs } of schedule) {
       await pause(afterMs);
-      await until(async () => pidOf(part) > 0, 60_000);
-      process.kill(pidOf(part), 'SIGKILL');
-      say(`${part} killed`);
+      if (part === 'postgres' && cluster) {
+        const node = cluster.nodes[nodesKilled++ % cluster.nodes.length];
+        if (!node) throw new Error('the cluster has no nodes');
+        node.kill();
+        say(`node ${node.name} killed`);
+        await bringBack(node);
+      } else {
+        await until(async () => pidOf(part) > 0, 60_000);
+        process.kill(pidOf(part), 'SIGKILL');
+        say(`${part} killed`);
+      }
       writeFileSync(join(clocksDir, clock), String(wrongByMs));
       say(`the clock of ${clock} is wrong by ${wrongByMs} ms`);
       if (freezes) await freezeCarrier();
@@ -172,9 +214,38 @@ export async function runEverything({
   }
 }
 
-/** A workspace with lines, of which some send once a second, and one may send a few a day. */
-export async function createTenant(pools: Pools, name: string, lines = LINES_EACH): Promise<Tenant> {
+const isAt = async (
+  pools: Pools,
+  cluster: Cluster | null,
+  node: Node | undefined,
+  id: string,
+): Promise<boolean> => !cluster || !node || (await cluster.nodeOf(pools, id)) === node.name;
+
+/** @returns the status of the response; 0: there was none. */
+async function sendTomorrow(baseUrl: string, key: string, message: string): Promise<number> {
+  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+  return fetch(`${baseUrl}/api/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ message, scheduledAt, recipientPhone: '+14155550123' }),
+  }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+/**
+ * A workspace with lines, of which some send once a second, and one may send a few a day.
+ * @param suits of its id; others are left empty.
+ */
+export async function createTenant(
+  pools: Pools,
+  name: string,
+  lines = LINES_EACH,
+  suits: (id: string) => Promise<boolean> = async () => true,
+): Promise<Tenant> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, lines);
+  if (!(await suits(id))) return createTenant(pools, name, lines, suits);
   const cappedLineId = newId();
   await unpaced(pools, id);
   await withSystem(pools, async (db) => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import type { DatabaseUrls } from '#db/pools.ts';
+import { databaseAt } from './cluster.ts';
 
 /** The migrated database that all test databases are copied from. Created once per run. */
 export const TEMPLATE_DATABASE = 'linepace_template';
@@ -24,8 +25,11 @@ export interface TestDatabase extends DatabaseUrls {
  */
 export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(`create database ${name} template ${template}`);
-  const named = (url: string): string => Object.assign(new URL(url), { pathname: name }).href;
+  const nodes = inject('clusterNodes');
+  const servers = nodes.length > 0 ? nodes : [inject('databaseUrl')];
+  for (const server of servers)
+    await connected(server, (client) => client.query(`create database ${name} template ${template}`));
+  const named = (url: string): string => databaseAt(url, name);
   const { tenantUrl, systemUrl } = inject('databaseLogins');
   const poolerPort = inject('poolerPort');
   const pooled = (url: string): string =>
@@ -39,7 +43,8 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
       await administer(
         `insert into ${DEADLOCKS} select datname, deadlocks from pg_stat_database where datname = '${name}'`,
       );
-      await administer(`drop database if exists ${name} with (force)`);
+      for (const server of servers)
+        await connected(server, (client) => client.query(`drop database if exists ${name} with (force)`));
     },
   };
 }

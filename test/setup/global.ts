@@ -14,6 +14,7 @@ import type { RunningProcess } from '#standalone/running-process.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
+import { clusterNodes, createClusterTemplate, databaseAt, dropLeftDatabases } from './cluster.ts';
 import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 import { startPooler } from './pooler.ts';
 
@@ -23,6 +24,8 @@ declare module 'vitest' {
     databaseUrl: string;
     /** The logins of the processes, shared because deriving their passwords is slow (`databaseLogins`). */
     databaseLogins: DatabaseUrls;
+    /** The servers of the Citus cluster of `TEST_CITUS`, the coordinator first; [] without it. */
+    clusterNodes: readonly string[];
     /** The port of a PgBouncer in front of the server, if `TEST_PGBOUNCER` is the path of one; else null. */
     poolerPort: number | null;
     /** host:port of the run's Temporal server. */
@@ -35,6 +38,9 @@ declare module 'vitest' {
     runFolder: string;
   }
 }
+
+/** URL of a superuser at the coordinator of a Citus cluster, which runs the tests in place of one server. */
+const CLUSTER = process.env['TEST_CITUS'];
 
 /** Contains one folder per test run of this user. */
 const RUNS = join(tmpdir(), `linepace-test-${userInfo().uid}`);
@@ -76,7 +82,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       'the servers for the tests did not start',
     );
   }
-  await createTemplate(postgres.value.url).catch(async (error: unknown) => {
+  const nodes = await createTemplate(postgres.value.url).catch(async (error: unknown) => {
     await teardown();
     throw error;
   });
@@ -84,6 +90,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const program = process.env['TEST_PGBOUNCER'];
   const pooler =
     program === undefined ? null : await startPooler(program, postgres.value.url, logins, folder);
+  project.provide('clusterNodes', nodes);
   project.provide('databaseUrl', postgres.value.url);
   project.provide('databaseLogins', logins);
   project.provide('poolerPort', pooler?.port ?? null);
@@ -113,14 +120,17 @@ async function failOnDeadlocks(url: string): Promise<void> {
 
 type OnSpawn = (server: RunningProcess) => void;
 
-const startDatabase = async (folder: string, onSpawn: OnSpawn): Promise<RunningPostgres> =>
-  startPostgres({
+/** With `TEST_CITUS`, the coordinator of that cluster; else a server of the run. */
+async function startDatabase(folder: string, onSpawn: OnSpawn): Promise<Pick<RunningPostgres, 'url'>> {
+  if (CLUSTER !== undefined) return { url: CLUSTER };
+  return startPostgres({
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     durable: false,
     logFile: join(folder, 'postgres.log'),
     onSpawn,
   });
+}
 
 const startWorkflowServer = async (
   folder: string,
@@ -145,14 +155,20 @@ async function writeWorkflowBundle(folder: string): Promise<string> {
   return file;
 }
 
-async function createTemplate(url: string): Promise<void> {
+/** @returns the servers of the cluster; [] if there is none. */
+async function createTemplate(url: string): Promise<readonly string[]> {
+  const nodes = CLUSTER === undefined ? [] : await clusterNodes(CLUSTER);
+  await dropLeftDatabases(nodes);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await client.query(`drop table if exists ${DEADLOCKS}`);
   await client.query(`create table ${DEADLOCKS} (name text, deadlocks bigint)`);
-  await client.query(`create database ${TEMPLATE_DATABASE}`);
+  if (nodes.length === 0) await client.query(`create database ${TEMPLATE_DATABASE}`);
   await client.end();
-  const template = Object.assign(new URL(url), { pathname: TEMPLATE_DATABASE }).href;
-  await migrate(template, databaseLogins(template));
+  const template = databaseAt(url, TEMPLATE_DATABASE);
+  if (nodes.length > 0) await createClusterTemplate(nodes, TEMPLATE_DATABASE);
+  else await migrate(template, databaseLogins(template));
+  return nodes;
 }
 
 /** Stops the servers and removes the folders of earlier runs that were killed. */

@@ -41,9 +41,6 @@ const OTHER_KEYS: Record<string, string> = {
 /** Tables whose rows cannot be changed, and are deleted only by retention or the erasure of a contact. */
 const APPEND_ONLY = ['consents', 'audit_log', 'agency_audit_log'];
 
-/** Views that a tenant may read besides its tables; they are limited to its workspace. */
-const TENANT_VIEWS = ['workspace_users'];
-
 /** Functions that run with the owner's rights, and why. */
 const OWNERS_FUNCTIONS: Record<string, string> = {
   keep_partitions: 'only the owner of a table can create and drop its partitions',
@@ -123,12 +120,7 @@ export async function problemsOf(client: pg.Client): Promise<string[]> {
 }
 
 function problemsOfRelation(relation: Relation): string[] {
-  if (relation.kind === 'view') {
-    return grantProblems(
-      relation,
-      TENANT_VIEWS.includes(relation.name) ? { linepace_tenant: ['SELECT'] } : {},
-    );
-  }
+  if (relation.kind === 'view') return grantProblems(relation, {});
   // The parent's policies do not apply to a partition that is queried directly.
   if (relation.kind === 'partition') return [...forceProblems(relation), ...grantProblems(relation, {})];
   if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {

@@ -101,20 +101,18 @@ async function prepare(db: TenantDb): Promise<void> {
   // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
   // `messages` for each contact.
   await db.query(sql.type(NoRows)`
-    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true)`);
+    select set_local('statement_timeout', '120s'), set_local('plan_cache_mode', 'force_custom_plan')`);
 }
 
-const CountRow = z.object({ count: z.int() });
+const TakenRow = z.object({ addresses: z.array(z.string()), numbers: z.array(z.string()) });
 
 /** Adds the changes of contacts that are counted, and forgets those of others, which are counted as they are then. */
 async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Progress): Promise<boolean> {
   const { workspaceId } = db;
-  // Within the statement, the deleted changes can still be read.
-  const added = await db.oneFirst(sql.type(CountRow)`
-    with taken as (
-      delete from analytics_changes where workspace_id = ${workspaceId} and address = any(array(
+  const taken = await db.one(sql.type(TakenRow)`
+    with taken as materialized (
+      select address, number from analytics_changes where workspace_id = ${workspaceId} and address = any(array(
         select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS}))
-      returning address
     ),
     ${recount({
       workspaceId,
@@ -123,8 +121,27 @@ async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Pro
       areCounted: true,
     })},
     ${addCells(db)}
-    select count(distinct address) "count" from taken`);
-  return added === CONTACTS;
+    ${TAKEN}`);
+  await forget(db, taken);
+  return new Set(taken.addresses).size === CONTACTS;
+}
+
+/**
+ * The changes of `taken`. They are deleted by a later statement: where tables are distributed, a statement no longer reads what it
+ * has deleted.
+ */
+const TAKEN = sql.fragment`
+  select coalesce(array_agg(address), '{}') addresses, coalesce(array_agg(number::text), '{}') numbers from taken`;
+
+async function forget(db: TenantDb, { addresses, numbers }: z.infer<typeof TakenRow>): Promise<void> {
+  if (numbers.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    delete from analytics_changes c
+    using ${sql.unnest(
+      numbers.map((number, index) => [addresses[index] ?? '', number]),
+      ['text', 'int8'],
+    )} as t (address, number)
+    where c.workspace_id = ${db.workspaceId} and c.address = t.address and c.number = t.number`);
 }
 
 /** Common table expressions that add `cells`. */
@@ -153,7 +170,7 @@ async function startAnew(db: TenantDb): Promise<void> {
 async function dropCounted(db: TenantDb): Promise<boolean> {
   const drop = async (table: string): Promise<number> => {
     const { rowCount } = await db.query(sql.type(NoRows)`
-      delete from ${sql.identifier([table])} where ctid = any(array(
+      delete from ${sql.identifier([table])} where workspace_id = ${db.workspaceId} and ctid = any(array(
         select ctid from ${sql.identifier([table])} where workspace_id = ${db.workspaceId} limit ${DROPPED}))`);
     return rowCount;
   };
@@ -176,8 +193,8 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
   const last = isComplete ? '' : (addresses.at(-1) ?? '');
   // At last all that are left, because a contact may have been added since.
   const these = isComplete ? next : sql.fragment`${next} and address <= ${last}`;
-  await db.query(sql.type(NoRows)`
-    with taken as (delete from analytics_changes where ${these}),
+  const taken = await db.one(sql.type(TakenRow)`
+    with taken as materialized (select address, number from analytics_changes where ${these}),
     ${recount({
       workspaceId,
       timeZone,
@@ -186,7 +203,8 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
       areCounted: false,
     })},
     ${addCells(db)}
-    select`);
+    ${TAKEN}`);
+  await forget(db, taken);
   await db.query(sql.type(NoRows)`
     update analytics_progress set counted_to = ${last}, is_complete = ${isComplete} where workspace_id = ${workspaceId}`);
   return !isComplete;

@@ -13,6 +13,7 @@ import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeForMessage } from '#db/wakes.ts';
@@ -302,7 +303,8 @@ async function insertStepMessages(
       with ordinality as m (id, lead_id, line_id, step_index, variant, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
     join steps s on s.step_index = m.step_index and s.variant is not distinct from m.variant
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
-    order by m.place`);
+    order by m.place
+    ${ROWS_INSERTED}`);
 }
 
 /** Wakes the pacers of these lines when the messages are due. */

@@ -14,7 +14,7 @@ export const PERSONALIZATION = 'personalization';
 /** How long before its scheduled time a message is written, so that a slow model does not delay it. */
 const AHEAD_MS = 10 * 60_000;
 
-const DueAtRow = z.object({ dueAt: z.date().nullable() });
+const DueAtRow = z.object({ dueAt: z.date() });
 
 /**
  * Schedules held messages for personalization.
@@ -26,17 +26,14 @@ export async function personalize(
   messages: FragmentSqlToken,
   now: Date,
 ): Promise<void> {
-  const first = await db.maybeOneFirst(sql.type(DueAtRow)`
-    with added as (
-      insert into personalizations (workspace_id, message_id, campaign_id, due_at)
-      select ${db.workspaceId}, m.message_id, ${campaign.id},
-        greatest(m.at - make_interval(secs => ${AHEAD_MS / 1000}), ${sql.timestamp(now)})
-      from (${messages}) m
-      on conflict do nothing returning due_at
-    )
-    select min(due_at) due_at from added`);
-  if (first && campaign.status === 'active')
-    wake(db, personalizerId(campaign.id), first, 'personalizationsDue');
+  const added = await db.anyFirst(sql.type(DueAtRow)`
+    insert into personalizations (workspace_id, message_id, campaign_id, due_at)
+    select ${db.workspaceId}, m.message_id, ${campaign.id},
+      greatest(m.at - make_interval(secs => ${AHEAD_MS / 1000}), ${sql.timestamp(now)})
+    from (${messages}) m
+    on conflict do nothing returning due_at`);
+  if (campaign.status !== 'active') return;
+  for (const dueAt of added) wake(db, personalizerId(campaign.id), dueAt, 'personalizationsDue');
 }
 
 const DueRow = MessageRow.pick({ id: true, leadId: true, body: true });

@@ -14,6 +14,7 @@ import { deleteReadsOf } from '#db/queries/conversation-reads.ts';
 import { deleteSavedFiltersNaming } from '#db/queries/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { hideOptOuts } from '#db/queries/opt-outs.ts';
+import { insertion } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -52,9 +53,19 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   wake(db, contactErasureId(id), now, 'requested');
 }
 
+const CanceledDrip = z.object({
+  id: z.string(),
+  channel: z.string(),
+  leadId: z.string().nullable(),
+  scheduledAt: z.string(),
+  createdByUserId: z.string().nullable(),
+  createdAt: z.string(),
+  address: z.string(),
+});
+
 /** What was accepted in bulk is a canceled message: whoever was told that it is queued finds what became of it. */
 async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly ErasedAddress[]): Promise<void> {
-  await db.query(sql.type(NoRows)`
+  const canceled = await db.any(sql.type(CanceledDrip)`
     with locked as materialized (
       select b.id from drip_buffer b where ${isDripOf(db, contact)} order by b.arrival for update
     ), taken as (
@@ -64,12 +75,19 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
       delete from drip_claims c using taken t
       where c.workspace_id = ${db.workspaceId} and c.message_id = decode(t.id, 'hex')
     )
-    insert into messages (workspace_id, id, channel, status, hold_reason, address, lead_id, scheduled_at, source,
-      created_by_user_id, created_at, updated_at)
-    select ${db.workspaceId}, t.id, t.draft ->> 'channel', 'canceled', 'lead_deleted',
-      coalesce(a.pseudonym, 'erased:' || t.id), t.draft ->> 'leadId', (t.draft ->> 'scheduledAt')::timestamptz,
-      ${DRIP_SOURCE}, t.draft ->> 'createdByUserId', t.created_at, now()
+    select t.id, t.draft ->> 'channel' channel, t.draft ->> 'leadId' lead_id, t.draft ->> 'scheduledAt' scheduled_at,
+      t.draft ->> 'createdByUserId' created_by_user_id, t.created_at::text,
+      coalesce(a.pseudonym, 'erased:' || t.id) address
     from taken t left join ${asRows(erased)} on a.address = t.draft ->> 'address'`);
+  if (canceled.length === 0) return;
+  const rows = canceled.map((drip) => ({
+    ...drip,
+    workspaceId: db.workspaceId,
+    status: 'canceled',
+    holdReason: 'lead_deleted',
+    source: DRIP_SOURCE,
+  }));
+  await db.query(sql.type(NoRows)`${insertion('messages', rows)}`);
 }
 
 /** All that is changed here, in the order of docs/architecture.md. */

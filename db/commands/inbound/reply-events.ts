@@ -29,7 +29,7 @@ export async function emitReplyEvents(
     ])} and (
       i.created_at < ${sql.timestamp(now)} - make_interval(secs => ${MAX_WAIT_SECONDS})
       or not exists (
-        select from attachments a where a.workspace_id = i.workspace_id and a.inbound_message_id = i.id
+        select from attachments a where a.workspace_id = ${db.workspaceId} and a.inbound_message_id = i.id
           and a.status = 'waiting' and a.tries = 0)
     )
     order by i.id limit ${BATCH} for update skip locked`);

@@ -56,7 +56,7 @@ async function lineEmail(
   const { name: workspaceName } = await db.one(sql.type(NameRow)`
     select name from workspaces where id = ${db.workspaceId}`);
   const recipients = await db.anyFirst(sql.type(EmailRow)`
-    select u.email from workspace_users u join workspace_members m on m.workspace_id = ${db.workspaceId} and m.user_id = u.id
-    where (m.role = 'org:admin' or m.is_owner) and position('@' in u.email) > 0 order by m.joined_at, u.id`);
+    select email from current_team()
+    where (role = 'org:admin' or is_owner) and position('@' in email) > 0 order by joined_at, user_id`);
   return { workspaceName, lineName, recipients };
 }

@@ -11,6 +11,7 @@ import { LineRow } from '#db/queries/lines.ts';
 import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
 import type { Pools } from '#db/pools.ts';
 import { endHold } from '#db/queries/line-holds.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
@@ -96,7 +97,8 @@ export async function moveLine(
   await db.query(sql.type(NoRows)`
     insert into lines select moved.* from lines l,
       jsonb_populate_record(l, ${sql.jsonb(there)}) moved
-    where l.workspace_id = ${a} and l.id = ${lineId}`);
+    where l.workspace_id = ${a} and l.id = ${lineId}
+    ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`delete from lines where workspace_id = ${a} and id = ${lineId}`);
   await moveLookup(db, 'line', lineId, b);
   // The new workspace may have some of them from an earlier stay of the line.
@@ -112,7 +114,8 @@ export async function moveLine(
   await db.query(sql.type(NoRows)`
     insert into line_invoices
     select moved.* from line_invoices i, jsonb_populate_record(i, ${sql.jsonb({ workspace_id: b })}) moved
-    where i.workspace_id = ${a} and i.line_id = ${lineId}`);
+    where i.workspace_id = ${a} and i.line_id = ${lineId}
+    ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`
     delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,

@@ -6,6 +6,7 @@ import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts
 import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -32,29 +33,11 @@ const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 
 /**
  * The queues of lines that are no longer in the workspace. Each should have a workflow that hands its messages over
- * (`lineHandoverId`). Reads one index entry per queue, however long the queues are.
+ * (`lineHandoverId`).
  */
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
-  const queued = (waiting: FragmentSqlToken) => sql.fragment`(
-    with recursive queues as (
-      (select workspace_id, line_id from messages where ${waiting}
-        order by workspace_id, line_id limit 1)
-      union all
-      select next.* from queues q cross join lateral (
-        select workspace_id, line_id from messages
-        where ${waiting} and (workspace_id, line_id) > (q.workspace_id, q.line_id)
-        order by workspace_id, line_id limit 1
-      ) next
-    ) select * from queues)`;
   const rows = await db.any(sql.type(Queue)`
-    select q.workspace_id, q.line_id from (
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and not force_fallback and line_id is not null`)}
-      union
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and force_fallback and line_id is not null`)}
-      union
-      ${queued(sql.fragment`fallback_sms = 'due' and line_id is not null`)}
-    ) q
-    where not exists (select from lines l where l.workspace_id = q.workspace_id and l.id = q.line_id)`);
+    select w.id workspace_id, s.line_id from workspaces w cross join stranded_lines(w.id) s`);
   return [...rows];
 }
 
@@ -119,7 +102,7 @@ export async function abandonChunk(
   await moveLeftBehind(db, lineId, chunk, contacts);
   // A deleted line needs no contacts; a line that came back keeps them.
   const { rowCount: forgotten } = await db.query(sql.type(NoRows)`
-    delete from line_contacts where ctid = any(array(
+    delete from line_contacts where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from line_contacts c where workspace_id = ${db.workspaceId} and line_id = ${lineId}
         and not exists (select from lines l where l.workspace_id = c.workspace_id and l.id = c.line_id)
       limit ${CHUNK}))`);
@@ -182,7 +165,7 @@ async function nextToLeave(
     ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
     : sql.fragment``;
   const sorts = (value: 'on' | 'off') =>
-    db.query(sql.type(NoRows)`select from set_config('enable_sort', ${value}, true)`);
+    db.query(sql.type(NoRows)`select from set_local('enable_sort', ${value})`);
   await sorts('off');
   const chunk = await db.any(sql.type(InQueue)`
     select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
@@ -229,34 +212,39 @@ export interface Handover {
   rule?: string;
 }
 
-/** Assigns messages to other lines. @returns how many changed their line. */
+/** Assigns messages to other lines. Requires `lockToMove`. */
 export async function giveAway(
   db: TenantDb,
   messages: readonly Unsent[],
   { reason, rule }: Handover,
-): Promise<number> {
-  if (messages.length === 0) return 0;
+): Promise<void> {
+  if (messages.length === 0) return;
   const chosen = await chooseLines<Choosable & Unsent>(
     db,
     messages.map((message) => ({ ...message, pinnedLineId: null })),
   );
   const lineOf = new Map(messages.map(({ id, lineId }) => [id, lineId]));
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    with moved as (
-      update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
-      from ${sql.unnest(
-        chosen.map(({ id, lineId }) => [id, lineOf.get(id) ?? null, lineId]),
-        ['text', 'text', 'text'],
-      )} as v (id, from_line_id, line_id)
-      where m.workspace_id = ${db.workspaceId} and m.id = v.id
-        and (m.line_id is distinct from v.line_id or m.line_pinned)
-      returning m.id, m.scheduled_at, v.from_line_id, v.line_id
-    )
-    insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
-    select ${db.workspaceId}, id, scheduled_at, scheduled_at, ${reason}, ${rule ?? null}, from_line_id, line_id
-    from moved where from_line_id <> line_id`);
+  await db.query(sql.type(NoRows)`
+    update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
+    from ${sql.unnest(
+      chosen.map(({ id, lineId }) => [id, lineId]),
+      ['text', 'text'],
+    )} as v (id, line_id)
+    where m.workspace_id = ${db.workspaceId} and m.id = v.id and (m.line_id is distinct from v.line_id or m.line_pinned)`);
+  const moves = chosen.flatMap(({ id, scheduledAt, lineId }) => {
+    const from = lineOf.get(id) ?? null;
+    return from === null || lineId === null || from === lineId
+      ? []
+      : [[id, scheduledAt.toISOString(), from, lineId]];
+  });
+  if (moves.length > 0) {
+    await db.query(sql.type(NoRows)`
+      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
+      select ${db.workspaceId}, v.id, v.at, v.at, ${reason}, ${rule ?? null}, v.from_line_id, v.to_line_id
+      from ${sql.unnest(moves, ['text', 'timestamptz', 'text', 'text'])} as v (id, at, from_line_id, to_line_id)
+    ${ROWS_INSERTED}`);
+  }
   // Some of them are sent even by lines that hold their messages: SMS in place of messages.
   for (const { lineId: toLine, scheduledAt } of chosen)
     if (toLine !== null) wake(db, linePacerId(toLine), scheduledAt, 'messagesDue');
-  return rowCount;
 }

@@ -40,9 +40,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     -- In the order of their events: by this id deliveries are claimed and listed.
     select ${db.workspaceId}, substr(w.id, 1, 12) || right(w.id, 4) || left(md5(w.id || h.id), 8), h.id, w.id, w.event
     from written w join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and w.event = any (h.events)
-    -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
-    -- the transaction that the event tells of.
-    for key share of h`);
+    returning null`);
   if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 

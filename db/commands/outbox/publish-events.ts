@@ -49,6 +49,7 @@ export async function publishEvents(pools: Pools): Promise<boolean> {
         update event_batches set snapshot = ${current}::pg_snapshot where position = ${position}`);
       return true;
     }
+    await db.query(sql.type(NoRows)`select from await_commits()`);
     const until = through === null ? now : cutSnapshot(now, BigInt(through) + 1n);
     const ended = sql.fragment`pg_visible_in_snapshot(transaction_id, ${formatSnapshot(until)}::pg_snapshot)`;
     const wereRunning = sql.array(last.running.map(String), 'text');

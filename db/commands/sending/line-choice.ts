@@ -37,12 +37,13 @@ export async function chooseLines<M extends Choosable>(
   const present = await lockRequestedLines(db, drafts);
   const possible = drafts.map((draft) => withoutMissingLines(draft, present));
   for (;;) {
-    const messages = await assignLines(db, possible);
+    const lines = await usableLines(db);
+    const messages = await assignLines(db, lines, possible);
     const wanted = messages.flatMap(({ lineId }) => lineId ?? []);
     const kept = await lockLinesShared(db, wanted);
     // Retry if a line left before it was locked.
     if (!wanted.every((lineId) => kept.has(lineId))) continue;
-    await assignContactLines(db, messages);
+    await assignContactLines(db, lines, messages);
     return messages;
   }
 }
@@ -67,8 +68,11 @@ function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet
   };
 }
 
-async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M[]): Promise<Chosen<M>[]> {
-  const lines = await usableLines(db);
+async function assignLines<M extends Choosable>(
+  db: TenantDb,
+  lines: readonly ChoosableLine[],
+  drafts: readonly M[],
+): Promise<Chosen<M>[]> {
   const pools = await findPools(
     db,
     drafts.flatMap(({ pinnedLineId, poolId }) => (pinnedLineId === null ? (poolId ?? []) : [])),
@@ -141,7 +145,11 @@ async function linesOfWorkspace(
  * Assigns the chosen line to the contact when its first message is queued, so that later messages use it. If that line
  * cannot send any more, or is not the one of the contact in the pool of the message, the new one replaces it.
  */
-async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
+async function assignContactLines(
+  db: TenantDb,
+  lines: readonly ChoosableLine[],
+  messages: readonly Chosen<Choosable>[],
+): Promise<void> {
   const first = new Map(messages.toReversed().map((message) => [message.address, message]));
   const rows = [...first.values()].flatMap(({ address, lineId, poolId }) =>
     lineId === null ? [] : [[address, lineId, poolId !== null] as const],
@@ -149,19 +157,23 @@ async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosa
   // Sorted, so that two transactions with the same contacts do not deadlock.
   rows.sort(([a], [b]) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
+  const sending = lines.flatMap(({ id, down }) => (down ? [] : [id]));
   const pooled = rows.flatMap(([address, , isPooled]) => (isPooled ? [address] : []));
+  // Within a with clause, because a distributed database resolves the parameters of a conflict only there.
   await db.query(sql.type(NoRows)`
-    insert into conversations (workspace_id, address, line_id)
-    select ${db.workspaceId}, c.address, c.line_id
-    from ${sql.unnest(
-      rows.map(([address, lineId]) => [address, lineId]),
-      ['text', 'text'],
-    )} as c (address, line_id)
-    on conflict (workspace_id, address) do update set line_id = excluded.line_id
-      where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')}) or not exists (
-        select 1 from lines l where l.workspace_id = conversations.workspace_id and l.id = conversations.line_id
-          and l.is_active and l.provisioning_status = 'active' and l.health_status <> 'down'
-      )`);
+    with assigned as (
+      insert into conversations (workspace_id, address, line_id)
+      select ${db.workspaceId}, c.address, c.line_id
+      from ${sql.unnest(
+        rows.map(([address, lineId]) => [address, lineId]),
+        ['text', 'text'],
+      )} as c (address, line_id)
+      on conflict (workspace_id, address) do update set line_id = excluded.line_id
+        where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
+          or conversations.line_id <> all(${sql.array(sending, 'text')})
+      returning null
+    )
+    select count(*) from assigned`);
 }
 
 const KnownLinesRow = z.object({

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
+import { until } from '#bench/support/waiting.ts';
+import { clusterNodes, createDistributedDatabase, databaseAt, dropOnNodes } from '#test/setup/cluster.ts';
+import { connected } from '#test/setup/database.ts';
+
+/** A node that has shards. It runs on this machine. */
+export interface Node {
+  /** host:port */
+  name: string;
+  kill(): void;
+  start(): Promise<void>;
+}
+
+export interface Cluster {
+  /** Of the coordinator, as the superuser. */
+  databaseUrl: string;
+  nodes: readonly Node[];
+  /** Where the rows of a workspace are. */
+  nodeOf(pools: Pools, workspaceId: string): Promise<string>;
+  drop(): Promise<void>;
+}
+
+const START_MS = 120_000;
+
+/** @param coordinator as of `TEST_CITUS`. */
+export async function createCluster(coordinator: string, database: string): Promise<Cluster> {
+  const servers = await clusterNodes(coordinator);
+  await createDistributedDatabase(servers, database);
+  return {
+    databaseUrl: databaseAt(coordinator, database),
+    nodes: await Promise.all(servers.slice(1).map(nodeAt)),
+    nodeOf: (pools, workspaceId) =>
+      systemDb(pools).oneFirst(sql.type(NameRow)`
+        select nodename || ':' || nodeport as name from citus_shards
+        where table_name = 'messages'::regclass and shardid = get_shard_id_for_distribution_column('messages', ${workspaceId})`),
+    drop: () => dropOnNodes(servers, database),
+  };
+}
+
+const NameRow = z.object({ name: z.string() });
+
+async function nodeAt(url: string): Promise<Node> {
+  const { folder, command } = await connected(url, async (client) => {
+    const { rows } = await client.query<{ folder: string; command: string }>(
+      `select current_setting('data_directory') folder, pg_read_file('postmaster.opts') command`,
+    );
+    return rows[0] ?? { folder: '', command: '' };
+  });
+  // `/usr/lib/postgresql/bin/postgres "-D" "/var/lib/postgresql"`
+  const [program = '', ...options] = command.trim().split(/ (?=")/);
+  const { uid, gid } = statSync(folder);
+  return {
+    name: new URL(url).host,
+    kill() {
+      const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n');
+      process.kill(Number(pid), 'SIGKILL');
+    },
+    async start() {
+      await until(async () => {
+        const log = openSync(join(folder, 'chaos.log'), 'a');
+        spawn(
+          program,
+          options.map((option) => option.slice(1, -1)),
+          { uid, gid, cwd: '/', env: {}, detached: true, stdio: ['ignore', log, log] },
+        ).unref();
+        closeSync(log);
+        await until(() => connected(url, async () => true), START_MS / 10);
+        return true;
+      }, START_MS);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { distribute } from '#db/distribute.ts';
+import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const isCluster = inject('clusterNodes').length > 0;
+
+describe.skipIf(isCluster)('migrate --distribute, without the extension', () => {
+  it('says what is missing, and changes nothing', async () => {
+    await expect(distribute(database.ownerUrl)).rejects.toThrow('it has no extension citus');
+    const { rows } = await connected(database.ownerUrl, (client) =>
+      client.query(
+        `select from pg_proc p join pg_language l on l.oid = p.prolang where proname = 'set_local' and lanname = 'plpgsql'`,
+      ),
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+/** With `TEST_CITUS`. */
+describe.runIf(isCluster)('a distributed database', () => {
+  const ask = async (statement: string) =>
+    (await connected(database.ownerUrl, (client) => client.query<{ name: string }>(statement))).rows.map(
+      ({ name }) => name,
+    );
+
+  it('is not distributed again', async () => {
+    expect(await distribute(database.ownerUrl)).toEqual([]);
+  });
+
+  it('has every table of workspaces on its nodes, except for the order of events', async () => {
+    expect(
+      await ask(`
+        select relname as name from pg_class c
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+          and exists (select from pg_policy where polrelid = c.oid and polname = 'tenant')
+          and not exists (select from pg_dist_partition where logicalrelid = c.oid and (partmethod = 'h' or repmodel = 't'))
+        order by 1`),
+    ).toEqual(['emitted_events', 'published_events']);
+  });
+
+  it('keeps the rows of a workspace together, and joins them by its foreign keys', async () => {
+    expect(
+      await ask(`select distinct colocationid::text as name from pg_dist_partition where partmethod = 'h'`),
+    ).toHaveLength(1);
+    expect(
+      await ask(`select count(*)::text as name from pg_constraint where contype = 'f' and conparentid = 0
+        and conrelid in (select logicalrelid from pg_dist_partition where partmethod = 'h')`),
+    ).not.toEqual(['0']);
+  });
+
+  it('makes the partitions of new days on each node', async () => {
+    await ask(`select keep_partitions('webhook_deliveries', 9, 30)::text as name`);
+    expect(
+      await ask(`
+        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'webhook_deliveries'::regclass
+          and not exists (select from pg_dist_partition where logicalrelid = c.oid)`),
+    ).toEqual([]);
+  });
+
+  it('shows a tenant the rows of its workspace only, on whichever node they are', async () => {
+    await ask(`
+      insert into workspaces (id, name, timezone, country, plan, subscription_status)
+      select 'org_' || n, 'Workspace', 'UTC', 'US', 'mini', 'active' from generate_series(1, 8) n returning id as name`);
+    await ask(`
+      insert into workflow_wakes (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
+      select 'org_' || n, 'w', now(), now(), '1', '1' from generate_series(1, 8) n returning workspace_id as name`);
+    const seen = await connected(
+      Object.assign(new URL(database.tenantUrl), { pathname: new URL(database.ownerUrl).pathname }).href,
+      async (client) => {
+        await client.query('begin');
+        await client.query(`select set_local('lock_timeout', '2000'), enter_workspace('org_3')`);
+        const { rows } = await client.query<{ id: string }>('select workspace_id as id from workflow_wakes');
+        await client.query('commit');
+        return rows.map(({ id }) => id);
+      },
+    );
+    expect(seen).toEqual(['org_3']);
+  });
+});
