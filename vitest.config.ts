@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Most tests wait for servers most of the time: two cores have work for four.
-    maxWorkers: 5,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Files share a process, what it has loaded and the app of `sharedApp`; others have an app of their own.
     isolate: false,
