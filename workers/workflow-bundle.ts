@@ -16,6 +16,8 @@ import { keepBundle, readKeptBundle } from './kept-bundle.ts';
  */
 
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+/** This file, whose options for the compiler change the bundle. */
+const OPTIONS = fileURLToPath(import.meta.url);
 
 /**
  * The bundle of the workflows: the kept one if its files are still the same, otherwise a new one. The compiler runs in a
@@ -27,7 +29,7 @@ export async function bundleWorkflows(codecKeys: string | null): Promise<Workflo
   const file = keptBundleFile(failureConverterPath);
   const kept = file === null ? null : await readKeptBundle(file, WORKFLOWS);
   if (kept) return kept;
-  const child = fork(fileURLToPath(import.meta.url), failureConverterPath ? [failureConverterPath] : [], {
+  const child = fork(OPTIONS, failureConverterPath ? [failureConverterPath] : [], {
     execArgv: [],
   });
   const [bundle] = (await Promise.race([
@@ -47,7 +49,7 @@ export function keptBundleFile(failureConverterPath?: string): string | null {
   return folder === undefined ? null : join(dirname(folder), `${name}.bundle.json`);
 }
 
-/** @returns the bundle, and all files that the compiler has read. */
+/** @returns the bundle, and all files that it was made from. */
 async function compile(
   failureConverterPath: string | undefined,
 ): Promise<{ bundle: WorkflowBundle; files: string[] }> {
@@ -65,7 +67,7 @@ async function compile(
         (compiler) =>
           compiler.hooks.done.tap('files', ({ compilation }) => {
             // There are folders among them, and the entry point, which exists in memory only.
-            files = [...compilation.fileDependencies].filter((file) => isFile(file));
+            files = [OPTIONS, ...[...compilation.fileDependencies].filter((file) => isFile(file))];
           }),
       ],
     }),
