@@ -1,71 +1,44 @@
-import { expect, inject, test, type TestContext } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { freePort } from '#providers/free-port.ts';
 import { createWorkerDeployment } from '#providers/worker-deployment.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
-import { type RunningWorker, startWorker } from '#workers/worker.ts';
+import { startWorker } from '#workers/worker.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
-/** A product of its own, since a namespace has one worker deployment. */
-interface Fleet {
-  app: OwnApp;
-  workspace: WorkspaceWithLine;
-  startBuild(buildId: string | null): Promise<Build>;
-  release(build: string, ...options: string[]): ReturnType<typeof ops>;
-  /** Sends a message and waits until it is sent. */
-  send(): Promise<void>;
-  /** The builds that completed the pacer's workflow tasks, in order. */
-  buildsOfPacer(): Promise<string[]>;
-}
+let app: OwnApp;
+let workspace: Awaited<ReturnType<typeof createWorkspaceWithLine>>;
+let workers: Build[] = [];
+
+beforeEach(async () => {
+  app = await startTestApp({ worker: false });
+  workspace = await createWorkspaceWithLine(app);
+});
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  await app.stop();
+});
 
 interface Build extends ReturnType<typeof statusAt> {
   stop(): Promise<void>;
 }
 
-async function startFleet(onTestFinished: TestContext['onTestFinished']): Promise<Fleet> {
-  const app = await startTestApp({ worker: false });
-  const workspace = await createWorkspaceWithLine(app);
-  const workers = new Set<RunningWorker>();
-  onTestFinished(async () => {
-    await Promise.all([...workers].map((worker) => worker.stop()));
-    await app.stop();
-  }, 60_000);
-  return {
-    app,
-    workspace,
-    async startBuild(buildId) {
-      const metricsPort = await freePort();
-      const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId } };
-      const worker = await startWorker(config, { codePath: inject('workflowBundle') });
-      workers.add(worker);
-      return {
-        ...statusAt(metricsPort),
-        async stop() {
-          workers.delete(worker);
-          await worker.stop();
-        },
-      };
-    },
-    release: (build, ...options) => ops(['release', build, ...options], environment(app.config)),
-    async send() {
-      const to = phone();
-      const { status } = await workspace.api('POST', '/api/messages', {
-        message: 'Hello',
-        recipientPhone: to,
-      });
-      expect(status).toBe(201);
-      await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
-    },
-    async buildsOfPacer() {
-      const { events } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).fetchHistory();
-      return (events ?? []).flatMap(
-        ({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? [],
-      );
-    },
-  };
+/** Starts a worker. */
+async function startBuild(buildId: string | null): Promise<Build> {
+  const metricsPort = await freePort();
+  const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId } };
+  const worker = await startWorker(config, { codePath: inject('workflowBundle') });
+  const build = { ...statusAt(metricsPort), stop: () => worker.stop() };
+  workers.push(build);
+  return build;
+}
+
+async function stopBuild(build: Build): Promise<void> {
+  workers = workers.filter((other) => other !== build);
+  await build.stop();
 }
 
 function statusAt(port: number) {
@@ -79,34 +52,42 @@ function statusAt(port: number) {
   };
 }
 
-// They wait for the server, which tells its task queues of builds one after the other.
-test.concurrent('the first build makes itself current, so that its workers work without further steps', async ({
-  onTestFinished,
-}) => {
-  const { startBuild, send, buildsOfPacer } = await startFleet(onTestFinished);
+const release = (build: string, ...options: string[]) =>
+  ops(['release', build, ...options], environment(app.config));
+
+async function send(): Promise<void> {
+  const to = phone();
+  const { status } = await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+  expect(status).toBe(201);
+  await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
+}
+
+/** The builds that completed the pacer's workflow tasks, in order. */
+async function buildsOfPacer(): Promise<string[]> {
+  const { events } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).fetchHistory();
+  return (events ?? []).flatMap(
+    ({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? [],
+  );
+}
+
+test('the first build makes itself current, so that its workers work without further steps', async () => {
   await startBuild('one');
   await send();
   expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
 }, 120_000);
 
-test.concurrent('a fleet without build ids that is rolled to a first build keeps sending', async ({
-  onTestFinished,
-}) => {
-  const { startBuild, send, buildsOfPacer } = await startFleet(onTestFinished);
+test('a fleet without build ids that is rolled to a first build keeps sending', async () => {
   const former = await startBuild(null);
   await send();
   const first = await startBuild('one');
   await eventually(async () => (await first.isCurrent()) === '1', 60_000);
   expect(await first.readiness()).toMatchObject({ status: 'ready' });
-  await former.stop();
+  await stopBuild(former);
   await send();
   await eventually(async () => (await buildsOfPacer()).at(-1) === 'one', 60_000);
 }, 180_000);
 
-test.concurrent('a running workflow continues on a new build once that is released, and its line keeps sending', async ({
-  onTestFinished,
-}) => {
-  const { app, workspace, startBuild, send, release, buildsOfPacer } = await startFleet(onTestFinished);
+test('a running workflow continues on a new build once that is released, and its line keeps sending', async () => {
   const first = await startBuild('one');
   await send();
   const { runId } = await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe();
@@ -137,15 +118,12 @@ test.concurrent('a running workflow continues on a new build once that is releas
   expect((await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).runId).toBe(runId);
 
   // The workers of the previous build are no longer needed.
-  await first.stop();
+  await stopBuild(first);
   await send();
   expect(await release('two')).toMatchObject({ status: 0 });
 }, 240_000);
 
-test.concurrent('a release is refused for a build without workers, or if somebody else decides meanwhile', async ({
-  onTestFinished,
-}) => {
-  const { app, startBuild, release } = await startFleet(onTestFinished);
+test('a release is refused for a build without workers, or if somebody else decides meanwhile', async () => {
   await startBuild('one');
   const deployment = createWorkerDeployment(app.temporal.connection, app.config.temporal.namespace);
   await eventually(async () => (await deployment.routing())?.current === 'one');
