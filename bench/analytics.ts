@@ -35,6 +35,10 @@ const DAY_MS = 86_400_000;
 const CHANGED = [1000, 20_000];
 /** As many as the product sends on two cores. */
 const RATE = 570;
+/** Of the time of the plain query: for what is read by the day or the hour. */
+const GOAL = 1 / 50;
+/** The same, where changes are added or parts of days are counted from messages. */
+const GOAL_OF_PARTS = 1 / 20;
 const measured: Row[] = [];
 
 const folder = temporaryFolder('linepace-bench-');
@@ -68,7 +72,7 @@ try {
   await admin.query('vacuum (analyze) analytics_days, analytics_hours, analytics_progress');
   await admin.query('select note_workspace_sizes()');
   await sizes();
-  const ask = async (name: string, filter: AnalyticsFilter): Promise<void> => {
+  const ask = async (name: string, filter: AnalyticsFilter, goal?: number): Promise<void> => {
     const { ours, plain } = await inTurn(
       () => tenant((db) => countMessages(db, filter, 'UTC')),
       () => tenant((db) => plainCounts(db, filter)),
@@ -77,7 +81,7 @@ try {
       throw new Error(
         `${name}: ${JSON.stringify(ours.result)} is not ${JSON.stringify(plain.result)}, which a plain query counts`,
       );
-    compare(name, ours.ms, plain.ms);
+    compare(name, ours.ms, plain.ms, goal);
   };
   const until = new Date(END.getTime() - 1);
   const month = { from: new Date(END.getTime() - 30 * DAY_MS), to: until };
@@ -85,23 +89,24 @@ try {
   const day = { from: new Date(END.getTime() - DAY_MS), to: until };
   const HOUR_MS = 3_600_000;
   const cut = { from: new Date(month.from.getTime() + HOUR_MS), to: new Date(until.getTime() - HOUR_MS) };
-  const questions: [string, AnalyticsFilter][] = [
+  const questions: [string, AnalyticsFilter, number?][] = [
     ['all time', {}],
     ['the last 365 days', year],
     ['the last 30 days', month],
-    ['30 days, cut within a day', cut],
+    ['30 days, cut within a day', cut, GOAL_OF_PARTS],
     [
       '30 days, cut in the middle of a day',
       { from: new Date(month.from.getTime() + 9.6 * HOUR_MS), to: new Date(until.getTime() - 8.8 * HOUR_MS) },
+      GOAL_OF_PARTS,
     ],
-    ['365 days, cut within a day', { ...cut, from: new Date(year.from.getTime() + HOUR_MS) }],
+    ['365 days, cut within a day', { ...cut, from: new Date(year.from.getTime() + HOUR_MS) }, GOAL_OF_PARTS],
     ['the last day', day],
     ['one line of 100', { lineId: workspace.lineId }],
     ['one campaign of 50', { campaignId: workspace.campaignId }],
     ['one user of 3', { userId: workspace.userId }],
     ['one line, the last 30 days', { lineId: workspace.lineId, ...month }],
   ];
-  for (const [name, filter] of questions) await ask(name, filter);
+  for (const [name, filter, goal] of questions) await ask(name, filter, goal);
   let sentMore = 0;
   const send = async (count: number): Promise<void> => {
     await sendMore(admin, workspace, { first: sentMore, count, contacts: Math.ceil(MESSAGES / 4) });
@@ -110,9 +115,9 @@ try {
   for (const count of CHANGED) {
     await send(count);
     const changes = `with ${count.toLocaleString('en')} changes to add`;
-    await ask(`all time, ${changes}`, {});
-    await ask(`the last 30 days, ${changes}`, month);
-    await ask(`one line, ${changes}`, { lineId: workspace.lineId });
+    await ask(`all time, ${changes}`, {}, GOAL_OF_PARTS);
+    await ask(`the last 30 days, ${changes}`, month, GOAL_OF_PARTS);
+    await ask(`one line, ${changes}`, { lineId: workspace.lineId }, GOAL_OF_PARTS);
     const adding = performance.now();
     while (await tenant(countSome));
     console.log(`${count} changes were added in ${seconds(performance.now() - adding)} s`);
@@ -132,7 +137,12 @@ try {
       () => tenant((db) => countMessages(db, filter, 'UTC')),
       () => tenant((db) => plainCounts(db, filter)),
     );
-    compare(`${name}, while ${RATE} messages are sent each second`, busy.ours.ms, busy.plain.ms);
+    compare(
+      `${name}, while ${RATE} messages are sent each second`,
+      busy.ours.ms,
+      busy.plain.ms,
+      GOAL_OF_PARTS,
+    );
   }
   stopping.abort();
   await sending;
@@ -273,7 +283,7 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(2);
 }
 
-function compare(name: string, ms: number[], plainMs: number[]): void {
+function compare(name: string, ms: number[], plainMs: number[], goal = GOAL): void {
   const row = {
     work: `analytics of ${MESSAGES.toLocaleString('en')} messages: ${name}`,
     unit: 'ms',
@@ -281,7 +291,7 @@ function compare(name: string, ms: number[], plainMs: number[]): void {
   };
   measured.push(
     { ...row, subject: LINEPACE, values: ms },
-    { ...row, subject: 'plain group by', values: plainMs, goal: 1 / 50 },
+    { ...row, subject: 'plain group by', values: plainMs, goal },
   );
   const [ours, plain] = [median(ms), median(plainMs)];
   console.log(`${name}: ${seconds(ours)} s, plain ${seconds(plain)} s, ratio ${(ours / plain).toFixed(3)}`);

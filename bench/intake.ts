@@ -37,10 +37,10 @@ const BULLMQ = 'BullMQ, fsync always';
 const STEADY_RATE = 1000;
 /** The ratios to reach. */
 const GOALS: Record<string, number> = {
-  'Koa + group commit': values.worker ? 0.25 : 0.5,
+  'Koa + group commit': values.worker ? 0.3 : 0.7,
   'Koa + pg-boss': 3,
   'Koa + graphile-worker': 3,
-  [`Koa + ${BULLMQ}`]: 1,
+  [`Koa + ${BULLMQ}`]: 1.1,
 };
 
 interface Result {

@@ -111,8 +111,8 @@ async function manyLines(): Promise<void> {
   const worker = ((used.worker.cpu - before.worker.cpu) * 1000) / messages;
   await idleLines(lineIds);
   await report([
-    row('', 'a second', messages / took, 60),
-    row(': processor time of all processes, each', 'ms', ((cpu - cpuBefore) * 1000) / messages, 30),
+    row('', 'a second', messages / took, 50),
+    row(': processor time of all processes, each', 'ms', ((cpu - cpuBefore) * 1000) / messages, 35),
     row(': processor time of the worker, each', 'ms', worker),
     row(': the worker at most', 'MB', peak.worker.mb, 500),
   ]);
