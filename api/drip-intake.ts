@@ -139,7 +139,7 @@ export function createDripIntake(
   };
 }
 
-/** The database works on the next batch while the responses to this one are written, so they are written after it has begun. */
+/** Settles in the next turn, after the next batch has begun: the database works on that while these responses are written. */
 const settleNextTurn = (outcomes: ReadonlyMap<PendingRequest, DripResult | Error>): void =>
   void setImmediate(() => {
     for (const [request, outcome] of outcomes) {
