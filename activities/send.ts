@@ -14,7 +14,7 @@ import type { SendPlan } from './send-plan.ts';
 import { createSender } from './sender.ts';
 import { createVoiceNotes } from './voice-notes.ts';
 
-/** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
+/** A round ends after this, however much is left: an activity that goes on forever tells the operator nothing. */
 const ROUND_MS = 120_000;
 /** A brief round ends after this, because it holds up a workflow task. */
 const BRIEF_MS = 1000;

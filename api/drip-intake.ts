@@ -17,7 +17,7 @@ import {
 } from './drip-batch.ts';
 import type { Metrics } from './http/metrics.ts';
 
-/** Commits concurrent requests together, whichever their workspaces. A request is acknowledged after its commit. */
+/** Commits concurrent requests together, regardless of their workspaces. A request is acknowledged after its commit. */
 export interface DripIntake {
   /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
