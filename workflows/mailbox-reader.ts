@@ -32,5 +32,7 @@ export async function mailboxReader(input: WakeInput): Promise<string> {
   let round: LineRound;
   do round = await loop.run(read);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
+  return loop.isOver
+    ? round.reason
+    : continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
 }

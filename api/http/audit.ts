@@ -82,9 +82,14 @@ function logOf(db: TenantDb | SystemTransaction, caller: Caller, workspaceId?: s
   return { db: inWorkspace(system, { id: workspaceId }), workspaceId };
 }
 
-function contentOf(body: unknown, shown: readonly string[]): { reason: string | null; changes: AuditChanges } {
+function contentOf(
+  body: unknown,
+  shown: readonly string[],
+): { reason: string | null; changes: AuditChanges } {
   const sent = Object.entries((body ?? {}) as AuditChanges).filter(([, value]) => value !== undefined);
-  const changes = Object.fromEntries(sent.map(([name, value]) => [name, shown.includes(name) ? value : MASK]));
+  const changes = Object.fromEntries(
+    sent.map(([name, value]) => [name, shown.includes(name) ? value : MASK]),
+  );
   if (!shown.includes('reason')) return { reason: null, changes };
   const { reason, ...others } = changes;
   return { reason: typeof reason === 'string' ? reason : null, changes: others };
