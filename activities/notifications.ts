@@ -17,6 +17,7 @@ import { workspaceProfile } from '#db/queries/workspaces.ts';
 import { toZoned } from '#domain/calendar.ts';
 import type { MailData, NewMail } from '#domain/mail.ts';
 import { isReplyAlert, Notice, type NotificationKind } from '#domain/notification.ts';
+import { truncate } from '#domain/text.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
@@ -158,7 +159,7 @@ function contactOf({ address, name, replies }: ReplyAlert, publicUrl: string, zo
     name,
     link: `${publicUrl}/inbox/${encodeURIComponent(address)}`,
     replies: replies.map(({ text, at }) => ({
-      text: text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text,
+      text: text.length > EXCERPT ? `${truncate(text, EXCERPT)}…` : text,
       at: toZoned(zone, at).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' }),
     })),
   };

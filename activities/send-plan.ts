@@ -77,7 +77,7 @@ export interface SendPlan extends Look {
 
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
-/** More messages are not sent briefly, that is, within a workflow task. */
+/** A brief round, which holds up a workflow task, sends no more at once. */
 const MOST_BRIEFLY = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;

@@ -14,7 +14,7 @@ import type { SendPlan } from './send-plan.ts';
 import { createSender } from './sender.ts';
 import { createVoiceNotes } from './voice-notes.ts';
 
-/** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
+/** A round ends after this, however much is left: an activity that goes on forever tells the operator nothing. */
 const ROUND_MS = 120_000;
 /** A brief round ends after this, because it holds up a workflow task. */
 const BRIEF_MS = 1000;
@@ -38,15 +38,16 @@ export function createSendActivities(dependencies: Dependencies) {
   const voiceNotes = createVoiceNotes(dependencies);
   const briefRounds = createBriefRounds();
 
-  /** @param longer what a brief round returns if more is due than it sends. Without it, the round is not brief. */
-  function send<Longer extends null>(
+  function send(line: LineAtCarrier, input: SendInput): Promise<LineRound>;
+  /** @returns null if more is due than a brief round sends. */
+  function send(line: LineAtCarrier, input: SendInput, options: { isBrief: true }): Promise<LineRound | null>;
+  function send(
     line: LineAtCarrier,
     { isSending = false }: SendInput,
-    longer?: Longer,
-  ): Promise<LineRound | Longer> {
-    const isBrief = longer !== undefined;
+    { isBrief = false } = {},
+  ): Promise<LineRound | null> {
     let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
-    const round = async (canceled: AbortSignal): Promise<LineRound | Longer> => {
+    const round = async (canceled: AbortSignal): Promise<LineRound | null> => {
       const waits = gapWaits.ofRound({
         taskQueue: lineQueue(line.carrier),
         workspaceId: line.workspaceId,
@@ -60,7 +61,7 @@ export function createSendActivities(dependencies: Dependencies) {
       while (!canceled.aborted) {
         const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, isBrief });
         if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line is elsewhere now');
-        if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return longer;
+        if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return null;
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
           await voiceNotes.prepare(line);
@@ -92,7 +93,7 @@ export function createSendActivities(dependencies: Dependencies) {
 
     /** Sends what a line may send, and waits out the gaps in between, until there is nothing more to do for a while. */
     async sendDue(input: SendInput): Promise<LineRound> {
-      return lineRound(pools, input, linePacerId(input.lineId), (line) => send<never>(line, input), {
+      return lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input), {
         endsUnconnected: false,
       });
     },
@@ -105,7 +106,7 @@ export function createSendActivities(dependencies: Dependencies) {
       const taskQueue = lineQueue(carrier);
       if (!gapWaits.serves(taskQueue)) return null;
       return briefRounds.run(taskQueue, cancellationSignal(), () =>
-        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, null), {
+        lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input, { isBrief: true }), {
           endsUnconnected: false,
           taskQueue,
         }),

@@ -17,7 +17,7 @@ import {
 } from './drip-batch.ts';
 import type { Metrics } from './http/metrics.ts';
 
-/** Commits concurrent requests together, whichever their workspaces. A request is acknowledged after its commit. */
+/** Commits concurrent requests together, regardless of their workspaces. A request is acknowledged after its commit. */
 export interface DripIntake {
   /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
@@ -139,7 +139,7 @@ export function createDripIntake(
   };
 }
 
-/** The database works on the next batch while the responses to this one are written, so they are written after it has begun. */
+/** Settles in the next turn, after the next batch has begun: the database works on that while these responses are written. */
 const settleNextTurn = (outcomes: ReadonlyMap<PendingRequest, DripResult | Error>): void =>
   void setImmediate(() => {
     for (const [request, outcome] of outcomes) {

@@ -135,7 +135,7 @@ async function othersHaveEnded(pools: Pools, workspaceId: string, workflowId: st
   for (;;) {
     const ended = await db.maybeOneFirst(sql.type(EndedRow)`
       select pg_snapshot_xmin(pg_current_snapshot()) > ${own}::xid8 ended ${there}`);
-    if (ended || Date.now() > end) return ended ?? false;
+    if (ended !== false || Date.now() > end) return ended === true;
     await pause(POLL_MS);
   }
 }

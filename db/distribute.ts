@@ -144,7 +144,7 @@ const AWAIT_COMMITS = `
     end loop;
   end $$`;
 
-/** Functions that run on nodes, for which the same holds. */
+/** Nor do functions that run on nodes take generic plans. */
 const GENERIC_PLANS = `
   do $$
   declare

@@ -25,6 +25,9 @@ describe('a suppression', () => {
       { value: '@example.com', reason: null },
       { value: 'ada@example.com', reason: 'x' },
     ]);
+    expect(readSuppressions(`example.com,${'a'.repeat(499)}😀`)).toEqual([
+      { value: '@example.com', reason: 'a'.repeat(499) },
+    ]);
     expect(readSuppressions('example.com\nnot a domain')).toEqual({ line: 2 });
   });
 });

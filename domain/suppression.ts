@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { normalizeAddress } from './address.ts';
+import { truncate } from './text.ts';
 
 /** An address or a domain to which no client of an agency sends. */
 export const Suppression = z
@@ -64,7 +65,7 @@ export function readSuppressions(csv: string): { value: string; reason: string |
     const isAddress = name.startsWith('+') || /[^@]@/.test(name);
     const value = suppressionOf(isAddress ? { address: name } : { domain: name });
     if (value === null || entries.length === MOST_SUPPRESSIONS) return { line: index + 1 };
-    const reason = rest.join(', ').slice(0, 500);
+    const reason = truncate(rest.join(', '), 500);
     entries.push({ value, reason: reason === '' ? null : reason });
   }
   return entries;

@@ -16,8 +16,8 @@ import { keepBundle, readKeptBundle } from './kept-bundle.ts';
  */
 
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
-/** This file, whose options for the compiler change the bundle. */
-const OPTIONS = fileURLToPath(import.meta.url);
+/** It belongs to the files of the bundle, because its options for the compiler change the bundle. */
+const THIS_FILE = fileURLToPath(import.meta.url);
 
 /**
  * The bundle of the workflows: the kept one if its files are still the same, otherwise a new one. The compiler runs in a
@@ -29,7 +29,7 @@ export async function bundleWorkflows(codecKeys: string | null): Promise<Workflo
   const file = keptBundleFile(failureConverterPath);
   const kept = file === null ? null : await readKeptBundle(file, WORKFLOWS);
   if (kept) return kept;
-  const child = fork(OPTIONS, failureConverterPath ? [failureConverterPath] : [], {
+  const child = fork(THIS_FILE, failureConverterPath ? [failureConverterPath] : [], {
     execArgv: [],
   });
   const [bundle] = (await Promise.race([
@@ -67,7 +67,7 @@ async function compile(
         (compiler) =>
           compiler.hooks.done.tap('files', ({ compilation }) => {
             // There are folders among them, and the entry point, which exists in memory only.
-            files = [OPTIONS, ...[...compilation.fileDependencies].filter((file) => isFile(file))];
+            files = [THIS_FILE, ...[...compilation.fileDependencies].filter((file) => isFile(file))];
           }),
       ],
     }),

@@ -17,10 +17,8 @@ const { sendAgencyMails } = proxyActivities<Activities>({
 export async function agencyMailSender(input: WakeInput): Promise<string> {
   const loop = createLoop('mailsDue', 'overdue');
   const work = () => sendAgencyMails({ agencyId: input.subjectId });
-  const startNewRun = () => continueAsNew<typeof agencyMailSender>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof agencyMailSender>(input);
 }

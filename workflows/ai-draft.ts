@@ -60,7 +60,6 @@ export async function aiDraft(input: WakeInput): Promise<string> {
       refusal: () => (draft?.status === 'waiting' ? 'There is no draft yet' : null),
     },
   );
-  const startNewRun = () => continueAsNew<typeof aiDraft>(input);
 
   do draft = await loop.run(() => draftReply(reply));
   while (draft.status === 'waiting' && (await loop.wait(draft, draft.status)));
@@ -68,5 +67,5 @@ export async function aiDraft(input: WakeInput): Promise<string> {
   while (draft.status !== 'waiting' && (await loop.wait(draft, draft.status)))
     draft = await loop.run(() => lookAtDraft(reply));
 
-  return loop.isOver ? draft.reason : startNewRun();
+  return loop.isOver ? draft.reason : continueAsNew<typeof aiDraft>(input);
 }

@@ -17,10 +17,8 @@ const { checkLeads } = proxyActivities<Activities>({
 export async function availabilityJob(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
   const work = () => checkLeads({ workspaceId: input.workspaceId, jobId: input.subjectId });
-  const startNewRun = () => continueAsNew<typeof availabilityJob>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof availabilityJob>(input);
 }

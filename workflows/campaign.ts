@@ -73,7 +73,6 @@ export async function campaign(input: WakeInput): Promise<string> {
       description: 'Ends the campaign permanently and cancels unsent messages.',
     },
   );
-  const startNewRun = () => continueAsNew<typeof campaign>(input);
 
   let continues: boolean;
   now = await loop.run(() => enterLeads(it));
@@ -84,5 +83,5 @@ export async function campaign(input: WakeInput): Promise<string> {
     continues = await loop.wait(now, now.status);
     if (continues) now = await loop.run(() => lookAtCampaign(it));
   } while (continues);
-  return loop.isOver ? now.reason : startNewRun();
+  return loop.isOver ? now.reason : continueAsNew<typeof campaign>(input);
 }

@@ -15,10 +15,8 @@ const { drainDrips } = proxyActivities<Activities>({
 export async function dripDrainer(input: WakeInput): Promise<string> {
   const loop = createLoop('dripsBuffered', 'overdue');
   const work = () => drainDrips({ workspaceId: input.workspaceId });
-  const startNewRun = () => continueAsNew<typeof dripDrainer>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof dripDrainer>(input);
 }

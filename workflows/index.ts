@@ -1,5 +1,6 @@
 export { agencyMailSender } from './agency-mail-sender.ts';
 export { aiDraft } from './ai-draft.ts';
+export { attachmentFetcher } from './attachment-fetcher.ts';
 export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';
 export { contactErasure } from './contact-erasure.ts';
@@ -18,5 +19,4 @@ export { personalizer } from './personalizer.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { testClock } from './test-clock.ts';
-export { attachmentFetcher } from './reply-attachments.ts';
 export { webhookDispatcher } from './webhook-dispatcher.ts';

@@ -18,10 +18,8 @@ const { importLeads } = proxyActivities<Activities>({
 export async function leadImport(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
   const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });
-  const startNewRun = () => continueAsNew<typeof leadImport>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof leadImport>(input);
 }

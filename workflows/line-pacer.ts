@@ -78,7 +78,6 @@ export async function linePacer(input: WakeInput): Promise<string> {
     line = round;
     return round;
   };
-  const startNewRun = () => continueAsNew<typeof linePacer>({ ...line.home, subjectId: lineId });
 
   line = { home: await homeOf(input) };
 
@@ -87,12 +86,13 @@ export async function linePacer(input: WakeInput): Promise<string> {
     const isBrief = !round.goesOn && !round.isBlocked && !round.unservedRounds;
     round = await loop.run(() => send(isBrief), detailsOf(round));
   }
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof linePacer>({ ...line.home, subjectId: lineId });
 }
 
 /**
  * Sends what is due now within the workflow task, which spares an activity: mostly, a line that rested has one message to send.
- * @returns null if an activity is to do it: the worker does not serve the carrier, the carrier is slow, or something failed.
+ * @returns null if an activity is to do it: the worker does not serve the carrier, the carrier is slow, more is due than is sent at
+ *   once, or something failed.
  */
 async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): Promise<LineRound | null> {
   try {

@@ -93,8 +93,6 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       refusal: allowedIn('given up', 'provisioning', 'unconnected', 'failed'),
     },
   );
-  const startNewRun = () =>
-    continueAsNew<typeof lineRequest>({ ...input, ...(until !== undefined && { provisionUntil: until }) });
 
   let continues: boolean;
   do {
@@ -115,7 +113,11 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     }
   } while (continues);
 
-  if (!loop.isOver) await startNewRun();
+  if (!loop.isOver)
+    await continueAsNew<typeof lineRequest>({
+      ...input,
+      ...(until !== undefined && { provisionUntil: until }),
+    });
   if (request.status === 'failed')
     throw ApplicationFailure.nonRetryable(
       'There is no line; what was paid for it is credited',

@@ -18,10 +18,8 @@ const { clearList } = proxyActivities<Activities>({
 export async function listDeletion(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
   const work = () => clearList({ workspaceId: input.workspaceId, listId: input.subjectId });
-  const startNewRun = () => continueAsNew<typeof listDeletion>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof listDeletion>(input);
 }

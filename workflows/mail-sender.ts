@@ -18,10 +18,8 @@ const { sendMails } = proxyActivities<Activities>({
 export async function mailSender(input: WakeInput): Promise<string> {
   const loop = createLoop('mailsDue', 'overdue');
   const work = () => sendMails({ workspaceId: input.workspaceId });
-  const startNewRun = () => continueAsNew<typeof mailSender>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof mailSender>(input);
 }

@@ -28,10 +28,11 @@ export async function mailboxReader(input: WakeInput): Promise<string> {
     line = round;
     return round;
   };
-  const startNewRun = () => continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
 
   let round: LineRound;
   do round = await loop.run(read);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver
+    ? round.reason
+    : continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
 }

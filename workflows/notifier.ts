@@ -15,10 +15,8 @@ const { writeNotifications } = proxyActivities<Activities>({
 export async function notifier(input: WakeInput): Promise<string> {
   const loop = createLoop('notificationsDue', 'overdue');
   const work = () => writeNotifications({ workspaceId: input.workspaceId });
-  const startNewRun = () => continueAsNew<typeof notifier>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof notifier>(input);
 }

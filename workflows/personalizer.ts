@@ -22,10 +22,8 @@ const { writeMessages } = proxyActivities<Activities>({
 export async function personalizer(input: WakeInput): Promise<string> {
   const loop = createLoop('personalizationsDue', 'overdue');
   const work = () => writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId });
-  const startNewRun = () => continueAsNew<typeof personalizer>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof personalizer>(input);
 }

@@ -18,10 +18,8 @@ const { deliverWebhooks } = proxyActivities<Activities>({
 export async function webhookDispatcher(input: WakeInput): Promise<string> {
   const loop = createLoop('deliveriesDue', 'overdue');
   const work = () => deliverWebhooks({ workspaceId: input.workspaceId });
-  const startNewRun = () => continueAsNew<typeof webhookDispatcher>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof webhookDispatcher>(input);
 }

@@ -50,14 +50,14 @@ export const authorOf = ({ actor, via }: Caller): Pick<NewAuditEntry, 'actor' | 
 export function auditRecorder(audit: AnyAudit | undefined, caller: Caller, body: unknown): RecordAudit {
   return async (db, targets) => {
     if (!audit) throw new Error('a route that declares no `audit` records nothing');
-    const { reason, ...changed } = changesOf(body, audit.changes ?? []);
-    for (const { id, workspaceId, action = audit.action, changes } of targets) {
+    const content = contentOf(body, audit.changes ?? []);
+    for (const { id, workspaceId, action = audit.action, changes = content.changes } of targets) {
       await insertAuditEntry(logOf(db, caller, workspaceId), {
         ...authorOf(caller),
         action,
         target: { type: audit.target, id },
-        reason: typeof reason === 'string' ? reason : null,
-        changes: changes ?? changed,
+        reason: content.reason,
+        changes,
       });
     }
   };
@@ -82,7 +82,15 @@ function logOf(db: TenantDb | SystemTransaction, caller: Caller, workspaceId?: s
   return { db: inWorkspace(system, { id: workspaceId }), workspaceId };
 }
 
-function changesOf(body: unknown, shown: readonly string[]): AuditChanges {
+function contentOf(
+  body: unknown,
+  shown: readonly string[],
+): { reason: string | null; changes: AuditChanges } {
   const sent = Object.entries((body ?? {}) as AuditChanges).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(sent.map(([name, value]) => [name, shown.includes(name) ? value : MASK]));
+  const changes = Object.fromEntries(
+    sent.map(([name, value]) => [name, shown.includes(name) ? value : MASK]),
+  );
+  if (!shown.includes('reason')) return { reason: null, changes };
+  const { reason, ...others } = changes;
+  return { reason: typeof reason === 'string' ? reason : null, changes: others };
 }

@@ -200,34 +200,21 @@ create index attempts_not_sent on attempts (workspace_id, line_id, started_at)
   where kind = 'primary' and outcome in ('transient', 'not_sent', 'refused', 'unavailable');
 call tenant_table('attempts');
 
--- The lines that are no longer in a workspace, and have messages there that wait. Reads one index entry for each queue, however
--- long it is. Not inlined: where workspaces are distributed, a recursive query has to be of one workspace.
+-- The lines that are no longer in a workspace, and have messages there that wait. Reads one entry of `messages_unsent` for each
+-- queue, however long it is. Not inlined: where workspaces are distributed, a recursive query has to be of one workspace.
 create function stranded_lines(of_workspace text) returns table (line_id text) language plpgsql stable as $$
 #variable_conflict use_column
 begin
   return query
-    with recursive unsent as (
+    with recursive queues as (
       select '' collate "C" line_id
       union all
       select (select min(m.line_id) from messages m
         where m.workspace_id = of_workspace and m.line_id > q.line_id
-          and m.status in ('pending', 'scheduled') and not m.held and not m.force_fallback)
-      from unsent q where q.line_id is not null
-    ), forced as (
-      select '' collate "C" line_id
-      union all
-      select (select min(m.line_id) from messages m
-        where m.workspace_id = of_workspace and m.line_id > q.line_id
-          and m.status in ('pending', 'scheduled') and not m.held and m.force_fallback)
-      from forced q where q.line_id is not null
-    ), owed as (
-      select '' collate "C" line_id
-      union all
-      select (select min(m.line_id) from messages m
-        where m.workspace_id = of_workspace and m.line_id > q.line_id and m.fallback_sms = 'due')
-      from owed q where q.line_id is not null
+          and (m.status in ('pending', 'scheduled') or m.fallback_sms = 'due'))
+      from queues q where q.line_id is not null
     )
-    select q.line_id from (select * from unsent union select * from forced union select * from owed) q
+    select q.line_id from queues q
     where q.line_id <> '' and not exists (select from lines l where l.workspace_id = of_workspace and l.id = q.line_id);
 end $$;
 

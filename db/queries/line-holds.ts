@@ -19,7 +19,7 @@ export async function recordHold(
   order: { by: string | null; reason: string | null } | null = null,
 ): Promise<void> {
   if (line.recordedHold === reason) return;
-  await setHold(db, line.id, reason, now);
+  await endHold(db, line.id, now, reason);
   if (reason === null) return;
   const failed = sql.fragment`
     select id from attempts where workspace_id = ${db.workspaceId} and line_id = ${line.id} and kind = 'primary'
@@ -31,19 +31,22 @@ export async function recordHold(
     on conflict do nothing`);
 }
 
-/** Ends the hold of a line, also of one that leaves the workspace. Requires `lockLine`. */
-export async function endHold(db: TenantDb, lineId: string, now: Date): Promise<void> {
-  await setHold(db, lineId, null, now);
-}
-
-/** Ends the hold that is recorded of a line. The next one is to be recorded. */
-async function setHold(db: TenantDb, lineId: string, reason: HoldReason | null, now: Date): Promise<void> {
+/**
+ * Ends the hold of a line, also of one that leaves the workspace. Requires `lockLine`.
+ * @param next the reason of the hold that follows, which the caller records; null: none does.
+ */
+export async function endHold(
+  db: TenantDb,
+  lineId: string,
+  now: Date,
+  next: HoldReason | null = null,
+): Promise<void> {
   await db.query(sql.type(NoRows)`
     with ended as (
       update line_holds set ended_at = greatest(began_at, ${sql.timestamp(now)})
       where workspace_id = ${db.workspaceId} and line_id = ${lineId} and ended_at is null
     )
-    update lines set recorded_hold = ${reason} where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+    update lines set recorded_hold = ${next} where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
 const Hold = z.object({

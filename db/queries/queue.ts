@@ -291,7 +291,7 @@ export async function restContacts(
 ): Promise<void> {
   if (resting.size === 0) return;
   const contacts = [...resting].map(([address, until]) => [address, until.toISOString()]);
-  const moved = await db.any(sql.type(MovedRow)`
+  const moved = await db.any(sql.type(RestedRow)`
     with free as materialized (
       select m.id, m.scheduled_at, m.hold_reason, r.until from ${sql.unnest(contacts, ['text', 'timestamptz'])} as r (address, until)
       join messages m on ${queued(db, lineId)} and m.address = r.address and m.scheduled_at <= ${sql.timestamp(now)}
@@ -304,13 +304,17 @@ export async function restContacts(
     returning m.id, free.scheduled_at moved_from, free.until moved_to,
       free.hold_reason is not distinct from 'contact_gap' again`);
   // A rule that moves the same message again and again is recorded once.
-  const first = moved.filter(({ again }) => !again);
-  await insertMoves(db, 'contact_gap', first);
+  await insertMoves(
+    db,
+    'contact_gap',
+    moved.filter(({ again }) => !again),
+  );
 }
 
-const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date(), again: z.boolean() });
+const MovedRow = z.object({ id: z.string(), movedFrom: z.date(), movedTo: z.date() });
+const RestedRow = MovedRow.extend({ again: z.boolean() });
 
-/** Records for the timelines of messages that their time was moved. */
+/** Records, for the timelines of messages, that their times were moved. */
 async function insertMoves(
   db: TenantDb,
   reason: string,
@@ -362,7 +366,7 @@ export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, D
     )
     update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
     from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
-    returning m.id, moved.scheduled_at moved_from, moved.until moved_to, false again`);
+    returning m.id, moved.scheduled_at moved_from, moved.until moved_to`);
   await insertMoves(db, 'recipient_quiet_hours', moved);
 }
 

@@ -1,9 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { fromNow } from '#domain/clock.ts';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
-import { currentTime } from '#domain/clock.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/line-pools.ts';
 import {

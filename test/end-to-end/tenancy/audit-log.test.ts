@@ -298,6 +298,14 @@ describe('the audit log', () => {
     ]);
   });
 
+  it('records of a reason that may name a contact only that it was given', async () => {
+    const { agent } = await world();
+    const given = { domain: 'example.com', reason: 'Ada Secret asked for it' };
+    await bodyOf(agent('POST', '/api/agency/suppressions', given));
+    const [entry] = await logOf(agent, '&action=suppressions.updated', '/api/agency/audit-log');
+    expect(entry).toMatchObject({ reason: null, changes: { domain: '••••••••', reason: '••••••••' } });
+  });
+
   it('records what somebody may not do, or does too often, once', async () => {
     const { api, session, agent, workspace, agency } = await world();
     const userId = newUserId();

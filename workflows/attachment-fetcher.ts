@@ -18,10 +18,8 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
 export async function attachmentFetcher(input: WakeInput): Promise<string> {
   const loop = createLoop('filesDue', 'overdue');
   const work = () => fetchReplyAttachments({ workspaceId: input.workspaceId });
-  const startNewRun = () => continueAsNew<typeof attachmentFetcher>(input);
-
   let round: Round;
   do round = await loop.run(work);
   while (await loop.wait(round));
-  return loop.isOver ? round.reason : startNewRun();
+  return loop.isOver ? round.reason : continueAsNew<typeof attachmentFetcher>(input);
 }
