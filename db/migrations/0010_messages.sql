@@ -200,23 +200,23 @@ create index attempts_not_sent on attempts (workspace_id, line_id, started_at)
   where kind = 'primary' and outcome in ('transient', 'not_sent', 'refused', 'unavailable');
 call tenant_table('attempts');
 
--- The lines that are no longer in a workspace, and have messages there that wait. Reads one entry of `messages_unsent` for each
--- queue, however long it is. Not inlined: where workspaces are distributed, a recursive query has to be of one workspace.
-create function stranded_lines(of_workspace text) returns table (line_id text) language plpgsql stable as $$
-#variable_conflict use_column
-begin
-  return query
-    with recursive queues as (
-      select '' collate "C" line_id
-      union all
-      select (select min(m.line_id) from messages m
-        where m.workspace_id = of_workspace and m.line_id > q.line_id
-          and (m.status in ('pending', 'scheduled') or m.fallback_sms = 'due'))
-      from queues q where q.line_id is not null
-    )
-    select q.line_id from queues q
-    where q.line_id <> '' and not exists (select from lines l where l.workspace_id = of_workspace and l.id = q.line_id);
-end $$;
+-- The queues of lines that are no longer in the workspace. Reads one entry of `messages_unsent` for each queue, however long it is.
+create function stranded_queues() returns table (workspace_id text, line_id text) language sql stable as $$
+  with recursive queues as (
+    (select m.workspace_id, m.line_id from messages m
+      where (m.status in ('pending', 'scheduled') or m.fallback_sms = 'due') and m.line_id is not null
+      order by m.workspace_id, m.line_id limit 1)
+    union all
+    select next.* from queues q cross join lateral (
+      select m.workspace_id, m.line_id from messages m
+      where (m.status in ('pending', 'scheduled') or m.fallback_sms = 'due') and m.line_id is not null
+        and (m.workspace_id, m.line_id) > (q.workspace_id, q.line_id)
+      order by m.workspace_id, m.line_id limit 1
+    ) next
+  )
+  select q.workspace_id, q.line_id from queues q
+  where not exists (select from lines l where l.workspace_id = q.workspace_id and l.id = q.line_id)
+$$;
 
 -- Which rule moved a message to which time, for its timeline.
 create table message_moves (

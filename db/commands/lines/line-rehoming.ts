@@ -36,9 +36,7 @@ const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
  * (`lineHandoverId`).
  */
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
-  const rows = await db.any(sql.type(Queue)`
-    select w.id workspace_id, s.line_id from workspaces w cross join stranded_lines(w.id) s`);
-  return [...rows];
+  return [...(await db.any(sql.type(Queue)`select * from stranded_queues()`))];
 }
 
 /**

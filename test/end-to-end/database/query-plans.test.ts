@@ -2,13 +2,13 @@ import type pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
 import { listContactTimeline } from '#db/queries/contact-timeline.ts';
 import { listConversations } from '#db/queries/conversations.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
-import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
+import { abandonChunk, type Place, rehomeChunk, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { funnelCounts } from '#db/queries/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { consentCoverage } from '#db/queries/consent-coverage.ts';
@@ -519,6 +519,12 @@ test('the queue of a line that stops or goes is read once, however many chunks i
     );
     await analyze(owner, 'messages');
   });
+  const toFind = await entriesRead(app, 'messages', workspaceId, async (db) => {
+    const queues = await strandedQueues(db as unknown as SystemDb);
+    expect(new Set(queues)).toEqual(new Set([gone, stopped].map((lineId) => ({ workspaceId, lineId }))));
+  });
+  // One for each queue, and the end.
+  expect(toFind).toBeLessThanOrEqual(3);
   const chunksOf = async (next: (db: TenantDb, after: Place | null) => Promise<Place | null | 'done'>) => {
     let [chunks, read] = [0, 0];
     for (let after: Place | null = null; ; chunks += 1) {
