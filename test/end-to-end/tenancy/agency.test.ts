@@ -251,6 +251,8 @@ describe("an agency's webhooks", () => {
     expect(await refusal({})).toEqual([400, 'VALIDATION_ERROR']);
     expect(await refusal({ workspaceId: stranger.id })).toEqual([404, 'WORKSPACE_NOT_FOUND']);
     expect(await refusal({ workspaceId: 'org_1' })).toEqual([404, 'WORKSPACE_NOT_FOUND']);
+    for (const workspaceId of [stranger.id, (await clientOf(agency.id)).id])
+      expect(await refusal({ workspaceId, allWorkspaces: true })).toEqual([400, 'VALIDATION_ERROR']);
     expect(await refusal({ workspaceId: 'all', events: ['message.read'] })).toEqual([
       400,
       'VALIDATION_ERROR',
