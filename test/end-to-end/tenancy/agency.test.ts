@@ -178,6 +178,8 @@ describe('a client whose subscription is past due', () => {
         ['POST', '/api/agency/lines', { action: 'transfer', lineId: other, targetWorkspaceId: pastDue.id }],
       ] as const)
         expect(await as(method, path, body), `${method} ${path}`).toMatchObject(refused);
+    const deletion = { action: 'delete', lineId: own };
+    expect(await session('POST', '/api/agency/lines', deletion)).toMatchObject(refused);
     const { webhooks, workspacesWithoutWebhook } = (await call('GET', '/api/agency/webhooks')).body;
     expect([webhooks.length, workspacesWithoutWebhook.length]).toEqual([1, 1]);
     // The others are changed as before.
