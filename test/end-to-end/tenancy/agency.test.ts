@@ -114,11 +114,12 @@ describe('subaccounts', () => {
 });
 
 describe('lists over all clients', () => {
-  it('come in pages of clients', async () => {
+  it('come in pages of clients, newest first', async () => {
     const { id, api: call } = await createAgency(app);
     const clients = [];
     for (const name of ['a', 'b', 'c']) clients.push((await clientOf(id, name)).id);
     clients.sort();
+    clients.reverse();
     const url = 'http://127.0.0.1:9/';
     const webhook = { workspaceId: clients[2], url, events: ['message.sent'] };
     expect((await call('POST', '/api/agency/webhooks', webhook)).status).toBe(201);
@@ -229,6 +230,18 @@ describe("an agency's webhooks", () => {
     });
     expect((await api('DELETE', `/api/agency/webhooks/${webhook._id}`)).status).toBe(404);
     expect((await apiClient(app.url, first.key)('GET', `/api/webhooks/${webhook._id}`)).status).toBe(404);
+  });
+
+  it('are listed newest first, whichever their clients', async () => {
+    const made: string[] = [];
+    const { id, api: call } = await createAgency(app);
+    const [first, second] = [await clientOf(id), await clientOf(id)];
+    for (const { id: workspaceId } of [first, second, first]) {
+      const { body } = await call('POST', '/api/agency/webhooks', { ...input, workspaceId });
+      made.unshift(body.webhooks[0]._id);
+    }
+    const { webhooks } = (await call('GET', '/api/agency/webhooks')).body;
+    expect(webhooks.map(({ _id }: { _id: string }) => _id)).toEqual(made);
   });
 
   it.each([{ workspaceId: 'all' }, { allWorkspaces: true }])(
