@@ -32,8 +32,8 @@ const ALLOWED_CONTENT = new Set(
 );
 
 /**
- * Whether content of this type may have an allowed name. The extension decides what a file is (section 4.3 of the
- * specification); phones name a PNG `photo.jpg`. A program is none of them.
+ * Whether content of this type may have an allowed name. The extension decides what a file is: phones name a PNG
+ * `photo.jpg`. A program is none of them.
  * @param detected the content's type, as `file-type` names it.
  */
 export const isAllowedContent = (detected: string): boolean => ALLOWED_CONTENT.has(detected);

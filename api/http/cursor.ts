@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findUnstorable } from '#domain/untrusted-json.ts';
+import { PageQuery } from './page.ts';
 
 /** The position of the last item in a list ordered by time and key. Opaque to callers. */
 export interface Position {
@@ -12,7 +13,7 @@ export const encodeCursor = ({ at, key }: Position): string =>
 
 /** Pagination for lists whose items have no id. */
 export const PositionQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: PageQuery.shape.limit,
   cursor: z
     .string()
     .max(1000)

@@ -2,20 +2,26 @@ import { z } from 'zod';
 import { Id, WorkspaceId } from '#domain/ids.ts';
 import { AGENCY_LIMITS } from '#domain/limits.ts';
 
+/** A whole number in a query, as digits: `Number` would also take `1e1`, `0x10` and blanks. */
+export const wholeNumber = (min: number, max: number, value: number) =>
+  z
+    .preprocess(
+      (text) => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text),
+      z.int('must be a whole number').min(min).max(max),
+    )
+    .default(value)
+    // The OpenAPI document omits the default of what is preprocessed.
+    .meta({ override: { default: value } });
+
 /** Pagination by id. */
 export const PageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: wholeNumber(1, 200, 50),
   cursor: Id.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 
 /** Pages of an agency's workspaces: by default all that it may have. */
 export const ClientPageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(AGENCY_LIMITS.workspaces.max)
-    .default(AGENCY_LIMITS.workspaces.max),
+  limit: wholeNumber(1, AGENCY_LIMITS.workspaces.max, AGENCY_LIMITS.workspaces.max),
   cursor: WorkspaceId.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 

@@ -28,12 +28,12 @@ export async function respond(
   authenticate: () => Promise<unknown>,
   services: Services,
 ): Promise<HandlerResult> {
+  requireMode(route, caller);
   const parsed = {
     params: route.params && parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
     query: route.query && parse(route.query, parameters(koa)),
     body: route.body && (await parseInTurns(route.body, body)),
   };
-  requireMode(route, caller);
   const audit = auditRecorder(route.audit, caller, parsed.body);
   const request = {
     ...services,

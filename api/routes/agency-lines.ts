@@ -92,8 +92,10 @@ async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, 
   return atRest(pools, home, lineId, () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
       await lockAgency(db, caller.agency.id);
-      const { id: workspaceId } = await homeOf(db, caller, lineId);
-      const workspace = inWorkspace(db, { id: workspaceId });
+      const owner = await homeOf(db, caller, lineId);
+      refuseReadOnly([owner]);
+      const workspaceId = owner.id;
+      const workspace = inWorkspace(db, owner);
       await lockLine(workspace, lineId);
       await deleteLine(workspace, lineId);
       await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);

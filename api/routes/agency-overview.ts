@@ -3,6 +3,7 @@ import { listClients } from '#db/queries/agency.ts';
 import { countByWorkspace } from '#db/queries/analytics.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { Metrics, metricsOf, NO_COUNTS, sumCounts } from '#domain/metrics.ts';
+import { wholeNumber } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
 
 export const agencyOverviewRoutes = [
@@ -12,7 +13,7 @@ export const agencyOverviewRoutes = [
     path: '/api/agency/overview',
     tag: 'Agency',
     summary: 'Get the metrics of the last days, in total and per workspace',
-    query: z.object({ days: z.coerce.number().int().min(1).max(365).default(30) }),
+    query: z.object({ days: wholeNumber(1, 365, 30) }),
     responses: {
       200: z.object({
         success: z.literal(true),

@@ -36,7 +36,6 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
 }
 
 const Success = z.object({ success: z.literal(true) });
-const Page = PositionQuery.extend({ limit: z.coerce.number().int().min(1).max(500).default(100) });
 
 export const agencySuppressionRoutes = [
   agencyRoute({
@@ -46,8 +45,7 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'List the addresses and domains to which no client sends, newest first',
     credential: 'session',
-    role: 'owner',
-    query: Page,
+    query: PositionQuery,
     responses: {
       200: Success.extend({ suppressions: z.array(Suppression), nextCursor: NextCursor }),
     },
@@ -73,7 +71,6 @@ export const agencySuppressionRoutes = [
     description:
       'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason.',
     credential: 'session',
-    role: 'owner',
     idempotent: true,
     body: SuppressionInput,
     responses: { 201: Success.extend({ suppressions: z.array(Suppression), count: z.int() }) },
@@ -93,7 +90,6 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'Suppress an address or a domain no longer, by query or body',
     credential: 'session',
-    role: 'owner',
     query: SuppressionName,
     // Some clients and proxies drop the body of a DELETE, hence the query parameters.
     body: SuppressionName,

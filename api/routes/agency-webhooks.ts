@@ -13,7 +13,12 @@ import { checkWebhookUrl, registerWebhooks } from '../webhook-registration.ts';
 const AgencyWebhookInput = WebhookInput.extend({
   workspaceId: z.string().optional().meta({ description: 'One client, or `all`.' }),
   allWorkspaces: z.boolean().optional().meta({ description: 'The same as `workspaceId: "all"`.' }),
-}).meta({ id: 'AgencyWebhookInput' });
+})
+  .refine(({ workspaceId = 'all', allWorkspaces }) => workspaceId === 'all' || allWorkspaces !== true, {
+    path: ['workspaceId'],
+    message: 'must not be given together with allWorkspaces',
+  })
+  .meta({ id: 'AgencyWebhookInput' });
 
 export const agencyWebhookRoutes = [
   agencyRoute({

@@ -3,6 +3,7 @@ import { findCalls, presentCall } from '#db/queries/calls.ts';
 import { Call } from '#domain/call.ts';
 import { normalizePhone } from '#domain/phone.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { wholeNumber } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const Number = z.string().max(50).optional();
@@ -27,10 +28,7 @@ export const callRoutes = [
       latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
       withRecordingOnly: YesNo.meta({ description: 'Only calls with an available recording.' }),
       // Checked below, because it is ignored with `latest`.
-      limit: z.coerce
-        .number()
-        .int()
-        .default(20)
+      limit: wholeNumber(1, 100, 20)
         .catch(0)
         .meta({ override: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
     }),
@@ -43,7 +41,7 @@ export const callRoutes = [
       const number = normalizePhone(given.replace(/^ (?=\d)/, '+'), caller.workspace.country);
       if (number === null) throw invalid('number', 'must be a phone number in E.164');
       const { latest, withRecordingOnly, limit } = query;
-      if (!latest && (limit < 1 || limit > 100)) throw invalid('limit', 'must be from 1 to 100');
+      if (!latest && limit === 0) throw invalid('limit', 'must be from 1 to 100');
       const rows = await findCalls(db, number, { limit: latest ? 1 : limit, withRecordingOnly });
       const calls = rows.map((row) => presentCall(db.workspaceId, row, links, now));
       return { status: 200, body: { number, count: calls.length, calls } };

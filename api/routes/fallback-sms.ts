@@ -3,7 +3,8 @@ import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
-import { findMessage, presentMessage } from '#db/queries/messages.ts';
+import { findMessage } from '#db/queries/messages.ts';
+import { showMessage } from '#db/queries/shown-messages.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
@@ -67,7 +68,7 @@ export const fallbackSmsRoutes = [
       } catch (error) {
         throw toApiError(error);
       }
-      return { status: 201, body: presentMessage(await acceptMessage(db, draft, now)) };
+      return { status: 201, body: await showMessage(db, await acceptMessage(db, draft, now), now) };
     },
   }),
 ];

@@ -5,7 +5,7 @@ import { lastInbound } from '#db/queries/conversations.ts';
 import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLine, isUsable, type LineRow } from '#db/queries/lines.ts';
-import { presentMessage } from '#db/queries/messages.ts';
+import { showMessage } from '#db/queries/shown-messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
@@ -70,7 +70,7 @@ export const inboxRoutes = [
       await emitDraftAnswered(db, resolved, now);
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
-      return { status: 201, body: presentMessage(message) };
+      return { status: 201, body: await showMessage(db, message, now) };
     },
   }),
 ];

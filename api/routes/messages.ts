@@ -5,7 +5,7 @@ import { contactStanding } from '#db/queries/contact-standing.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
-import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
+import { listShownMessages, showMessage } from '#db/queries/shown-messages.ts';
 import { recipientOf } from '#db/queries/message-recipient.ts';
 import { sendWindow } from '#db/queries/message-window.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
@@ -64,7 +64,7 @@ export const messageRoutes = [
         ...(await contactStanding(db, message.lineId, message.address)),
         quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
       });
-      return { status: 201, body: { ...presentMessage(message), warnings } };
+      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
     },
   }),
 
@@ -101,9 +101,8 @@ export const messageRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ db, params, now }) {
       const row = await findMessage(db, params.id);
-      const [message] = await showMessages(db, row ? [row] : [], now);
-      if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
-      return { status: 200, body: message };
+      if (!row) throw new ApiError('NOT_FOUND', 'Message not found');
+      return { status: 200, body: await showMessage(db, row, now) };
     },
   }),
 

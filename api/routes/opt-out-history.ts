@@ -14,7 +14,7 @@ import { csvLine } from '#domain/csv.ts';
 import { OptOutChange } from '#domain/opt-out.ts';
 import { attachment, csvLines } from '../http/csv.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
-import { NextCursor } from '../http/page.ts';
+import { NextCursor, wholeNumber } from '../http/page.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 
 const HistoryQuery = AnalyticsQuery.pick({ dateFrom: true, dateTo: true }).extend({
@@ -87,7 +87,7 @@ export const optOutHistoryRoutes = [
     heavy: true,
     summary: 'Get the opt-outs and opt-ins per week, and their share of the messages sent',
     description: "Weeks begin on Monday in the workspace's time zone. The last one is the current week.",
-    query: z.object({ weeks: z.coerce.number().int().min(1).max(104).default(12) }),
+    query: z.object({ weeks: wholeNumber(1, 104, 12) }),
     responses: { 200: z.object({ success: z.literal(true), timezone: z.string(), weeks: z.array(Week) }) },
     async handler({ db, caller, query, now }) {
       const { timezone } = caller.workspace;

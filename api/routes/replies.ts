@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { listReplies, presentReplies } from '#db/queries/replies.ts';
 import { Id } from '#domain/ids.ts';
 import { Reply } from '#domain/reply.ts';
-import { Instant, NextCursor, page, PageQuery } from '../http/page.ts';
+import { pageBy, PositionQuery } from '../http/cursor.ts';
+import { Instant, NextCursor } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -16,7 +17,7 @@ export const replyRoutes = [
     description:
       'Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set.',
     limit: perMinute(120),
-    query: PageQuery.extend({
+    query: PositionQuery.extend({
       leadId: Id.optional(),
       lineId: Id.optional(),
       since: Instant.optional().meta({ description: 'Received at this time or later.' }),
@@ -26,7 +27,11 @@ export const replyRoutes = [
       200: z.object({ success: z.literal(true), replies: z.array(Reply), nextCursor: NextCursor }),
     },
     async handler({ db, now, links, query: { limit, cursor, ...filter } }) {
-      const { items, nextCursor } = page(await listReplies(db, filter, { limit: limit + 1, cursor }), limit);
+      const rows = await listReplies(db, filter, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, ({ receivedAt, id }) => ({
+        at: receivedAt,
+        key: id,
+      }));
       const replies = await presentReplies(db, items, links, now);
       return { status: 200, body: { success: true, replies: replies.map(({ reply }) => reply), nextCursor } };
     },

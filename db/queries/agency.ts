@@ -18,23 +18,23 @@ export type Client = z.infer<typeof ClientRow>;
 
 const CLIENT = sql.fragment`id, name, timezone, subscription_status = 'past_due' is_read_only`;
 
-/** After the workspace of this id, one more than `limit`. */
+/** Those older than the workspace of this id, one more than `limit`. */
 export interface ClientPage {
   limit: number;
   cursor?: string | undefined;
 }
 
 const pageOf = (column: FragmentSqlToken, page: ClientPage | undefined) => ({
-  after: page?.cursor !== undefined && sql.fragment`${column} > ${page.cursor}`,
+  after: page?.cursor !== undefined && sql.fragment`${column} < ${page.cursor}`,
   limit: page ? sql.fragment`limit ${page.limit + 1}` : sql.fragment``,
 });
 
-/** The agency's workspaces, oldest first. @param page without it, all. */
+/** The agency's workspaces, newest first. @param page without it, all. */
 export async function listClients(db: SystemDb, agencyId: string, page?: ClientPage): Promise<Client[]> {
   const { after, limit } = pageOf(sql.fragment`id`, page);
   const rows = await db.any(sql.type(ClientRow)`
     select ${CLIENT} from workspaces
-    where ${sql.and([sql.fragment`agency_id = ${agencyId}`, after])} order by id ${limit}`);
+    where ${sql.and([sql.fragment`agency_id = ${agencyId}`, after])} order by id desc ${limit}`);
   return [...rows];
 }
 
@@ -96,7 +96,7 @@ async function selectSubAccounts(
       (select count(*) from lines l where l.workspace_id = w.id and l.provisioning_status not in ('canceled', 'failed')) line_count
     from workspaces w join agencies a on a.id = w.agency_id
     where ${sql.and([sql.fragment`w.agency_id = ${agencyId}`, after])}
-    order by w.id ${limit}`);
+    order by w.id desc ${limit}`);
   return rows.map(({ id, createdAt, ...row }) => ({
     idpOrgId: id,
     ...row,

@@ -3,6 +3,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics-conversation.ts';
 import type { FileLinks, LinkReader } from '#domain/attachment.ts';
+import { fromNow } from '#domain/clock.ts';
 import { mediaTypeOf } from '#domain/attachment-type.ts';
 import { type Conversation, ConversationStatus, statusAt, type ThreadItem } from '#domain/conversation.ts';
 import { shownStatus, StoredStatus } from '#domain/message-status.ts';
@@ -313,6 +314,6 @@ export async function linesWrittenTo(
       where i.workspace_id = ${db.workspaceId} and i.address = a.address and not i.auto_reply
       order by i.received_at desc, i.id desc limit 1
     ) last
-    where c.last_inbound_at > now() - interval '24 hours'`);
+    where c.last_inbound_at > ${sql.timestamp(fromNow(-24 * 3_600_000))}`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }

@@ -48,11 +48,11 @@ export async function findReplyOf(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${carrierMessageId}`);
 }
 
-/** The newest matching reply of each conversation, newest first, starting after the reply `cursor`. */
+/** The newest matching reply of each conversation, newest first, starting after the position `after`. */
 export async function listReplies(
   db: TenantDb,
   filter: ReplyFilter,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<InboundRow[]> {
   const matches = (alias: string) => {
     const column = (name: string) => sql.identifier([alias, name]);
@@ -72,9 +72,7 @@ export async function listReplies(
       sql.fragment`not exists (
         select from inbound_messages n
         where ${matches('n')} and n.address = r.address and (n.received_at, n.id) > (r.received_at, r.id))`,
-      cursor !== undefined &&
-        sql.fragment`(r.received_at, r.id) < (
-          select received_at, id from inbound_messages where workspace_id = ${db.workspaceId} and id = ${cursor})`,
+      after && sql.fragment`(r.received_at, r.id) < (${sql.timestamp(after.at)}, ${after.key})`,
     ])}
     order by r.received_at desc, r.id desc limit ${limit}`);
   return [...rows];

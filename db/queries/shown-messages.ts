@@ -17,6 +17,12 @@ export async function showMessages(db: TenantDb, rows: readonly MessageRow[], no
   return (await showWaits(db, rows, now)).map(({ row }) => presentMessage(row));
 }
 
+/** Like `showMessages`, for one message. */
+export async function showMessage(db: TenantDb, row: MessageRow, now: Date): Promise<Message> {
+  const [shown] = await showWaits(db, [row], now);
+  return presentMessage(shown?.row ?? row);
+}
+
 /** Like `showMessages`, with what delays each message. */
 export async function showWaits(
   db: TenantDb,

@@ -23,11 +23,11 @@ export const WebhookRow = z.object({
 });
 export type WebhookRow = z.infer<typeof WebhookRow>;
 
-/** The webhooks of some workspaces, by workspace, newest first. */
+/** The webhooks of some workspaces, newest first. */
 export async function listWebhooksOf(db: SystemDb, workspaceIds: readonly string[]): Promise<WebhookRow[]> {
   const rows = await db.any(sql.type(WebhookRow)`
     select * from webhooks where workspace_id = any(${sql.array([...workspaceIds], 'text')})
-    order by workspace_id, id desc`);
+    order by id desc`);
   return [...rows];
 }
 

@@ -200,7 +200,7 @@ describe('every endpoint', () => {
 
 function ruleForMember(route: TenantRoute, rules: Rules): ErrorCode | null {
   const { credential, role, caller } = route;
-  if (caller === 'agency') return rules[kindOf(route)];
+  if (caller === 'agency') return role === 'owner' ? rules[kindOf(route)] : rules.agency;
   if (role !== 'admin') return rules.workspace;
   return credential === 'session' ? rules['admin-session'] : 'ADMIN_REQUIRED';
 }

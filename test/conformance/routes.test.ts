@@ -12,6 +12,7 @@ import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
 
 let app: OwnApp;
@@ -24,7 +25,9 @@ beforeAll(async () => {
   workspace = made;
   const admin = await signIn(app, { userId: made.ownerId, organizationId: made.id, role: 'org:admin' });
   const owner = await signIn(app, { userId: agency.ownerId });
-  keyOf = ({ caller, credential }) => {
+  const { key: testKey } = await openTestMode(app, made);
+  keyOf = ({ caller, credential, mode }) => {
+    if (mode === 'test') return `Bearer ${testKey}`;
     if (credential === 'session') return `Bearer ${caller === 'agency' ? owner : admin}`;
     return `Bearer ${caller === 'agency' ? agency.key : made.key}`;
   };

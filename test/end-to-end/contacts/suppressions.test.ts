@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -6,8 +7,9 @@ import {
   createAgencyWithTwoWorkspaces,
   createLine,
   createWorkspaceWithLine,
+  insertRow,
 } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => void (app = await sharedApp()));
@@ -46,7 +48,7 @@ describe('what an agency suppresses', () => {
     expect(suppressions).toMatchObject([{ address, domain: null, reason: 'Asked our office' }]);
   });
 
-  it('is listed newest first, in pages of at most 500', async () => {
+  it('is listed newest first, in pages of at most 200', async () => {
     const { owner } = await world();
     const path = '/api/agency/suppressions';
     const listed: string[] = [];
@@ -59,7 +61,7 @@ describe('what an agency suppresses', () => {
       cursor = body.nextCursor;
     }
     expect(listed).toEqual(['first.example', 'c.example', 'b.example', 'a.example']);
-    expect((await owner('GET', `${path}?limit=501`)).status).toBe(400);
+    expect((await owner('GET', `${path}?limit=201`)).status).toBe(400);
   });
 
   it('fails what waits when its turn comes, by domain, too', async () => {
@@ -87,8 +89,12 @@ describe('what an agency suppresses', () => {
     await ends(first.api, await send(first.api, { recipientPhone: address }), 'delivered');
   });
 
-  it('is for sessions of the agency alone, and names what is wrong', async () => {
+  it('is for sessions of the agency alone, those of co-admins among them, and names what is wrong', async () => {
     const { agency, owner, first } = await world();
+    const coAdmin = `user_${newId()}`;
+    await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
+    await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
+    await suppress(await sessionClient(app, { userId: coAdmin }), { domain: 'by-a-co-admin.example' });
     expect((await agency.api('GET', '/api/agency/suppressions')).body.code).toBe('SESSION_REQUIRED');
     expect((await first.api('GET', '/api/agency/suppressions')).status).toBe(403);
     const refused = await owner('POST', '/api/agency/suppressions', { csv: 'example.com\nnonsense' });

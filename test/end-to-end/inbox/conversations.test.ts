@@ -62,6 +62,9 @@ describe('GET /api/replies', () => {
       'second 0',
       'first 0',
     ]);
+    // Of another list: the pages must not just end.
+    const foreign = await api('GET', `/api/replies?cursor=${newId()}`);
+    expect([foreign.status, foreign.body.issues?.[0]?.path]).toEqual([400, 'cursor']);
   });
 
   it('filters by lead, line and time', async () => {

@@ -25,10 +25,10 @@ const path = (action: string): string => `/api/lines/${workspace.lineId}/${actio
 const pausedBy = (api: ApiClient, body?: object) => api('POST', path('pause'), body);
 const resumedBy = (api: ApiClient) => api('POST', path('resume'));
 
-async function post(): Promise<{ id: string; to: string }> {
+async function post(): Promise<{ id: string; to: string; holdReason: string | null }> {
   const to = phone();
   const { body } = await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
-  return { id: body._id, to };
+  return { id: body._id, to, holdReason: body.holdReason };
 }
 
 async function heldOf(id: string) {
@@ -59,6 +59,10 @@ describe('a line that its workspace pauses', () => {
       body: { line: { isPaused: true } },
     });
     const held = await post();
+    const reply = { phone: held.to, message: 'Another' };
+    const answered = await workspace.api('POST', '/api/inbox/send-reply', reply);
+    expect([held.holdReason, answered.body.holdReason]).toEqual(['line_paused', 'line_paused']);
+    await workspace.api('POST', `/api/messages/${answered.body._id}/cancel`);
     const message = await eventually(async () => {
       const { body } = await workspace.api('GET', `/api/messages/${held.id}`);
       return body.holdReason === 'line_paused' && body;

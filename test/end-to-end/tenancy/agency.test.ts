@@ -114,11 +114,12 @@ describe('subaccounts', () => {
 });
 
 describe('lists over all clients', () => {
-  it('come in pages of clients', async () => {
+  it('come in pages of clients, newest first', async () => {
     const { id, api: call } = await createAgency(app);
     const clients = [];
     for (const name of ['a', 'b', 'c']) clients.push((await clientOf(id, name)).id);
     clients.sort();
+    clients.reverse();
     const url = 'http://127.0.0.1:9/';
     const webhook = { workspaceId: clients[2], url, events: ['message.sent'] };
     expect((await call('POST', '/api/agency/webhooks', webhook)).status).toBe(201);
@@ -178,6 +179,8 @@ describe('a client whose subscription is past due', () => {
         ['POST', '/api/agency/lines', { action: 'transfer', lineId: other, targetWorkspaceId: pastDue.id }],
       ] as const)
         expect(await as(method, path, body), `${method} ${path}`).toMatchObject(refused);
+    const deletion = { action: 'delete', lineId: own };
+    expect(await session('POST', '/api/agency/lines', deletion)).toMatchObject(refused);
     const { webhooks, workspacesWithoutWebhook } = (await call('GET', '/api/agency/webhooks')).body;
     expect([webhooks.length, workspacesWithoutWebhook.length]).toEqual([1, 1]);
     // The others are changed as before.
@@ -229,6 +232,18 @@ describe("an agency's webhooks", () => {
     expect((await apiClient(app.url, first.key)('GET', `/api/webhooks/${webhook._id}`)).status).toBe(404);
   });
 
+  it('are listed newest first, whichever their clients', async () => {
+    const made: string[] = [];
+    const { id, api: call } = await createAgency(app);
+    const [first, second] = [await clientOf(id), await clientOf(id)];
+    for (const { id: workspaceId } of [first, second, first]) {
+      const { body } = await call('POST', '/api/agency/webhooks', { ...input, workspaceId });
+      made.unshift(body.webhooks[0]._id);
+    }
+    const { webhooks } = (await call('GET', '/api/agency/webhooks')).body;
+    expect(webhooks.map(({ _id }: { _id: string }) => _id)).toEqual(made);
+  });
+
   it.each([{ workspaceId: 'all' }, { allWorkspaces: true }])(
     'are registered for all clients by %o, each with its own secret',
     async (all) => {
@@ -251,6 +266,8 @@ describe("an agency's webhooks", () => {
     expect(await refusal({})).toEqual([400, 'VALIDATION_ERROR']);
     expect(await refusal({ workspaceId: stranger.id })).toEqual([404, 'WORKSPACE_NOT_FOUND']);
     expect(await refusal({ workspaceId: 'org_1' })).toEqual([404, 'WORKSPACE_NOT_FOUND']);
+    for (const workspaceId of [stranger.id, (await clientOf(agency.id)).id])
+      expect(await refusal({ workspaceId, allWorkspaces: true })).toEqual([400, 'VALIDATION_ERROR']);
     expect(await refusal({ workspaceId: 'all', events: ['message.read'] })).toEqual([
       400,
       'VALIDATION_ERROR',

@@ -151,6 +151,35 @@ describe('the clock of test mode', () => {
     expect([status, body.movingTo]).toEqual([200, null]);
   });
 
+  it('ends the 24 hours in which a contact is answered by the line they wrote to', async () => {
+    const added = await api('POST', '/api/test/lines', { channelType: 'imessage' });
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    const phoneLines: string[] = lines
+      .filter(({ requestedChannelType: type }: Record<string, string>) => type === 'imessage')
+      .map(({ _id }: { _id: string }) => _id);
+    expect(phoneLines).toContain(added.body.line._id);
+    const { pool } = (
+      await api('POST', '/api/pools', {
+        name: 'In turn',
+        sticky: false,
+        lines: phoneLines.map((lineId) => ({ lineId })),
+      })
+    ).body;
+    const contact = '+14155550133';
+    const linesOf = async (count: number): Promise<Set<string>> => {
+      const taken = new Set<string>();
+      for (let turn = 0; turn < count; turn += 1) {
+        const input = { recipientPhone: contact, message: `Turn ${turn}`, poolId: pool._id };
+        taken.add((await api('POST', '/api/messages', input)).body.fromLineId);
+      }
+      return taken;
+    };
+    await api('POST', '/api/test/inbound', { from: contact, lineId: phoneLines[0], text: 'Hello?' });
+    expect(await linesOf(2)).toEqual(new Set([phoneLines[0]]));
+    await advanceClock(api, 1.5 * DAY);
+    expect(await linesOf(2)).toEqual(new Set(phoneLines));
+  });
+
   it('keeps the daily cap of a line', async () => {
     const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
     const limits = { dailyTotalMessagesLimit: 3, hourlyNewConversationsLimit: 100, minGapSeconds: 0 };

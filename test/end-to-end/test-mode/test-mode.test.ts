@@ -177,6 +177,9 @@ describe('live and test mode', () => {
   it('refuse each other’s endpoints', async () => {
     const inTest = await workspace.api('POST', '/api/test/lines', { channelType: 'sms' });
     expect([inTest.status, inTest.body.code]).toEqual([403, 'TEST_MODE_ONLY']);
+    // Whatever is wrong with the request.
+    const invalid = await workspace.api('GET', '/api/test/sent?limit=0');
+    expect([invalid.status, invalid.body.code]).toEqual([403, 'TEST_MODE_ONLY']);
     const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
     const config = { url: 'https://mac.example', password: 'x' };
     const connected = await api('PUT', `/api/lines/${line._id}/carrier`, { provider: 'bluebubbles', config });

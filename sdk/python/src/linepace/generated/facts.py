@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "017fa3320e69c40f19c0bf4ad5ecd0706129d96f08cc2a772450502e459ad9c6"
+DIGEST = "5a2c50e06df127c6306ebff8cd7fc29bbff365a1e7aa62589de243e40a50fc78"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
