@@ -25,6 +25,8 @@ const SETTINGS = {
   // Triggers read and write other tables of the same workspace.
   'citus.enable_unsafe_triggers': 'on',
   'citus.allow_nested_distributed_execution': 'on',
+  // Who writes a copied table locks those that it refers to: workspaces refer to agencies, which no tenant may write.
+  'citus.skip_advisory_lock_permission_checks': 'on',
 };
 
 /**
@@ -144,6 +146,48 @@ const AWAIT_COMMITS = `
     end loop;
   end $$`;
 
+/** On all shards of a table, one after the other. Their commands are committed by themselves. */
+const ON_EACH_SHARD = `
+  create or replace function on_each_shard(of_table text, command text) returns setof text language plpgsql as $$
+  declare
+    shard record;
+  begin
+    if not exists (select from pg_dist_partition where logicalrelid = of_table::regclass) then
+      return query execute format(command, quote_ident(of_table));
+      return;
+    end if;
+    for shard in select * from run_command_on_shards(of_table, command, parallel => false) loop
+      if not shard.success then
+        raise 'shard % of %: %', shard.shardid, of_table, shard.result;
+      end if;
+      return next shard.result;
+    end loop;
+  end $$`;
+
+/** No statement that is for several nodes may skip rows that are locked. */
+const RECORD_HEALTHY = `
+  create or replace function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text
+    language plpgsql as $$
+  declare
+    own record;
+  begin
+    for own in
+      select workspace_id, array_agg(id) ids, array_agg(checked_at) times
+      from unnest(of_workspaces, of_lines, at) k (workspace_id, id, checked_at) group by 1
+    loop
+      return query
+        with known as materialized (
+          select l.id, k.checked_at from unnest(own.ids, own.times) k (id, checked_at)
+          join lines l on l.workspace_id = own.workspace_id and l.id = k.id
+          where l.health_status <> 'down'
+          for no key update of l skip locked
+        )
+        update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = known.checked_at
+        from known where l.workspace_id = own.workspace_id and l.id = known.id
+        returning l.id::text;
+    end loop;
+  end $$`;
+
 /** Functions that run on nodes, for which the same holds. */
 const GENERIC_PLANS = `
   do $$
@@ -188,6 +232,8 @@ const FUNCTIONS = `
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
   await client.query(AWAIT_COMMITS);
+  await client.query(ON_EACH_SHARD);
+  await client.query(RECORD_HEALTHY);
   await client.query(GENERIC_PLANS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);

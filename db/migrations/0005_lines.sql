@@ -110,6 +110,22 @@ create trigger credentials_changed
   after insert or delete or update of workspace_id, channel, is_active, provisioning_status on lines
   for each statement execute function notify_credentials();
 
+-- Records that lines are healthy (`recordHealthy` in db/queries/line-probes.ts), and returns the ids of those recorded. On a cluster
+-- it is defined otherwise, with a statement for each workspace (db/distribute.ts).
+create function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text language plpgsql as $$
+begin
+  return query
+    with known as materialized (
+      select l.workspace_id, l.id, k.checked_at from unnest(of_workspaces, of_lines, at) k (workspace_id, id, checked_at)
+      join lines l on l.workspace_id = k.workspace_id and l.id = k.id
+      where l.health_status <> 'down'
+      for no key update of l skip locked
+    )
+    update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = known.checked_at
+    from known where l.workspace_id = known.workspace_id and l.id = known.id
+    returning l.id::text;
+end $$;
+
 -- Where a line has been: what a carrier reports of a message that left before a move belongs to the workspace
 -- that sent it.
 create table line_moves (
