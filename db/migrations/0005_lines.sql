@@ -110,6 +110,16 @@ create trigger credentials_changed
   after insert or delete or update of workspace_id, channel, is_active, provisioning_status on lines
   for each statement execute function notify_credentials();
 
+-- The workspace in which a line is, and its carrier. Two statements, each of which one node of a cluster can answer; on one server,
+-- both see the same.
+create function line_home(of_line text) returns table (workspace_id text, carrier text) language plpgsql stable as $$
+#variable_conflict use_column
+declare
+  home text := (select workspace_id from lookups where kind = 'line' and key = of_line);
+begin
+  return query select workspace_id, carrier from lines where workspace_id = home and id = of_line;
+end $$;
+
 -- Records that lines are healthy (`recordHealthy` in db/queries/line-probes.ts), and returns the ids of those recorded. On a cluster
 -- it is defined otherwise, with a statement for each workspace (db/distribute.ts).
 create function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text language plpgsql as $$
