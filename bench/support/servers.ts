@@ -100,7 +100,9 @@ async function createOnCluster(coordinator: string) {
   const [pid = 0, ...nodes] = await Promise.all(
     servers.map((url) =>
       connected(url, async (client) => {
-        const { rows } = await client.query(`select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int pid`);
+        const { rows } = await client.query(
+          `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int pid`,
+        );
         return rows[0].pid as number;
       }),
     ),

@@ -15,7 +15,9 @@ const isOld = (updatedAt: FragmentSqlToken): FragmentSqlToken => sql.fragment`
  * @returns the number of deleted messages and replies.
  */
 export async function trimTestMode(db: SystemDb, mayContinue: () => boolean): Promise<number> {
-  const twins = await db.anyFirst(sql.type(IdRow)`select id from workspaces where live_workspace_id is not null`);
+  const twins = await db.anyFirst(
+    sql.type(IdRow)`select id from workspaces where live_workspace_id is not null`,
+  );
   let trimmed = 0;
   for (const workspaceId of twins) {
     for (const trimBatch of [trimMessages, trimReplies]) {

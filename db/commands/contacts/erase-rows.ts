@@ -36,7 +36,9 @@ export async function nextMessages(
     order by m.id limit ${CHUNK}`);
 }
 
-const isSettled = (db: TenantDb) => sql.fragment`m.status not in ('pending', 'scheduled', 'sending') and not exists (
+const isSettled = (
+  db: TenantDb,
+) => sql.fragment`m.status not in ('pending', 'scheduled', 'sending') and not exists (
   select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)`;
 
 /** A campaign may have entered the contact while it was erased. */
