@@ -107,10 +107,12 @@ describe.runIf(isCluster)('a distributed database', () => {
       );
       await ask(`
         insert into unreadable_inbound (workspace_id, line_id, reference, reason, created_at)
-        select workspace_id, id, 'old', 'size', now() - interval '9 years' from lines returning reference as name`);
+        select 'org_' || n, lpad(n::text, 24, '0'), 'old', 'size', now() - interval '9 years' from generate_series(1, 8) n
+        returning line_id as name`);
       await ask(`
         insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
-        select workspace_id, id, id, id, 'primary', 'sms', 'simulated', '+1', true, '2001-01-01', '2001-01-01', 'accepted' from lines
+        select 'org_' || n, lpad(n::text, 24, '0'), repeat('0', 24), repeat('0', 24), 'primary', 'sms', 'simulated', '+1', true, '2001-01-01', '2001-01-01',
+          'accepted' from generate_series(1, 8) n
         returning id as name`);
       expect(await trimAged(systemDb(pools), DEFAULT_RETENTION, () => true)).toBe(16);
     } finally {
