@@ -18,8 +18,8 @@ const COPIED = [
 /** Remain on the coordinator, whose transactions put events into one order (docs/decisions/0009-events-have-one-order.md). */
 const OF_COORDINATOR = ['emitted_events', 'published_events'];
 
-/** What sessions on every node need, and why. */
-const SETTINGS = {
+/** What sessions on every node need, and why. A copy of the database does not have them. */
+export const SETTINGS = {
   // Row-level security depends on settings of a transaction.
   'citus.propagate_set_commands': 'local',
   // Triggers read and write other tables of the same workspace.
