@@ -129,19 +129,20 @@ const usageSince = (
   workspaceId: string | FragmentSqlToken,
   since: FragmentSqlToken | ReturnType<typeof sql.timestamp>,
 ) => sql.fragment`
-  lateral (
+  left join lateral (
     select count(*) total, count(*) filter (where a.is_new) new
     from attempts a
     where a.workspace_id = ${workspaceId} and a.line_id = l.id and a.kind = 'primary'
       and (a.outcome is null or a.outcome in ('accepted', 'unknown')) and a.started_at >= ${since}
-  ) usage`;
+    group by a.workspace_id
+  ) usage on true`;
 
 const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
 
 /** All lines with today's usage, oldest first. */
 export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l,
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} order by l.id`);
   return rows.map((row) => presentLine(row, localDate(timezone, now)));
@@ -158,11 +159,11 @@ export async function listLinesOf(
 ): Promise<Line[]> {
   const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new
     from ${sql.unnest(
       workspaces.map(({ id, timezone }) => [id, dayBounds(timezone, now).start.toISOString()]),
       ['text', 'timestamptz'],
-    )} as w (id, day) join lines l on l.workspace_id = w.id,
+    )} as w (id, day) join lines l on l.workspace_id = w.id
       ${usageSince(sql.fragment`l.workspace_id`, sql.fragment`w.day`)}
     order by l.workspace_id, l.id`);
   return rows.map((row) => presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now)));
@@ -197,7 +198,7 @@ export async function findLineWithUsage(
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l,
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   return row && presentLine(row, localDate(timezone, now));
