@@ -86,19 +86,25 @@ async function load(url: string, options: { seconds: number; rate?: number }): P
   return result;
 }
 
+/** PostgreSQL, or the servers of a cluster. */
+const databases = Object.fromEntries(
+  Object.entries<number>(product.pids).filter(([name]) => /^(postgres|node )/.test(name)),
+);
+
 async function round(subject: Subject) {
-  const pids = { server: subject.pid, postgres: product.pids.postgres };
+  const pids: Record<string, number> = { server: subject.pid, ...databases };
   const before = usageOf(pids);
   const result = await load(subject.url, { seconds });
   const after = usageOf(pids);
-  const ms = (name: keyof typeof pids): number =>
-    ((after[name].cpu - before[name].cpu) * 1000) / result.requests;
+  const ms = (...names: string[]): number =>
+    names.reduce((sum, name) => sum + (after[name]?.cpu ?? 0) - (before[name]?.cpu ?? 0), 0) *
+    (1000 / result.requests);
   if (result.refused > 0) throw new Error(`${subject.name} refused ${result.refused} requests`);
   return {
     'a second': result.requests / seconds,
     'ms, 99 % of responses': result.p99,
     'ms of server processor time': ms('server'),
-    'ms of PostgreSQL processor time': ms('postgres'),
+    'ms of PostgreSQL processor time': ms(...Object.keys(databases)),
   };
 }
 

@@ -18,13 +18,15 @@ const COPIED = [
 /** Remain on the coordinator, whose transactions put events into one order (docs/decisions/0009-events-have-one-order.md). */
 const OF_COORDINATOR = ['emitted_events', 'published_events'];
 
-/** What sessions on every node need, and why. */
-const SETTINGS = {
+/** What sessions on every node need, and why. A copy of the database does not have them. */
+export const SETTINGS = {
   // Row-level security depends on settings of a transaction.
   'citus.propagate_set_commands': 'local',
   // Triggers read and write other tables of the same workspace.
   'citus.enable_unsafe_triggers': 'on',
   'citus.allow_nested_distributed_execution': 'on',
+  // Who writes a copied table locks those that it refers to: workspaces refer to agencies, which no tenant may write.
+  'citus.skip_advisory_lock_permission_checks': 'on',
 };
 
 /**
@@ -166,6 +168,69 @@ const STRANDED_QUEUES = `
     end loop;
   end $$`;
 
+/** On all shards of a table, one after the other. Their commands are committed by themselves. */
+const ON_EACH_SHARD = `
+  create or replace function on_each_shard(of_table text, command text) returns setof text language plpgsql as $$
+  declare
+    shard record;
+  begin
+    if not exists (select from pg_dist_partition where logicalrelid = of_table::regclass) then
+      return query execute format(command, quote_ident(of_table));
+      return;
+    end if;
+    for shard in select * from run_command_on_shards(of_table, command, parallel => false) loop
+      if not shard.success then
+        raise 'shard % of %: %', shard.shardid, of_table, shard.result;
+      end if;
+      return next shard.result;
+    end loop;
+  end $$`;
+
+/** No statement that is for several nodes may skip rows that are locked. */
+const RECORD_HEALTHY = `
+  create or replace function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text
+    language plpgsql as $$
+  declare
+    own record;
+  begin
+    for own in
+      select workspace_id, array_agg(id) ids, array_agg(checked_at) times
+      from unnest(of_workspaces, of_lines, at) k (workspace_id, id, checked_at) group by 1
+    loop
+      return query
+        with known as materialized (
+          select l.id, k.checked_at from unnest(own.ids, own.times) k (id, checked_at)
+          join lines l on l.workspace_id = own.workspace_id and l.id = k.id
+          where l.health_status <> 'down'
+          for no key update of l skip locked
+        )
+        update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = known.checked_at
+        from known where l.workspace_id = own.workspace_id and l.id = known.id
+        returning l.id::text;
+    end loop;
+  end $$`;
+
+/** A node that is down concerns its own lines alone. */
+const CALLBACK_LINES = `
+  create or replace function callback_lines(of_lines text[]) returns table (
+    id text, workspace_id text, carrier text, carrier_config jsonb, has_moved boolean, provider text, account_sid text,
+    auth_token_sealed text, from_number text, messaging_service_sid text
+  ) language plpgsql stable as $$
+  #variable_conflict use_column
+  declare
+    home record;
+  begin
+    for home in
+      select o.workspace_id, array_agg(o.key) lines from lookups o where o.kind = 'line' and o.key = any(of_lines) group by 1
+    loop
+      return query
+        select l.id::text, l.workspace_id, l.carrier, l.carrier_config, exists (select from line_moves m where m.line_id = l.id),
+          f.provider, f.account_sid, f.auth_token_sealed, f.from_number, f.messaging_service_sid
+        from lines l left join fallback_configs f on f.workspace_id = home.workspace_id
+        where l.workspace_id = home.workspace_id and l.id = any(home.lines);
+    end loop;
+  end $$`;
+
 /** Functions that run on nodes take no generic plans. */
 const GENERIC_PLANS = `
   do $$
@@ -211,6 +276,9 @@ async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
   await client.query(AWAIT_COMMITS);
   await client.query(STRANDED_QUEUES);
+  await client.query(ON_EACH_SHARD);
+  await client.query(RECORD_HEALTHY);
+  await client.query(CALLBACK_LINES);
   await client.query(GENERIC_PLANS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);

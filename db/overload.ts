@@ -18,11 +18,12 @@ export function isOverload(error: unknown): boolean {
   return error instanceof Error && 'code' in error && OVERLOAD_CODES.has(String(error.code));
 }
 
-/** Whether a row stayed locked for too long. */
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === LOCK_TIMEOUT;
+/** Whether that may be so for some workspaces only: a row stayed locked, or the node of a cluster that has theirs is down. */
+export const isOfSome = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && CODES_OF_SOME.has(String(error.code));
 
-const LOCK_TIMEOUT = '55P03';
+/** Lock timeout; connection failure, of a node. */
+const CODES_OF_SOME = new Set(['55P03', '08006']);
 
 const OVERLOADS = [
   Busy,
@@ -35,5 +36,5 @@ const OVERLOADS = [
   StatementTimeoutError,
 ];
 
-/** Serialization failure; deadlock; too many connections; the server starts or stops. */
-const OVERLOAD_CODES = new Set([LOCK_TIMEOUT, '40001', '40P01', '53300', '57P03']);
+/** And serialization failure; deadlock; too many connections; the server starts or stops. */
+const OVERLOAD_CODES = new Set([...CODES_OF_SOME, '40001', '40P01', '53300', '57P03']);

@@ -102,7 +102,12 @@ const PAGE = 200;
 /** Without what is unread, which depends on who looks. */
 async function exportConversations(db: TenantDb, addresses: readonly string[], now: Date) {
   const rows = await findConversations(db, addresses);
-  const conversations = await presentConversations(db, rows, { userId: null, now, since: now });
+  const conversations = await presentConversations(db, rows, {
+    workspaceId: db.workspaceId,
+    userId: null,
+    now,
+    since: now,
+  });
   return conversations.map(({ unread: _unread, unreadCount: _count, ...conversation }) => conversation);
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Pools } from '#db/pools.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
@@ -34,11 +35,13 @@ export async function createBenchWorkspace(
       from ${sql.unnest(
         lineIds.map((lineId) => [lineId]),
         ['text'],
-      )} as t (line_id)`);
+      )} as t (line_id)
+      ${ROWS_INSERTED}`);
     await run(sql.type(z.unknown())`
       insert into lookups (kind, key, workspace_id)
       select 'line', id, workspace_id from lines where workspace_id = ${id}
-      union all select 'key', ${hash}, ${id}`);
+      union all select 'key', ${hash}, ${id}
+      ${ROWS_INSERTED}`);
   });
   return { id, key, lineIds };
 }

@@ -27,6 +27,13 @@ create domain object_id as text collate "C" check (octet_length(value) = 24 and 
 create function set_local(name text, value text) returns text language sql
   return set_config(name, value, true);
 
+-- Runs a command on a table, which it calls %1$s, and returns what each row says. On a cluster it is defined otherwise, and runs the
+-- command on each shard of the table by itself (db/distribute.ts).
+create function on_each_shard(of_table text, command text) returns setof text language plpgsql as $$
+begin
+  return query execute format(command, quote_ident(of_table));
+end $$;
+
 -- The workspace of this transaction. A setting that was made with `set_local` reads '' afterwards, hence nullif.
 create function current_workspace() returns text language sql stable parallel safe
   return nullif(current_setting('app.workspace_id', true), '');

@@ -110,6 +110,32 @@ create trigger credentials_changed
   after insert or delete or update of workspace_id, channel, is_active, provisioning_status on lines
   for each statement execute function notify_credentials();
 
+-- The workspace in which a line is, and its carrier. Two statements, each of which one node of a cluster can answer; on one server,
+-- both see the same.
+create function line_home(of_line text) returns table (workspace_id text, carrier text) language plpgsql stable as $$
+#variable_conflict use_column
+declare
+  home text := (select workspace_id from lookups where kind = 'line' and key = of_line);
+begin
+  return query select workspace_id, carrier from lines where workspace_id = home and id = of_line;
+end $$;
+
+-- Records that lines are healthy (`recordHealthy` in db/queries/line-probes.ts), and returns the ids of those recorded. On a cluster
+-- it is defined otherwise, with a statement for each workspace (db/distribute.ts).
+create function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text language plpgsql as $$
+begin
+  return query
+    with known as materialized (
+      select l.workspace_id, l.id, k.checked_at from unnest(of_workspaces, of_lines, at) k (workspace_id, id, checked_at)
+      join lines l on l.workspace_id = k.workspace_id and l.id = k.id
+      where l.health_status <> 'down'
+      for no key update of l skip locked
+    )
+    update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = known.checked_at
+    from known where l.workspace_id = known.workspace_id and l.id = known.id
+    returning l.id::text;
+end $$;
+
 -- Where a line has been: what a carrier reports of a message that left before a move belongs to the workspace
 -- that sent it.
 create table line_moves (
@@ -144,6 +170,23 @@ create table fallback_configs (
   updated_at timestamptz not null default now()
 );
 call tenant_table('fallback_configs');
+
+-- What carriers report about, with the accounts whose secret may have signed it. On a cluster it is defined otherwise, with a
+-- statement for each workspace (db/distribute.ts).
+create function callback_lines(of_lines text[]) returns table (
+    id text, workspace_id text, carrier text, carrier_config jsonb, has_moved boolean, provider text, account_sid text,
+    auth_token_sealed text, from_number text, messaging_service_sid text
+  ) language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  return query
+    select l.id::text, l.workspace_id, l.carrier, l.carrier_config, exists (select from line_moves m where m.line_id = l.id),
+      f.provider, f.account_sid, f.auth_token_sealed, f.from_number, f.messaging_service_sid
+    from unnest(of_lines) asked (id)
+    join lookups o on o.kind = 'line' and o.key = asked.id
+    join lines l on l.workspace_id = o.workspace_id and l.id = asked.id
+    left join fallback_configs f on f.workspace_id = l.workspace_id;
+end $$;
 
 -- Availability checks of a line, which are limited by the day.
 create table availability_checks (

@@ -78,30 +78,31 @@ create policy definer on list_addresses for select to linepace_definer using (tr
 create function search_leads(pattern text, list text, before text, most integer, is_beginning boolean)
   returns setof text language plpgsql stable security definer set search_path = public, pg_temp rows 50 as $$
 declare
+  of_workspace constant text := current_workspace();
   searched constant text := 'lead_search_text(l.first_name, l.last_name, l.company_name, l.emails, l.phones)';
   matches constant text := case when is_beginning
     then format('(%1$s ilike $1 || ''%%'' or %1$s ilike ''%% '' || $1 || ''%%'')', searched)
     else format('%s ilike ''%%'' || $1 || ''%%''', searched) end
     || case when list is not null then
-      ' and exists (select from list_addresses a where a.workspace_id = l.workspace_id and a.list_id = $2 and a.lead_id = l.id)'
+      ' and exists (select from list_addresses a where a.workspace_id = $5 and a.list_id = $2 and a.lead_id = l.id)'
       else '' end;
   newest text[];
 begin
   execute format('
     select array(
       select l.id::text from (
-        select * from leads where workspace_id = current_workspace() and id < $3 order by id desc limit 2000
+        select * from leads where workspace_id = $5 and id < $3 order by id desc limit 2000
       ) l where %s order by l.id desc limit $4)', matches)
-    into newest using pattern, list, before, most;
+    into newest using pattern, list, before, most, of_workspace;
   if cardinality(newest) >= most then
     return query select unnest(newest);
   else
     return query execute format('
       with found as materialized (
-        select l.id from leads l where l.workspace_id = current_workspace() and %s
+        select l.id from leads l where l.workspace_id = $5 and %s
       )
       select id::text from found where id < $3 order by id desc limit $4', matches)
-      using pattern, list, before, most;
+      using pattern, list, before, most, of_workspace;
   end if;
 end $$;
 call definer_function('search_leads');

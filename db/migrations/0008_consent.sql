@@ -35,10 +35,12 @@ create policy definer on consents to linepace_definer using (true);
 
 -- Only the erasure of a contact removes what the ledger says of it.
 create function erase_consents(of_addresses text[]) returns void
-  language sql security definer set search_path = public, pg_temp
-  begin atomic
-    delete from consents where workspace_id = current_workspace() and address = any(of_addresses);
-  end;
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  of_workspace text := current_workspace();
+begin
+  delete from consents where workspace_id = of_workspace and address = any(of_addresses);
+end $$;
 call definer_function('erase_consents');
 
 -- Replies that ask to be left alone in other words than the keywords, or that may. A person decides: until then campaigns wait.

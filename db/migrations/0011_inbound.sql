@@ -147,17 +147,17 @@ grant select, insert, update on storage_usage to linepace_definer;
 create policy definer on storage_usage to linepace_definer using (true) with check (true);
 
 create function count_stored(workspace text, added bigint) returns void
-  language sql security definer set search_path = public, pg_temp
-  begin atomic
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
   -- With its workspace goes what it has stored: there is no row to count in.
+  if added = 0 or not exists (select from workspaces w where w.id = workspace) then return; end if;
   insert into storage_usage as u (workspace_id, bytes, day, day_bytes)
-  select workspace, added, (now() at time zone 'UTC')::date, greatest(added, 0)
-  where added <> 0 and exists (select from workspaces w where w.id = workspace)
+  values (workspace, added, (now() at time zone 'UTC')::date, greatest(added, 0))
   on conflict (workspace_id) do update set
-    bytes = u.bytes + added,
+    bytes = u.bytes + excluded.bytes,
     day = excluded.day,
     day_bytes = excluded.day_bytes + case when u.day = excluded.day then u.day_bytes else 0 end;
-end;
+end $$;
 call definer_function('count_stored', caller => null);
 
 create function count_attachment() returns trigger

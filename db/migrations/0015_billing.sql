@@ -2,7 +2,9 @@
 
 -- A tenant cannot read agencies; how its own is billed decides over its line requests.
 create function current_billing_mode() returns text language sql stable security definer set search_path = public, pg_temp
-  return coalesce((select a.billing_mode from agencies a join workspaces w on w.agency_id = a.id where w.id = current_workspace()), 'card');
+  begin atomic
+    select coalesce((select a.billing_mode from agencies a join workspaces w on w.agency_id = a.id where w.id = current_workspace()), 'card');
+  end;
 call definer_function('current_billing_mode');
 
 -- The state machine of a line request (domain/line-request-state.ts draws it): forward only, whoever writes.

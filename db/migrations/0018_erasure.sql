@@ -46,6 +46,11 @@ call system_table('hash_keys');
 create function reason_code(reason text) returns text language sql immutable parallel safe
   return case when reason is not null then coalesce(substring(reason from '(?i)^[a-z_]+$|^\d{3,5}(?![a-z0-9])'), 'erased') end;
 
+-- What an id that names the contact is replaced by. Immutable, as an encoding by its name is: nothing else may change a row of a
+-- distributed table.
+create function erased_id(id text) returns text language sql immutable parallel safe
+  return encode(sha256(convert_to(id, 'UTF8')), 'hex');
+
 -- What is under way at a carrier while its contact is erased brings nothing back, whoever writes.
 create function erased_message_stays() returns trigger language plpgsql as $$
 begin

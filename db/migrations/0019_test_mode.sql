@@ -14,6 +14,10 @@ create table test_clocks (
 );
 call tenant_table('test_clocks');
 
+-- Immutable, since milliseconds depend on no time zone: nothing else may change a row of a distributed table.
+create function earlier(at timestamptz, ms bigint) returns timestamptz language sql immutable parallel safe
+  return at - ms * interval '1 millisecond';
+
 -- What the lines of a twin have sent.
 create table test_sends (
   workspace_id text not null references workspaces (id) on delete cascade,

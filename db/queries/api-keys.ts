@@ -108,7 +108,7 @@ export async function endWorkspaceKey(db: TenantDb, id: string, at: Date): Promi
 /** Revokes a key with immediate effect. @returns false if there is no such key. */
 export async function revokeApiKey(store: KeyStore, id: string): Promise<boolean> {
   const { rowCount } = await store.db.query(sql.type(NoRows)`
-    update ${table(store)} set revoked_at = coalesce(revoked_at, now())
+    update ${table(store)} set revoked_at = least(revoked_at, now())
     where ${owner(store)} = ${ownerId(store)} and id = ${id}`);
   return rowCount > 0;
 }

@@ -35,16 +35,7 @@ export async function findCallbackLines(
   lineIds: readonly string[],
 ): Promise<ReadonlyMap<string, CallbackLine>> {
   const rows = await db.any(sql.type(CallbackLineRow)`
-    select l.id, l.workspace_id, l.carrier, l.carrier_config,
-      exists (select from line_moves where line_id = l.id) has_moved,
-      f.provider, f.account_sid, f.auth_token_sealed, f.from_number, f.messaging_service_sid
-    from ${sql.unnest(
-      [...new Set(lineIds)].map((id) => [id]),
-      ['text'],
-    )} as asked (id)
-    join lookups o on o.kind = 'line' and o.key = asked.id
-    join lines l on l.workspace_id = o.workspace_id and l.id = asked.id
-    left join fallback_configs f on f.workspace_id = l.workspace_id`);
+    select * from callback_lines(${sql.array([...new Set(lineIds)], 'text')})`);
   return new Map(
     rows.map((row) => {
       const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } =

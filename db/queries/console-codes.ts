@@ -6,8 +6,8 @@ import type { SystemDb } from '#db/transactions.ts';
 
 /** Stores a code that signs in the owner of a workspace, and deletes those that have expired. */
 export async function insertConsoleCode(db: SystemDb, hash: string, workspaceId: string): Promise<void> {
+  await db.query(sql.type(NoRows)`delete from console_codes where expires_at <= now()`);
   await db.query(sql.type(NoRows)`
-    with expired as (delete from console_codes where expires_at <= now())
     insert into console_codes (hash, workspace_id, user_id, expires_at)
     select ${hash}, workspace_id, user_id, now() + make_interval(mins => ${CONSOLE_CODE_MINUTES})
     from workspace_members where workspace_id = ${workspaceId} and is_owner`);

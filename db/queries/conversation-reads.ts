@@ -8,6 +8,7 @@ import { findInboxMember } from './inbox-members.ts';
 
 /** Who looks at conversations, and when. */
 export interface Reader {
+  workspaceId: string;
   /** null: a key, which reads nothing. */
   userId: string | null;
   now: Date;
@@ -21,19 +22,20 @@ export async function readerOf(
   now: Date,
 ): Promise<Reader> {
   const earliest = new Date(now.getTime() - UNREAD_DAYS * 86_400_000);
-  if (via === 'key' || userId === null) return { userId: null, now, since: earliest };
+  const { workspaceId } = db;
+  if (via === 'key' || userId === null) return { workspaceId, userId: null, now, since: earliest };
   const joined = (await findInboxMember(db, userId))?.inboxSince ?? earliest;
-  return { userId, now, since: joined > earliest ? joined : earliest };
+  return { workspaceId, userId, now, since: joined > earliest ? joined : earliest };
 }
 
 /** Until when a conversation `c` counts as read. Nulls are ignored. */
-const readUntil = ({ userId, since }: Reader): FragmentSqlToken =>
+const readUntil = ({ workspaceId, userId, since }: Reader): FragmentSqlToken =>
   sql.fragment`greatest(${sql.timestamp(since)}, ${
     userId === null
       ? sql.fragment`c.last_outbound_at`
       : sql.fragment`(
         select r.read_at from conversation_reads r
-        where r.workspace_id = c.workspace_id and r.address = c.address and r.user_id = ${userId})`
+        where r.workspace_id = ${workspaceId} and r.address = c.address and r.user_id = ${userId})`
   })`;
 
 /** Whether a conversation `c` is unread; null if the contact has never written. */
@@ -53,7 +55,7 @@ export async function unreadMessages(
     select c.address, (
       select count(*)::int from (
         select from inbound_messages i
-        where i.workspace_id = c.workspace_id and i.address = c.address and not i.auto_reply
+        where i.workspace_id = ${db.workspaceId} and i.address = c.address and not i.auto_reply
           and i.received_at > ${readUntil(reader)}
         limit ${MAX_UNREAD}
       ) unread) count

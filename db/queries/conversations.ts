@@ -50,7 +50,7 @@ export const conversationWith = (db: TenantDb, address: FragmentSqlToken) => sql
 const HEARD_LAST = sql.fragment`heard.at > coalesce(sent.at, '-infinity')`;
 
 /** With the last message. Scheduled messages do not count. */
-const CONVERSATIONS = sql.fragment`
+const conversations = (db: TenantDb) => sql.fragment`
   select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, greatest(sent.at, heard.at) last_at,
     case when ${HEARD_LAST} then 'in' when sent.at is not null then 'out' end last_direction,
     case when ${HEARD_LAST} then heard.body else sent.body end last_body,
@@ -59,13 +59,13 @@ const CONVERSATIONS = sql.fragment`
   from conversations c
   left join lateral (
     select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
-    where m.workspace_id = c.workspace_id and m.address = c.address
+    where m.workspace_id = ${db.workspaceId} and m.address = c.address
       and (m.sent_at is not null or m.status = 'sending' or m.fallback_sms = 'dispatched')
     order by coalesce(sent_at, updated_at) desc, id desc limit 1
   ) sent on true
   left join lateral (
     select left(body, ${SHOWN_LENGTH}) body, received_at "at" from inbound_messages i
-    where i.workspace_id = c.workspace_id and i.address = c.address
+    where i.workspace_id = ${db.workspaceId} and i.address = c.address
     order by received_at desc, id desc limit 1
   ) heard on true`;
 
@@ -85,7 +85,7 @@ export async function listConversations(
   conditions: readonly FragmentSqlToken[],
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ConversationRow[]> {
-  const rows = await db.any(sql.type(ConversationRow)`${CONVERSATIONS}
+  const rows = await db.any(sql.type(ConversationRow)`${conversations(db)}
     where ${sql.and([
       isListed(db),
       ...conditions,
@@ -106,7 +106,7 @@ export async function findConversations(
   addresses: readonly string[],
 ): Promise<readonly ConversationRow[]> {
   return db.any(sql.type(ConversationRow)`
-    ${CONVERSATIONS} where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...addresses], 'text')})
+    ${conversations(db)} where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...addresses], 'text')})
     order by c.address`);
 }
 

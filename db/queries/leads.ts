@@ -32,7 +32,7 @@ export type LeadRow = z.infer<typeof LeadRow>;
 export const isVisible = (db: TenantDb) => sql.fragment`(
   leads.list_id <> all(${hiddenLists(db)}) or exists (
     select from list_addresses a
-    where a.workspace_id = leads.workspace_id and a.address = any(leads.emails || leads.phones) and a.lead_id = leads.id
+    where a.workspace_id = ${db.workspaceId} and a.address = any(leads.emails || leads.phones) and a.lead_id = leads.id
       and a.list_id <> all(${hiddenLists(db)})))`;
 
 export async function findLeads(db: TenantDb, ids: readonly string[]): Promise<Map<string, LeadRow>> {

@@ -32,7 +32,7 @@ export async function recordLostTime(
   const { rowCount } = await db.query(sql.type(NoRows)`
     update lines set held_until = ${sql.timestamp(new Date(until.getTime() + ON_ITS_WAY_MS))},
       lost_until = ${sql.timestamp(until)}, lost_from = least(${sql.timestamp(from)},
-      case when lost_until > ${sql.timestamp(until)} - interval '1 day' then lost_from end)
+      case when lost_until > ${sql.timestamp(new Date(until.getTime() - 86_400_000))} then lost_from end)
     where carrier = any(${sql.array([...carriers], 'text')})`);
   return rowCount;
 }

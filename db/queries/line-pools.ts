@@ -23,11 +23,11 @@ const PoolRow = z.object({
 export type PoolRow = z.infer<typeof PoolRow>;
 
 /** Those of its lines that are still in the workspace. */
-const WITH_LINES = sql.fragment`
+const withLines = (db: TenantDb) => sql.fragment`
   p.*, coalesce((
     select jsonb_agg(jsonb_build_object('lineId', pl.line_id, 'weight', pl.weight) order by pl.place)
     from pool_lines pl join lines l on l.workspace_id = pl.workspace_id and l.id = pl.line_id
-    where pl.workspace_id = p.workspace_id and pl.pool_id = p.id), '[]') lines`;
+    where pl.workspace_id = ${db.workspaceId} and pl.pool_id = p.id), '[]') lines`;
 
 /** Newest first; returns `limit + 1` rows if there are more. */
 export async function pageOfPools(
@@ -35,7 +35,7 @@ export async function pageOfPools(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<PoolRow[]> {
   const rows = await db.any(sql.type(PoolRow)`
-    select ${WITH_LINES} from pools p where p.workspace_id = ${db.workspaceId}
+    select ${withLines(db)} from pools p where p.workspace_id = ${db.workspaceId}
       ${cursor === undefined ? sql.fragment`` : sql.fragment`and p.id < ${cursor}`}
     order by p.id desc limit ${limit + 1}`);
   return [...rows];
@@ -45,7 +45,7 @@ export async function pageOfPools(
 export async function findPools(db: TenantDb, ids: readonly string[]): Promise<PoolRow[]> {
   if (ids.length === 0) return [];
   const rows = await db.any(sql.type(PoolRow)`
-    select ${WITH_LINES} from pools p
+    select ${withLines(db)} from pools p
     where p.workspace_id = ${db.workspaceId} and p.id = any(${sql.array([...new Set(ids)], 'text')})`);
   return [...rows];
 }
@@ -212,7 +212,7 @@ export async function poolAcquaintances(
       select k.line_id, k.is_known from (
         select c.line_id, true is_assigned, null::timestamptz since, exists (
           select from line_contacts lc
-          where lc.workspace_id = c.workspace_id and lc.line_id = c.line_id and lc.address = c.address) is_known
+          where lc.workspace_id = ${db.workspaceId} and lc.line_id = c.line_id and lc.address = c.address) is_known
         from conversations c
         where c.workspace_id = ${db.workspaceId} and c.address = a.address and c.line_id = any(${lines})
         union all

@@ -96,16 +96,10 @@ export interface HealthyLine extends LineKey {
  * @returns the ids of those recorded.
  */
 export async function recordHealthy(db: SystemDb, lines: readonly HealthyLine[]): Promise<Set<string>> {
-  const rows = lines.map(({ workspaceId, id, at }) => [workspaceId, id, at.toISOString()]);
+  const texts = (of: (line: HealthyLine) => string) => sql.array(lines.map(of), 'text');
   const recorded = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
-    with known as materialized (
-      select l.workspace_id, l.id, k.at::timestamptz from ${sql.unnest(rows, ['text', 'text', 'text'])} k (workspace_id, id, at)
-      join lines l on l.workspace_id = k.workspace_id and l.id = k.id
-      where l.health_status <> 'down'
-      for no key update of l skip locked
-    )
-    update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = k.at
-    from known k where l.workspace_id = k.workspace_id and l.id = k.id
-    returning l.id`);
+    select id from record_healthy(
+      ${texts(({ workspaceId }) => workspaceId)}, ${texts(({ id }) => id)},
+      ${texts(({ at }) => at.toISOString())}::timestamptz[]) id`);
   return new Set(recorded);
 }

@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { dayBounds, localDate } from '#domain/calendar.ts';
 import { Channel } from '#domain/channel.ts';
@@ -124,23 +124,26 @@ export function pacedLine(
   };
 }
 
-/** A line's usage since a time: the attempts that were, or may have been, sent. */
+/** The usage of a line `l` of a workspace since a time: the attempts that were, or may have been, sent. */
 const usageSince = (
-  since: ReturnType<typeof sql.fragment> | ReturnType<typeof sql.timestamp>,
+  workspaceId: string | FragmentSqlToken,
+  since: FragmentSqlToken | ReturnType<typeof sql.timestamp>,
 ) => sql.fragment`
-  lateral (
+  left join lateral (
     select count(*) total, count(*) filter (where a.is_new) new
     from attempts a
-    where a.workspace_id = l.workspace_id and a.line_id = l.id and a.kind = 'primary'
+    where a.workspace_id = ${workspaceId} and a.line_id = l.id and a.kind = 'primary'
       and (a.outcome is null or a.outcome in ('accepted', 'unknown')) and a.started_at >= ${since}
-  ) usage`;
+    group by a.workspace_id
+  ) usage on true`;
 
 const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
 
 /** All lines with today's usage, oldest first. */
 export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l, ${usageSince(sql.timestamp(dayBounds(timezone, now).start))}
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
+      ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} order by l.id`);
   return rows.map((row) => presentLine(row, localDate(timezone, now)));
 }
@@ -156,11 +159,12 @@ export async function listLinesOf(
 ): Promise<Line[]> {
   const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new
     from ${sql.unnest(
       workspaces.map(({ id, timezone }) => [id, dayBounds(timezone, now).start.toISOString()]),
       ['text', 'timestamptz'],
-    )} as w (id, day) join lines l on l.workspace_id = w.id, ${usageSince(sql.fragment`w.day`)}
+    )} as w (id, day) join lines l on l.workspace_id = w.id
+      ${usageSince(sql.fragment`l.workspace_id`, sql.fragment`w.day`)}
     order by l.workspace_id, l.id`);
   return rows.map((row) => presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now)));
 }
@@ -194,7 +198,8 @@ export async function findLineWithUsage(
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l, ${usageSince(sql.timestamp(dayBounds(timezone, now).start))}
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
+      ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   return row && presentLine(row, localDate(timezone, now));
 }

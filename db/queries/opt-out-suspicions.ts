@@ -119,7 +119,7 @@ export async function awaitedVerdicts(db: TenantDb, limit: number): Promise<read
     select opt_out_suspicions.id, opt_out_suspicions.address, opt_out_suspicions.reply_id, array(
       select body from (
         select i.body, i.received_at, i.id from inbound_messages i
-        where i.workspace_id = opt_out_suspicions.workspace_id and i.address = opt_out_suspicions.address
+        where i.workspace_id = ${db.workspaceId} and i.address = opt_out_suspicions.address
           and not i.auto_reply and i.body <> '' and i.created_at > opt_out_suspicions.created_at - interval '1 day'
         order by i.received_at desc, i.id desc limit ${REPLIES_READ}
       ) latest order by received_at, id

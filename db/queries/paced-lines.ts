@@ -28,7 +28,7 @@ export async function findPacedLines(
   if (lineIds.length === 0) return new Map();
   const rows = await db.any(sql.type(SendingRow)`
     select l.*, (
-      select max(a.started_at) from attempts a where a.workspace_id = l.workspace_id and a.line_id = l.id
+      select max(a.started_at) from attempts a where a.workspace_id = ${db.workspaceId} and a.line_id = l.id
         and a.kind = 'primary' and (a.outcome is null or a.outcome in ('accepted', 'unknown'))
     ) last_sent_at
     from lines l where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})`);

@@ -1,4 +1,4 @@
-import { type FragmentSqlToken, sql } from 'slonik';
+import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
@@ -34,7 +34,7 @@ interface Aged {
   /** A configured kind, or a fixed period that callers rely on. */
   age: RetentionKind | '24 hours' | '60 minutes' | '120 days';
   /** Limits it to rows that nothing needs any more. */
-  unless?: ReturnType<typeof sql.fragment>;
+  unless?: string;
   /** Its rows never change, so they need no locks. */
   appendOnly?: boolean;
 }
@@ -58,7 +58,7 @@ const KEPT: readonly Aged[] = [
     table: 'erased_addresses',
     column: 'requested_at',
     age: 'erased-addresses',
-    unless: sql.fragment`address is not null`,
+    unless: 'address is not null',
   },
 ];
 
@@ -77,13 +77,17 @@ export async function trimAged(
   let trimmed = 0;
   for (const aged of KEPT) {
     let count = BATCH;
-    while (count === BATCH && mayContinue()) trimmed += count = await trimBatch(db, aged, retention);
+    while (count >= BATCH && mayContinue()) trimmed += count = await trimBatch(db, aged, retention);
   }
   return trimmed + (await trimAttempts(db, retention.attempts, mayContinue));
 }
 
-const ExpiredRow = z.object({ workspaceId: z.string(), id: z.string() });
+const ResultRow = z.object({ result: z.string() });
 const BatchRow = z.object({ found: z.int(), lastId: z.string().nullable() });
+
+/** Runs a command on a table, or on each shard of one that is distributed. @param command calls the table `%1$s`. */
+const onEachShard = (db: SystemDb, table: string, command: string): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(ResultRow)`select result from on_each_shard(${table}, ${command}) result`);
 
 /**
  * Deletes attempts by workspace and id, which begins with their time: the work is proportional to what is deleted, without an
@@ -91,17 +95,20 @@ const BatchRow = z.object({ found: z.int(), lastId: z.string().nullable() });
  */
 async function trimAttempts(db: SystemDb, days: number, mayContinue: () => boolean): Promise<number> {
   const until = firstId(realFromNow(-days * 86_400_000));
-  const first = (after: FragmentSqlToken) => sql.fragment`(
-    select workspace_id, id from attempts ${after} order by workspace_id, id limit 1)`;
+  const first = (after: string): string =>
+    `(select workspace_id, id from %1$s ${after} order by workspace_id, id limit 1)`;
   // One index entry for each workspace.
-  const workspaces = await db.any(sql.type(ExpiredRow)`
-    with recursive oldest as (
-      ${first(sql.fragment``)}
-      union all
-      select next.* from oldest o cross join lateral ${first(sql.fragment`where workspace_id > o.workspace_id`)} next
-    ) select * from oldest where id < ${until}`);
+  const workspaceIds = await onEachShard(
+    db,
+    'attempts',
+    `with recursive oldest as (
+       ${first('')}
+       union all
+       select next.* from oldest o cross join lateral ${first('where workspace_id > o.workspace_id')} next
+     ) select coalesce(json_agg(workspace_id), '[]')::text from oldest where id < '${until}'`,
+  );
   let trimmed = 0;
-  for (const { workspaceId } of workspaces) {
+  for (const workspaceId of workspaceIds.flatMap((ids) => JSON.parse(ids) as string[])) {
     // Continues from the last, because deleted rows stay in the index until no older transaction needs them.
     for (let after: string | null = ''; after !== null && mayContinue();) {
       const { found, lastId }: z.infer<typeof BatchRow> = await db.one(sql.type(BatchRow)`
@@ -109,10 +116,11 @@ async function trimAttempts(db: SystemDb, days: number, mayContinue: () => boole
           select ctid, id from attempts a
           where workspace_id = ${workspaceId} and id > ${after} and id < ${until}
             and started_at < now() - make_interval(days => ${days}) and outcome is not null and not exists (
-              select from messages m where m.workspace_id = a.workspace_id and m.id = a.message_id
+              select from messages m where m.workspace_id = ${workspaceId} and m.id = a.message_id
                 and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due'))
           order by id limit ${BATCH} for update of a skip locked
-        ), deleted as (delete from attempts where ctid = any(array(select ctid from expired)))
+        ), deleted as (
+          delete from attempts where workspace_id = ${workspaceId} and ctid = any(array(select ctid from expired)))
         select count(*) "found", max(id) last_id from expired`);
       trimmed += found;
       after = found === BATCH ? lastId : null;
@@ -123,16 +131,19 @@ async function trimAttempts(db: SystemDb, days: number, mayContinue: () => boole
 
 async function trimBatch(
   db: SystemDb,
-  { table, column, age, unless, appendOnly }: Aged,
+  { table, column, age, unless, appendOnly = false }: Aged,
   retention: Retention,
 ): Promise<number> {
-  const name = sql.identifier([table]);
   const kept = age in retention ? `${retention[age as RetentionKind]} days` : age;
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    delete from ${name} where ctid = any(array(
-      select ctid from ${name}
-      where ${sql.identifier([column])} < now() - ${kept}::interval and not (${unless ?? sql.fragment`false`})
-      limit ${BATCH} ${appendOnly ? sql.fragment`` : sql.fragment`for update skip locked`}
-    ))`);
-  return rowCount;
+  const counts = await onEachShard(
+    db,
+    table,
+    `with deleted as (
+       delete from %1$s where ctid = any(array(
+         select ctid from %1$s where ${column} < now() - interval '${kept}' ${unless === undefined ? '' : `and not (${unless})`}
+         limit ${BATCH} ${appendOnly ? '' : 'for update skip locked'}
+       )) returning null
+     ) select count(*)::text from deleted`,
+  );
+  return counts.reduce((sum, count) => sum + Number(count), 0);
 }

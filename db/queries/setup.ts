@@ -35,7 +35,7 @@ export async function findSetup(db: TenantDb): Promise<Setup> {
       exists (select from webhooks where ${workspace}) webhook,
       exists (
         select from lead_lists l where ${workspace} and not is_quick_sends and deleted_at is null
-          and exists (select from leads where workspace_id = l.workspace_id and list_id = l.id)
+          and exists (select from leads where ${workspace} and list_id = l.id)
       ) contacts,
       (select count(*) > 1 from (select from workspace_members where ${workspace} limit 2) members) team,
       setup_dismissed_at is not null dismissed

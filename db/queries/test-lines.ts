@@ -27,7 +27,7 @@ export async function lineForInbound(
     select l.id from lines l
     left join lateral (
       select max(a.started_at) at from attempts a
-      where a.workspace_id = l.workspace_id and a.line_id = l.id and a.address = ${from}
+      where a.workspace_id = ${db.workspaceId} and a.line_id = l.id and a.address = ${from}
     ) last on true
     where l.workspace_id = ${db.workspaceId} and l.provisioning_status = 'active' and ${named} and ${suits}
     order by last.at desc nulls last, l.id limit 1`);

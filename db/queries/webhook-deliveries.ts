@@ -200,6 +200,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     ) d on d.webhook_id = h.id
     where h.workspace_id = ${db.workspaceId} and (d.failed or ${SUCCESS_IS_RECENT} is not true)
     order by h.id for no key update of h`);
+  const kept = await lockAnswered(db, results);
   const rows = results.map((result) => [
     result.id,
     result.success,
@@ -207,16 +208,12 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     result.error,
     result.latencyMs,
     result.attemptCount,
-    result.responseBody,
+    kept.has(result.id) ? result.responseBody : null,
   ]);
-  await lockEventsOf(db, results);
   await db.query(sql.type(NoRows)`
     with finished as (
       update webhook_deliveries d set status = 'done', success = r.success, response_status = r.response_status,
-        error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count,
-        response_body = case when r.response_body is not null and exists (
-          select from events e where e.workspace_id = d.workspace_id and e.id = d.event_id and e.body <> ${ERASED_BODY}
-        ) then r.response_body end
+        error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count, response_body = r.response_body
       from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4', 'text'])}
         as r (id, success, response_status, error, latency_ms, attempt_count, response_body)
       where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending'
@@ -234,16 +231,21 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
       and (f.failures > 0 or ${SUCCESS_IS_RECENT} is not true)`);
 }
 
-/** An answer may name the contact. If they are being erased, their event says so once this lock is there. */
-async function lockEventsOf(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
+/**
+ * Locks the events of the deliveries that were answered, because an answer may name the contact, whom their erasure removes from
+ * the event first.
+ * @returns the deliveries whose event still names them: their answers are kept.
+ */
+async function lockAnswered(db: TenantDb, results: readonly DeliveryResult[]): Promise<ReadonlySet<string>> {
   const answered = results.filter(({ responseBody }) => responseBody !== null);
-  if (answered.length === 0) return;
-  await db.query(sql.type(NoRows)`
-    select from events e join webhook_deliveries d on d.workspace_id = e.workspace_id and d.event_id = e.id
+  if (answered.length === 0) return new Set();
+  const ids = await db.anyFirst(sql.type(IdRow)`
+    select d.id from events e join webhook_deliveries d on d.workspace_id = e.workspace_id and d.event_id = e.id
     where d.workspace_id = ${db.workspaceId} and d.id = any(${sql.array(
       answered.map(({ id }) => id),
       'text',
-    )}) order by e.id for share of e`);
+    )}) and e.body <> ${ERASED_BODY} order by e.id for share of e`);
+  return new Set(ids);
 }
 
 /**

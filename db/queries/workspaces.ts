@@ -88,15 +88,13 @@ export async function workspaceCountry(db: TenantDb): Promise<string> {
 const LineHomeRow = z.object({ workspaceId: z.string(), carrier: z.string() });
 
 /**
- * The current workspace of a line, which can be transferred while its pacer keeps its workflow id. Read by one statement: between
- * two of them, the line could move away and back.
+ * The current workspace of a line, which can be transferred while its pacer keeps its workflow id. Read at one moment: between two,
+ * the line could move away and back.
  */
 export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {
   return db.maybeOne(sql.type(LineHomeRow)`
-    select l.workspace_id, l.carrier from lookups o
-    join lines l on l.workspace_id = o.workspace_id and l.id = o.key
-    where o.kind = 'line' and o.key = ${lineId}`);
+    select workspace_id, carrier from line_home(${lineId})`);
 }

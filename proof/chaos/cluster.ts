@@ -38,7 +38,7 @@ export async function createCluster(coordinator: string, database: string): Prom
     nodeOf: (pools, workspaceId) =>
       systemDb(pools).oneFirst(sql.type(NameRow)`
         select nodename || ':' || nodeport as name from citus_shards
-        where table_name = 'messages'::regclass and shardid = get_shard_id_for_distribution_column('messages', ${workspaceId})`),
+        where table_name = 'messages'::regclass and shardid = get_shard_id_for_distribution_column('messages', ${workspaceId}::text)`),
     drop: () => dropOnNodes(servers, database),
   };
 }

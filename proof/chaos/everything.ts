@@ -223,11 +223,11 @@ const isAt = async (
 
 /** @returns the status of the response; 0: there was none. */
 async function sendTomorrow(baseUrl: string, key: string, message: string): Promise<number> {
-  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+  const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
   return fetch(`${baseUrl}/api/messages`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ message, scheduledAt, recipientPhone: '+14155550123' }),
+    body: JSON.stringify({ message, scheduledDate, recipientPhone: '+14155550123' }),
   }).then(
     ({ status }) => status,
     () => 0,

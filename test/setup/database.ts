@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import type { DatabaseUrls } from '#db/pools.ts';
+import { SETTINGS } from '#db/distribute.ts';
 import { databaseAt } from './cluster.ts';
 
 /** The migrated database that all test databases are copied from. Created once per run. */
@@ -28,7 +29,12 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
   const nodes = inject('clusterNodes');
   const servers = nodes.length > 0 ? nodes : [inject('databaseUrl')];
   for (const server of servers)
-    await connected(server, (client) => client.query(`create database ${name} template ${template}`));
+    await connected(server, async (client) => {
+      await client.query(`create database ${name} template ${template}`);
+      if (nodes.length === 0) return;
+      for (const [setting, value] of Object.entries(SETTINGS))
+        await client.query(`alter database ${name} set ${setting} = '${value}'`);
+    });
   const named = (url: string): string => databaseAt(url, name);
   const { tenantUrl, systemUrl } = inject('databaseLogins');
   const poolerPort = inject('poolerPort');

@@ -64,7 +64,7 @@ async function insertResponse(
     select workspace_id, campaign_id, id, ${kind}, step_index, variant, ${sql.timestamp(at)} from messages
     where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId} and step_index is not null
       and exists (
-        select from campaigns c where c.workspace_id = messages.workspace_id and c.id = messages.campaign_id and c.deleted_at is null)
+        select from campaigns c where c.workspace_id = ${db.workspaceId} and c.id = messages.campaign_id and c.deleted_at is null)
       and (id = ${messageId} or ${sentBefore(at)})
     order by step_index desc limit 1
     on conflict do nothing`);

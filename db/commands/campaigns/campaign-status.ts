@@ -111,7 +111,7 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
-    where ctid = any(array(
+    where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from messages where ${unsent(db, id)} order by id limit ${limit} for no key update))`);
   return rowCount;
 }
@@ -141,7 +141,7 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
-    where ctid = any(array(
+    where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
       order by campaign_id, lead_id limit ${limit} for no key update))`);
   return rowCount;
@@ -155,7 +155,7 @@ async function deleteRows(
 ): Promise<number> {
   const name = sql.identifier([table]);
   const { rowCount } = await db.query(sql.type(NoRows)`
-    delete from ${name} where ctid = any(array(
+    delete from ${name} where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from ${name} where ${ofCampaign(db, campaignId)} order by ${sql.identifier([key])} limit ${limit} for update))`);
   return rowCount;
 }

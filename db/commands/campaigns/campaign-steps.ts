@@ -53,7 +53,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const waiting = await db.any(sql.type(Waiting)`
     select id, step_index, scheduled_at, held and not exists (
         select from personalizations p
-        where p.workspace_id = messages.workspace_id and p.message_id = messages.id and p.status = 'waiting'
+        where p.workspace_id = ${db.workspaceId} and p.message_id = messages.id and p.status = 'waiting'
       ) held
     from messages
     where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') order by step_index`);

@@ -113,7 +113,7 @@ async function cancelMessages(db: TenantDb, contact: Contact): Promise<void> {
   await db.query(sql.type(NoRows)`
     update messages m set fallback_sms = 'failed', updated_at = now()
     where ${isMessageOf(db, contact)} and m.fallback_sms = 'due' and not exists (
-      select from attempts t where t.workspace_id = m.workspace_id and t.message_id = m.id and t.outcome is null)`);
+      select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)`);
 }
 
 const ReplyIdRow = z.object({ replyId: z.string() });

@@ -32,12 +32,14 @@ export async function nextMessages(
   return db.any(sql.type(ChunkRow)`
     select m.id, m.attachment_urls urls from messages m
     where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and not starts_with(m.address, 'erased:')
-      and ${isSettled}
+      and ${isSettled(db)}
     order by m.id limit ${CHUNK}`);
 }
 
-const isSettled = sql.fragment`m.status not in ('pending', 'scheduled', 'sending') and not exists (
-  select from attempts t where t.workspace_id = m.workspace_id and t.message_id = m.id and t.outcome is null)`;
+const isSettled = (
+  db: TenantDb,
+) => sql.fragment`m.status not in ('pending', 'scheduled', 'sending') and not exists (
+  select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)`;
 
 /** A campaign may have entered the contact while it was erased. */
 export async function cancelLate(db: TenantDb, erasure: Erasure): Promise<void> {
@@ -51,7 +53,7 @@ export async function hasUnderWay(db: TenantDb, erasure: Erasure): Promise<boole
   return db.exists(sql.type(NoRows)`
     select from messages m
     where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and not starts_with(m.address, 'erased:')
-      and not (${isSettled})`);
+      and not (${isSettled(db)})`);
 }
 
 const LinkRow = z.object({ link: z.string() });
@@ -132,11 +134,11 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
     where d.workspace_id = ${db.workspaceId} and d.reply_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
-      announced_at = coalesce(announced_at, now()),
+      announced_at = least(announced_at, now()),
       -- By its own id an email is known that is read again. Some senders write their address into it.
       carrier_message_id = case when exists (
           select from unnest(${texts(erasure.addresses)}) as n (name) where strpos(lower(i.carrier_message_id), n.name) > 0)
-        then encode(sha256(convert_to(i.carrier_message_id, 'UTF8')), 'hex') else i.carrier_message_id end
+        then erased_id(i.carrier_message_id) else i.carrier_message_id end
     where i.workspace_id = ${db.workspaceId} and i.id = any(${texts(ids)})`);
 }
 
@@ -191,7 +193,7 @@ export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): 
     update carrier_events e set waiting = null
     where e.workspace_id = ${db.workspaceId} and e.waiting is not null and ${named(sql.fragment`e.waiting::text`)}`);
   await db.query(sql.type(NoRows)`
-    update carrier_events e set event_id = encode(sha256(convert_to(e.event_id, 'UTF8')), 'hex')
+    update carrier_events e set event_id = erased_id(e.event_id)
     where e.workspace_id = ${db.workspaceId} and ${named(sql.fragment`e.event_id`)}`);
 }
 

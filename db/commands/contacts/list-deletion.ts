@@ -53,7 +53,8 @@ async function deleteSome(
   rows: ReturnType<typeof sql.fragment>,
 ): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    delete from ${sql.identifier([table])} where ctid = any(array(select ctid from ${rows} limit ${CHUNK}))`);
+    delete from ${sql.identifier([table])}
+    where workspace_id = ${db.workspaceId} and ctid = any(array(select ctid from ${rows} limit ${CHUNK}))`);
   return rowCount === CHUNK;
 }
 

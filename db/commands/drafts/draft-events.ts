@@ -28,9 +28,9 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
   const { body, ...row } = await db.one(sql.type(ContextRow)`
     select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
     from ai_drafts d ${ANSWERED}
-    left join leads l on l.workspace_id = d.workspace_id and l.id = coalesce(d.lead_id, i.lead_id)
-    left join campaigns c on c.workspace_id = i.workspace_id and c.id = i.campaign_id
-    left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
+    left join leads l on l.workspace_id = ${db.workspaceId} and l.id = coalesce(d.lead_id, i.lead_id)
+    left join campaigns c on c.workspace_id = ${db.workspaceId} and c.id = i.campaign_id
+    left join messages m on m.workspace_id = ${db.workspaceId} and m.id = i.original_message_id
     where d.workspace_id = ${db.workspaceId} and d.reply_id = ${replyId}`);
   const lead = {
     firstName: row.firstName ?? '',

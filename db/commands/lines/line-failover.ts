@@ -125,7 +125,7 @@ const toMove = (db: TenantDb, line: StoppedLine, pool: StoppedLinePool): Fragmen
   // As the pacing rules see it now; the column `is_new` may be out of date.
   return sql.fragment`${ofPool} and coalesce(answers_until <= now(), true) and not exists (
     select from line_contacts lc
-    where lc.workspace_id = messages.workspace_id and lc.line_id = messages.line_id and lc.address = messages.address)`;
+    where lc.workspace_id = ${db.workspaceId} and lc.line_id = messages.line_id and lc.address = messages.address)`;
 };
 
 const Step = z.object({ id: z.string(), address: z.string() });

@@ -60,7 +60,7 @@ export async function rehomeChunk(
   after: Place | null,
 ): Promise<Place | null> {
   const given = sql.fragment`${unsentOf(db, lineId)} and not line_pinned and not exists (
-    select from pool_lines p where p.workspace_id = messages.workspace_id and p.pool_id = messages.pool_id
+    select from pool_lines p where p.workspace_id = ${db.workspaceId} and p.pool_id = messages.pool_id
       and p.line_id = messages.line_id)`;
   const chunk = await nextToLeave(db, given, after);
   const waiting = await lockToMove(db, given, chunk, []);
@@ -102,7 +102,7 @@ export async function abandonChunk(
   const { rowCount: forgotten } = await db.query(sql.type(NoRows)`
     delete from line_contacts where workspace_id = ${db.workspaceId} and ctid = any(array(
       select ctid from line_contacts c where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-        and not exists (select from lines l where l.workspace_id = c.workspace_id and l.id = c.line_id)
+        and not exists (select from lines l where l.workspace_id = ${db.workspaceId} and l.id = c.line_id)
       limit ${CHUNK}))`);
   if (contacts.length === CHUNK || forgotten === CHUNK) return { after: last, isDone: false };
   return { after: null, isDone: after === null };

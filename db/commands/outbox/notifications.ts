@@ -95,7 +95,7 @@ export async function isPositiveConversation(db: TenantDb, address: string): Pro
   const mood = await db.maybeOne(sql.type(Mood)`
     select c.tags, (
       select d.sentiment from ai_drafts d
-      where d.workspace_id = c.workspace_id and d.address = c.address and d.status in ('waiting', 'drafted')) sentiment
+      where d.workspace_id = ${db.workspaceId} and d.address = c.address and d.status in ('waiting', 'drafted')) sentiment
     from conversations c where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
   return mood !== null && (isPositive(mood.tags) || mood.sentiment === 'positive');
 }

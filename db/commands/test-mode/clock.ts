@@ -75,10 +75,13 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
     update test_clocks set ahead_ms = ahead_ms + ${by}, moved_at = now(), target_at = case when ${arrives} then null else target_at end
     where workspace_id = ${db.workspaceId}`);
   // `infinity` stays as it is.
-  const step = sql.fragment`make_interval(secs => ${by / 1000})`;
+  const earlier = (column: string) => sql.fragment`
+    ${sql.identifier([column])} = earlier(${sql.identifier([column])}, ${by})`;
   const moved = await db.any(sql.type(MovedRow)`
-    update workflow_wakes set wake_at = wake_at - ${step}, sweep_at = sweep_at - ${step},
-      held_until = held_until - ${step}, held_new_until = held_new_until - ${step}
+    update workflow_wakes set ${sql.join(
+      ['wake_at', 'sweep_at', 'held_until', 'held_new_until'].map(earlier),
+      sql.fragment`, `,
+    )}
     where ${others} and (wake_at < 'infinity' or held_until is not null or held_new_until is not null)
     returning workflow_id, wake_at <= ${sql.timestamp(now)} due`);
   const isPacer = (workflowId: string): boolean => workflowId.startsWith(linePacerId(''));

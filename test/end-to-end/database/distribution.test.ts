@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distribute } from '#db/distribute.ts';
+import { createPools } from '#db/pools.ts';
+import { recordHealthy } from '#db/queries/line-probes.ts';
+import { trimAged } from '#db/queries/retention.ts';
+import { systemDb } from '#db/transactions.ts';
+import { DEFAULT_RETENTION } from '#domain/retention.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;
@@ -82,5 +87,36 @@ describe.runIf(isCluster)('a distributed database', () => {
       },
     );
     expect(seen).toEqual(['org_3']);
+  });
+
+  it('records healthy lines, and deletes what has expired, on whichever node they are', async () => {
+    const pools = await createPools(database);
+    try {
+      await ask(`
+        insert into lines (workspace_id, id, channel, provisioning_status, carrier, daily_total_limit, daily_new_limit, min_gap_seconds,
+          contact_gap_seconds)
+        select 'org_' || n, lpad(n::text, 24, '0'), 'sms', 'active', 'simulated', 1, 1, 1, 1 from generate_series(1, 8) n
+        returning id as name`);
+      const lines = Array.from({ length: 8 }, (_, n) => ({
+        workspaceId: `org_${n + 1}`,
+        id: String(n + 1).padStart(24, '0'),
+        at: new Date(),
+      }));
+      expect([...(await recordHealthy(systemDb(pools), lines))].toSorted()).toEqual(
+        lines.map(({ id }) => id),
+      );
+      await ask(`
+        insert into unreadable_inbound (workspace_id, line_id, reference, reason, created_at)
+        select 'org_' || n, lpad(n::text, 24, '0'), 'old', 'size', now() - interval '9 years' from generate_series(1, 8) n
+        returning line_id as name`);
+      await ask(`
+        insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
+        select 'org_' || n, lpad(n::text, 24, '0'), repeat('0', 24), repeat('0', 24), 'primary', 'sms', 'simulated', '+1', true, '2001-01-01', '2001-01-01',
+          'accepted' from generate_series(1, 8) n
+        returning id as name`);
+      expect(await trimAged(systemDb(pools), DEFAULT_RETENTION, () => true)).toBe(16);
+    } finally {
+      await pools.close();
+    }
   });
 });

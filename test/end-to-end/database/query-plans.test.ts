@@ -468,7 +468,7 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
     await analyze(owner, 'conversations');
     await analyze(owner, 'conversation_reads');
   });
-  const reader = { userId: ownerId, now, since: new Date(now.getTime() - 30 * 86_400_000) };
+  const reader = { workspaceId, userId: ownerId, now, since: new Date(now.getTime() - 30 * 86_400_000) };
   const cases: [filters: ConversationFilters, matches: number, most: number][] = [
     [{ status: 'open' }, 30, 50],
     [{ status: 'snoozed' }, 9, 20],
