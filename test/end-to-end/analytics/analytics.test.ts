@@ -224,7 +224,7 @@ describe('GET /api/agency/overview', () => {
           metrics: { ...NONE, ...positive, reached: 2, sent: 2, repliedPct: 1 / 2 },
         },
         { workspaceId: second.id, name: 'Second', metrics: { ...NONE, reached: 1, sent: 1 } },
-      ].toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1)),
+      ].toSorted((a, b) => (a.workspaceId < b.workspaceId ? 1 : -1)),
     });
     expect((await api('GET', '/api/agency/overview?days=7')).body).toMatchObject({
       days: 7,
