@@ -240,7 +240,7 @@ describe('the limits of a request', () => {
     });
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, {
       ...request,
-      timeoutMs: 200,
+      timeoutMs: 1000,
     });
     expect(result).toMatchObject({ status: 200, error: 'timeout', connected: true });
   });
