@@ -21,7 +21,8 @@ import { CreateKey } from './create-key.tsx';
 import { SCOPE_NAMES, type WorkspaceKey } from './key-fields.tsx';
 import { RollKey } from './roll-key.tsx';
 
-type Key = ResponseOf<'GET /api/agency/keys'>['keys'][number] & Partial<WorkspaceKey>;
+type AgencyKey = ResponseOf<'GET /api/agency/keys'>['keys'][number];
+type Key = AgencyKey & Partial<WorkspaceKey>;
 
 /** The keys with which programs call the API. */
 export default function Keys() {
@@ -41,7 +42,7 @@ const USE: Record<KeyOwner, MessageDescriptor> = {
 export function KeyList({ owner }: { owner: KeyOwner }) {
   const { t } = useLingui();
   const keys = useReadPages(KEYS_OF[owner].list, {});
-  const shown = keys.data?.pages.flatMap((page): readonly Key[] => page.keys);
+  const shown = keys.data?.pages.flatMap<WorkspaceKey | AgencyKey>((page) => page.keys);
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const [rolling, setRolling] = useState<WorkspaceKey | null>(null);
