@@ -16,6 +16,8 @@ export interface WorkspaceCaller {
   userId: string | null;
   /** The role in the session; null for keys. */
   role: string | null;
+  /** Acts as a user of the workspace's agency, and not as a member. */
+  isOfAgency?: true;
 }
 
 /** The workspace fields that nearly every request needs, read together with the credential. */

@@ -16,6 +16,7 @@ export const PaymentStatus = z.enum(['not_required', 'pending', 'paid', 'failed'
 export const HealthStatus = z.enum(['healthy', 'degraded', 'down', 'unknown']);
 export const LineType = z.enum(['purchased', 'byo']);
 export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
+export type RequestSource = z.infer<typeof RequestSource>;
 
 /** Used in place of a carrier's name while the line is not connected to one. */
 export const NO_CARRIER = 'none';

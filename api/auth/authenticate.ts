@@ -259,6 +259,7 @@ async function clientCaller(
     workspace,
     userId,
     role: null,
+    isOfAgency: true,
   } as const;
   identified?.(client);
   return client;
@@ -284,6 +285,7 @@ async function ownCaller(
     workspace,
     userId,
     role,
+    ...(memberRole === null && isOfAgency && { isOfAgency }),
   });
   // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
   if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));

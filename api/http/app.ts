@@ -123,7 +123,9 @@ async function tenantRoute(route: TenantRoute, context: Exchange, services: Serv
     if (limit === INTAKE && furtherPoints(size) > 0)
       await services.rateLimits.consumeIntake(payer, furtherPoints(size));
   };
-  const body = route.body ? await readBody(context, { maxValues: route.maxValues, admit }) : undefined;
+  const body = route.body
+    ? await readBody(context, { maxValues: route.maxValues, admit, csvField: route.csvField })
+    : undefined;
   const again = () => authenticate(route, request, services);
   const answer = () => respond(route, caller, context, body, again, services);
   const reply = await (

@@ -37,13 +37,20 @@ export interface BodyBounds {
   maxValues?: number | undefined;
   /** Called with the size of the text, in characters, before it is parsed. */
   admit?: (size: number) => Promise<void>;
+  /** The field that a body of `text/csv` is. */
+  csvField?: string | undefined;
 }
 
 /**
  * Reads the JSON body of a request; `{}` if there is none.
  * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE; VALIDATION_ERROR if it is too complex.
  */
-export async function readBody(context: Exchange, { maxValues, admit }: BodyBounds = {}): Promise<unknown> {
+export async function readBody(
+  context: Exchange,
+  { maxValues, admit, csvField }: BodyBounds = {},
+): Promise<unknown> {
+  if (csvField !== undefined && !(context instanceof DirectExchange) && context.is('text/csv'))
+    return { [csvField]: await readCsv(context) };
   const text = decode(
     await (context instanceof DirectExchange ? context.readBytes() : readJson(context, readLarge)),
   );
@@ -53,6 +60,15 @@ export async function readBody(context: Exchange, { maxValues, admit }: BodyBoun
   const body = parseText(text, maxValues);
   if (isLarge) await nextTurn();
   return body;
+}
+
+/** @throws BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_ERROR */
+async function readCsv(context: Koa.Context): Promise<string> {
+  if (context.get('content-encoding') !== '')
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
+  const bytes = await readRawBytes(context);
+  if (!isUtf8(bytes)) throw invalid('', 'the body is not UTF-8 text');
+  return withoutMark(bytes.toString('utf8'));
 }
 
 /**
@@ -83,9 +99,10 @@ const BYTE_ORDER_MARK = '\uFEFF';
 /** @throws INVALID_JSON: a text with replaced characters would be sent to contacts. */
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ApiError('INVALID_JSON', 'The body is not valid UTF-8');
-  const text = bytes.toString('utf8');
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  return withoutMark(bytes.toString('utf8'));
 }
+
+const withoutMark = (text: string): string => (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
 
 function parseText(text: string, maxValues?: number): unknown {
   if (text === '') return {};

@@ -40,3 +40,15 @@ export function page<T extends { id: string }>(
   const items = rows.slice(0, limit);
   return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
+
+/** Like `page`, for items that are in the form of responses already. */
+export function pageOfRecords<T extends { _id: string }>(
+  records: readonly T[],
+  limit: number,
+): { items: T[]; nextCursor: string | null } {
+  const { items, nextCursor } = page(
+    records.map((record) => ({ id: record._id, record })),
+    limit,
+  );
+  return { items: items.map(({ record }) => record), nextCursor };
+}

@@ -61,6 +61,8 @@ interface Declaration<
   heavy?: boolean;
   /** What the audit log records, in the transaction of the change. */
   audit?: Audit<Parsed<P>, Parsed<B>, z.input<R[keyof R & number]>>;
+  /** The field of the body that may be sent alone, as `text/csv`. */
+  csvField?: string;
   /** The media types of a body that the handler reads from `raw` as a stream. */
   consumes?: readonly string[];
   /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */

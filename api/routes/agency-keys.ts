@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { insertAgencyKey, listAgencyKeys, revokeApiKey } from '#db/queries/api-keys.ts';
+import { insertAgencyKey, pageOfAgencyKeys, revokeApiKey } from '#db/queries/api-keys.ts';
 import { requireAgencyRoom } from '#db/queries/limits.ts';
 import { ApiKeyInput, ApiKeyRecord, keyExpiry } from '#domain/api-key-record.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { Id } from '#domain/ids.ts';
 import { ApiError } from '../http/errors.ts';
+import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
 
 const Done = z.object({ success: z.literal(true) });
@@ -16,13 +17,17 @@ export const agencyKeyRoutes = [
     method: 'GET',
     path: '/api/agency/keys',
     tag: 'Keys',
-    summary: 'List the API keys of the agency',
+    summary: 'List the API keys of the agency, newest first',
     credential: 'session',
     role: 'owner',
-    responses: { 200: z.object({ success: z.literal(true), keys: z.array(ApiKeyRecord) }) },
-    async handler({ db, caller }) {
-      const keys = await listAgencyKeys(db, caller.agency.id);
-      return { status: 200, body: { success: true, keys } };
+    query: PageQuery,
+    responses: {
+      200: z.object({ success: z.literal(true), keys: z.array(ApiKeyRecord), nextCursor: NextCursor }),
+    },
+    async handler({ db, caller, query }) {
+      const rows = await pageOfAgencyKeys(db, caller.agency.id, query);
+      const { items, nextCursor } = pageOfRecords(rows, query.limit);
+      return { status: 200, body: { success: true, keys: items, nextCursor } };
     },
   }),
   agencyRoute({

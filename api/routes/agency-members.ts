@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agencyOutbox, insertMail } from '#db/commands/outbox/mails.ts';
 import { agencyNames, listAgencyMembers, mayMail, removeCoAdmin } from '#db/queries/agency.ts';
 import { revokeKeysInAgency } from '#db/queries/api-keys.ts';
-import { deleteInvitation, listAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
+import { deleteInvitation, pageOfAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
 import { Id, UserId } from '#domain/ids.ts';
@@ -10,6 +10,7 @@ import { AgencyInvitation, INVITATION_DAYS, INVITATIONS_PER_HOUR } from '#domain
 import { mailSeal } from '#providers/mail/seal.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { Removed, RevokeKeys } from './team-members.ts';
 import { agencyRoute } from '../http/route.ts';
 import { INVITATION_LIMIT, limitAgencyInvitations, invitationMailAt, newToken } from './team.ts';
@@ -104,10 +105,18 @@ export const agencyMemberRoutes = [
     summary: 'List pending invitations of co-admins, newest first',
     credential: 'session',
     role: 'owner',
-    responses: { 200: z.object({ success: z.literal(true), invitations: z.array(AgencyInvitation) }) },
-    async handler({ db, caller }) {
-      const invitations = await listAgencyInvitations(db, caller.agency.id);
-      return { status: 200, body: { success: true, invitations } };
+    query: PageQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        invitations: z.array(AgencyInvitation),
+        nextCursor: NextCursor,
+      }),
+    },
+    async handler({ db, caller, query }) {
+      const rows = await pageOfAgencyInvitations(db, caller.agency.id, query);
+      const { items, nextCursor } = pageOfRecords(rows, query.limit);
+      return { status: 200, body: { success: true, invitations: items, nextCursor } };
     },
   }),
 

@@ -69,9 +69,10 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'Suppress an address, a domain, or a list of them',
     description:
-      'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason.',
+      'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason.',
     credential: 'session',
     idempotent: true,
+    csvField: 'csv',
     body: SuppressionInput,
     responses: { 201: Success.extend({ suppressions: z.array(Suppression), count: z.int() }) },
     audit: { action: 'suppressions.updated', target: 'agency' },

@@ -102,7 +102,7 @@ export const campaignLeadRoutes = [
     needsSubscription: true,
     summary: "Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps",
     description:
-      'If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
+      'If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
     limit: perMinute(200),
     idempotent: true,
     params: CampaignParams,
@@ -118,18 +118,14 @@ export const campaignLeadRoutes = [
       const lead = await leadOf(db, stored, body, caller.workspace.country, now);
       const again = stored.status === 'completed';
       const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
-      const { admitted, messageCount } = await enterLeads(db, campaign, [lead], now);
+      const { admitted, noConsent, messageCount } = await enterLeads(db, campaign, [lead], now);
       const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
       if (admitted === 0)
         return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
-      if (messageCount === 0) {
-        throw invalid(
-          'leadId',
-          campaign.requireConsent
-            ? 'the lead has not consented to any step of the campaign, or has no contact details for it'
-            : 'the lead has no contact details for any step of the campaign',
-        );
-      }
+      if (noConsent > 0)
+        return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
+      if (messageCount === 0)
+        throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
       if (again) await reopenCampaign(db, campaign.id);
       if (campaign.status === 'active')
         wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');

@@ -3,8 +3,8 @@ import { ensureTwin } from '#db/commands/test-mode/twin.ts';
 import {
   endWorkspaceKey,
   insertWorkspaceKey,
-  listWorkspaceKeys,
   lockWorkspaceKey,
+  pageOfWorkspaceKeys,
   revokeApiKey,
 } from '#db/queries/api-keys.ts';
 import { withSystemShare } from '#db/transactions.ts';
@@ -18,6 +18,7 @@ import {
 import { newApiKey } from '#domain/api-key.ts';
 import { Id } from '#domain/ids.ts';
 import { ApiError } from '../http/errors.ts';
+import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const KeyParams = z.object({ id: Id });
@@ -41,13 +42,17 @@ export const workspaceKeyRoutes = [
     method: 'GET',
     path: '/api/keys',
     tag: 'Keys',
-    summary: 'List the API keys of the workspace',
+    summary: 'List the API keys of the workspace, newest first',
     credential: 'session',
     mode: 'live',
     role: 'admin',
-    responses: { 200: z.object({ success: z.literal(true), keys: z.array(WorkspaceKeyRecord) }) },
-    async handler({ db }) {
-      return { status: 200, body: { success: true, keys: await listWorkspaceKeys(db) } };
+    query: PageQuery,
+    responses: {
+      200: z.object({ success: z.literal(true), keys: z.array(WorkspaceKeyRecord), nextCursor: NextCursor }),
+    },
+    async handler({ db, query }) {
+      const { items, nextCursor } = pageOfRecords(await pageOfWorkspaceKeys(db, query), query.limit);
+      return { status: 200, body: { success: true, keys: items, nextCursor } };
     },
   }),
   workspaceRoute({

@@ -16,7 +16,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { Pools } from '#db/pools.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { isId, newId } from '#domain/ids.ts';
-import { NO_CARRIER } from '#domain/line.ts';
+import { NO_CARRIER, type RequestSource } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import type { RecordAudit } from '../http/audit.ts';
@@ -67,7 +67,7 @@ export const lineRequestRoutes = [
             country: body.country ?? caller.workspace.country,
             id: newId(),
             carrier: carrier?.name ?? NO_CARRIER,
-            source: caller.via === 'key' ? 'api' : 'dashboard',
+            source: sourceOf(caller),
             grant: await grantLine(db, body.channelType),
           });
           await audit(db, [{ id: request.id }]);
@@ -160,6 +160,11 @@ async function activeTestLine(
   const request = await findLineRequest(db, id);
   if (!request) throw new Error('the inserted line was not found');
   return { status: 201, body: presentLineRequest(request) };
+}
+
+function sourceOf({ via, isOfAgency }: WorkspaceCaller): RequestSource {
+  if (via === 'key') return 'api';
+  return isOfAgency ? 'agency' : 'dashboard';
 }
 
 function requestId(id: string): string {

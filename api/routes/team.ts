@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { lastMailAt, type Outbox, queueMail, workspaceOutbox } from '#db/commands/outbox/mails.ts';
-import { deleteInvitation, listInvitations, upsertInvitation } from '#db/queries/invitations.ts';
+import { deleteInvitation, pageOfInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { listTeam, workspaceName } from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Id } from '#domain/ids.ts';
@@ -16,6 +16,7 @@ import {
 import { AGENCY_LIMITS, LimitReached } from '#domain/limits.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { RateLimited, type RateLimits } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -128,9 +129,17 @@ export const teamRoutes = [
     path: '/api/team/invitations',
     tag: 'Team',
     summary: 'List invitations, newest first',
-    responses: { 200: z.object({ success: z.literal(true), invitations: z.array(Invitation) }) },
-    async handler({ db }) {
-      return { status: 200, body: { success: true, invitations: await listInvitations(db) } };
+    query: PageQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        invitations: z.array(Invitation),
+        nextCursor: NextCursor,
+      }),
+    },
+    async handler({ db, query }) {
+      const { items, nextCursor } = pageOfRecords(await pageOfInvitations(db, query), query.limit);
+      return { status: 200, body: { success: true, invitations: items, nextCursor } };
     },
   }),
 

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { receiveOwnEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { insertTestLine } from '#db/commands/test-mode/twin.ts';
 import { findLineWithUsage } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findReplyOf } from '#db/queries/replies.ts';
 import { lineForInbound } from '#db/queries/test-lines.ts';
 import { lastTestAttempt, listTestSends, type TestSendRow } from '#db/queries/test-sends.ts';
-import { withTenant } from '#db/transactions.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
+import type { FileLinks } from '#domain/attachment.ts';
 import { type CarrierEvent, MAX_TEXT } from '#domain/carrier-event.ts';
 import { Channel } from '#domain/channel.ts';
 import { Id, newId } from '#domain/ids.ts';
@@ -17,7 +18,6 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { TEST_LIMIT } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
-import type { Services } from '../services.ts';
 
 const Done = z.object({ success: z.literal(true) });
 
@@ -91,22 +91,20 @@ export const testModeRoutes = [
     scope: 'send',
     mode: 'test',
     limit: TEST_LIMIT,
-    transaction: false,
+    idempotent: true,
     summary: 'Receive a message from a contact, in test mode',
     body: InboundInput,
     responses: { 200: Done.extend({ replyId: Id, lineId: Id }) },
     errors: ['NOT_FOUND', 'CONFLICT'],
-    async handler({ caller, body, now, ...services }) {
-      const { id: workspaceId, country } = caller.workspace;
+    async handler({ db, caller, body, now, links }) {
+      const { country } = caller.workspace;
       const from = addressIn('from', body.from, country);
       const to = body.to === undefined ? null : addressIn('to', body.to, country);
       const { channel = null, lineId: named = null, text } = body;
-      const lineId = await withTenant(services.pools, workspaceId, (db) =>
-        lineForInbound(db, { from, lineId: named, to, channel }),
-      );
+      const lineId = await lineForInbound(db, { from, lineId: named, to, channel });
       if (lineId === null) throw new ApiError('NOT_FOUND', 'There is no such line');
       const carrierMessageId = newId();
-      await report(services, workspaceId, lineId, {
+      await report(db, links, lineId, {
         kind: 'reply',
         eventId: newId(),
         at: now,
@@ -116,9 +114,7 @@ export const testModeRoutes = [
         attachments: [],
         autoReply: false,
       });
-      const replyId = await withTenant(services.pools, workspaceId, (db) =>
-        findReplyOf(db, { lineId, carrierMessageId }),
-      );
+      const replyId = await findReplyOf(db, { lineId, carrierMessageId });
       if (replyId === null) throw new ApiError('CONFLICT', 'The contact has just been erased');
       return { status: 200, body: { success: true, replyId, lineId } };
     },
@@ -132,23 +128,19 @@ export const testModeRoutes = [
     scope: 'send',
     mode: 'test',
     limit: TEST_LIMIT,
-    transaction: false,
     summary: 'Report that a message was delivered or read, or has failed, in test mode',
     body: ReceiptInput,
     responses: { 200: Done },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
-    async handler({ caller, body: { messageId, status, reason }, now, ...services }) {
-      const workspaceId = caller.workspace.id;
-      const attempt = await withTenant(services.pools, workspaceId, async (db) => {
-        if (!(await findMessage(db, messageId))) throw new ApiError('NOT_FOUND', 'Message not found');
-        return lastTestAttempt(db, messageId);
-      });
+    async handler({ db, body: { messageId, status, reason }, now, links }) {
+      if (!(await findMessage(db, messageId))) throw new ApiError('NOT_FOUND', 'Message not found');
+      const attempt = await lastTestAttempt(db, messageId);
       if (!attempt) throw new ApiError('INVALID_STATE', 'The message has not been sent');
       const { lineId, carrierMessageId } = attempt;
       const about = { eventId: newId(), at: now, carrierMessageId };
       await report(
-        services,
-        workspaceId,
+        db,
+        links,
         lineId,
         status === 'read'
           ? { kind: 'read', ...about }
@@ -203,13 +195,7 @@ function addressIn(field: string, text: string, country: string): string {
 }
 
 /** Takes in what a carrier would report. */
-async function report(
-  services: Pick<Services, 'pools' | 'links'>,
-  workspaceId: string,
-  lineId: string,
-  event: CarrierEvent,
-): Promise<void> {
-  const line = { workspaceId, lineId, crossesTransfers: false };
-  if (!(await receiveCarrierEvents(services, line, [event])))
+async function report(db: TenantDb, links: FileLinks, lineId: string, event: CarrierEvent): Promise<void> {
+  if (!(await receiveOwnEvents(db, { workspaceId: db.workspaceId, lineId }, [event], links)))
     throw new ApiError('NOT_FOUND', 'Line not found');
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { pages, type WorkspaceKey } from '#sdk/typescript/src/index.ts';
 import { print, table } from '../output.ts';
 import { connect } from '../session.ts';
 
@@ -16,7 +17,12 @@ export function keys(): Command {
     .description('List the API keys. Needs a session token instead of a key.')
     .action(async (_options, self: Command) => {
       const linepace = await connect(self);
-      print(self, (await linepace.keys.list()).keys, (found) =>
+      const all: WorkspaceKey[] = [];
+      for await (const key of pages((cursor) =>
+        linepace.keys.list({ limit: 200, ...(cursor !== undefined && { cursor }) }),
+      ))
+        all.push(key);
+      print(self, all, (found) =>
         table(found, [
           '_id',
           'name',

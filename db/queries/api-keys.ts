@@ -36,17 +36,27 @@ const owner = (store: KeyStore) =>
   'agencyId' in store ? sql.fragment`agency_id` : sql.fragment`workspace_id`;
 const ownerId = (store: KeyStore): string => ('agencyId' in store ? store.agencyId : store.db.workspaceId);
 
-export async function listWorkspaceKeys(db: TenantDb): Promise<WorkspaceKeyRecord[]> {
-  const rows = await db.any(sql.type(WorkspaceKeyRow)`
-    select * from workspace_keys where workspace_id = ${db.workspaceId} order by id desc`);
+/** One key more than the page has, if there is one. */
+export async function pageOfWorkspaceKeys(db: TenantDb, page: Page): Promise<WorkspaceKeyRecord[]> {
+  const rows = await db.any(sql.type(WorkspaceKeyRow)`select * ${pageOf({ db }, page)}`);
   return rows.map(presentWorkspaceKey);
 }
 
-export async function listAgencyKeys(db: SystemDb, agencyId: string): Promise<ApiKeyRecord[]> {
-  const rows = await db.any(sql.type(KeyRow)`
-    select * from agency_keys where agency_id = ${agencyId} order by id desc`);
+/** One key more than the page has, if there is one. */
+export async function pageOfAgencyKeys(db: SystemDb, agencyId: string, page: Page): Promise<ApiKeyRecord[]> {
+  const rows = await db.any(sql.type(KeyRow)`select * ${pageOf({ db, agencyId }, page)}`);
   return rows.map(present);
 }
+
+interface Page {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+const pageOf = (store: KeyStore, { limit, cursor }: Page) => sql.fragment`
+  from ${table(store)} where ${owner(store)} = ${ownerId(store)}
+    ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
+  order by id desc limit ${limit + 1}`;
 
 interface KeySettings {
   name: string;

@@ -25,10 +25,18 @@ const ownerId = (store: InvitationStore): string =>
 const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });
 const WorkspaceRow = Row.extend({ role: Role, acceptedAt: z.date().nullable() });
 
-/** Invitations to a workspace, newest first. */
-export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
+interface Page {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+const after = ({ cursor }: Page) => (cursor === undefined ? NOTHING : sql.fragment`and id < ${cursor}`);
+
+/** Invitations to a workspace, newest first: one more than the page has, if there is one. */
+export async function pageOfInvitations(db: TenantDb, page: Page): Promise<Invitation[]> {
   const rows = await db.any(sql.type(WorkspaceRow)`
-    select * from invitations where workspace_id = ${db.workspaceId} order by id desc`);
+    select * from invitations where workspace_id = ${db.workspaceId} ${after(page)}
+    order by id desc limit ${page.limit + 1}`);
   return rows.map(({ role, acceptedAt, ...row }) => ({
     ...present(row),
     role,
@@ -36,11 +44,16 @@ export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
   }));
 }
 
-/** Pending invitations to an agency, newest first. */
-export async function listAgencyInvitations(db: SystemDb, agencyId: string): Promise<AgencyInvitation[]> {
+/** Pending invitations to an agency, newest first: one more than the page has, if there is one. */
+export async function pageOfAgencyInvitations(
+  db: SystemDb,
+  agencyId: string,
+  page: Page,
+): Promise<AgencyInvitation[]> {
   const rows = await db.any(sql.type(Row)`
     select id, email, expires_at, created_at from agency_invitations
-    where agency_id = ${agencyId} and accepted_at is null order by id desc`);
+    where agency_id = ${agencyId} and accepted_at is null ${after(page)}
+    order by id desc limit ${page.limit + 1}`);
   return rows.map(present);
 }
 

@@ -1,5 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useRead, useWrite } from '#console/api/queries.ts';
+import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -7,6 +7,7 @@ import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { InviteForm } from '#console/components/invite-form.tsx';
 import { Card } from '#console/components/page.tsx';
+import { ShowMore } from '#console/components/show-more.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
@@ -15,7 +16,8 @@ import { dateOf } from '#console/lib/format.ts';
 export default function CoAdmins() {
   const { t } = useLingui();
   const members = useRead('GET /api/agency/members', {});
-  const invitations = useRead('GET /api/agency/invitations', {});
+  const invitations = useReadPages('GET /api/agency/invitations', {});
+  const open = invitations.data?.pages.flatMap((page) => page.invitations);
   return (
     <div className="flex flex-col gap-4">
       <Card title={t`Owner and co-admins`}>
@@ -33,21 +35,22 @@ export default function CoAdmins() {
       </Card>
       <Card title={t`Invitations`}>
         <Invite />
-        {invitations.error ? (
+        {invitations.error && !open ? (
           <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
-        ) : !invitations.data ? (
+        ) : !open ? (
           <SkeletonRows rows={1} />
-        ) : invitations.data.invitations.length === 0 ? (
+        ) : open.length === 0 ? (
           <EmptyState title={t`No open invitations`}>
             <Trans>A co-admin manages all clients. Keys, co-admins and the card remain with the owner.</Trans>
           </EmptyState>
         ) : (
           <ul aria-label={t`Open invitations`} className="divide-y divide-line border-t border-line">
-            {invitations.data.invitations.map((invitation) => (
+            {open.map((invitation) => (
               <Invitation key={invitation._id} invitation={invitation} />
             ))}
           </ul>
         )}
+        <ShowMore read={invitations} />
       </Card>
     </div>
   );

@@ -3,7 +3,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { useRead, useWrite } from '#console/api/queries.ts';
+import { useReadPages, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
@@ -11,6 +11,7 @@ import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
+import { ShowMore } from '#console/components/show-more.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
@@ -20,7 +21,8 @@ import { CreateKey } from './create-key.tsx';
 import { SCOPE_NAMES, type WorkspaceKey } from './key-fields.tsx';
 import { RollKey } from './roll-key.tsx';
 
-type Key = ResponseOf<'GET /api/agency/keys'>['keys'][number] & Partial<WorkspaceKey>;
+type AgencyKey = ResponseOf<'GET /api/agency/keys'>['keys'][number];
+type Key = AgencyKey & Partial<WorkspaceKey>;
 
 /** The keys with which programs call the API. */
 export default function Keys() {
@@ -39,7 +41,8 @@ const USE: Record<KeyOwner, MessageDescriptor> = {
 /** The keys of the workspace that is shown, or of the agency. */
 export function KeyList({ owner }: { owner: KeyOwner }) {
   const { t } = useLingui();
-  const keys = useRead(KEYS_OF[owner].list, {});
+  const keys = useReadPages(KEYS_OF[owner].list, {});
+  const shown = keys.data?.pages.flatMap<WorkspaceKey | AgencyKey>((page) => page.keys);
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const [rolling, setRolling] = useState<WorkspaceKey | null>(null);
@@ -56,17 +59,17 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
   return (
     <Card title={t`API keys`} actions={create}>
       {owner === 'workspace' && <NearLimit limit="apiKeys" />}
-      {keys.error ? (
+      {keys.error && !shown ? (
         <ErrorState error={keys.error} retry={() => void keys.refetch()} />
-      ) : !keys.data ? (
+      ) : !shown ? (
         <SkeletonRows rows={3} />
-      ) : keys.data.keys.length === 0 ? (
+      ) : shown.length === 0 ? (
         <EmptyState icon={<KeyRound className="size-5" aria-hidden="true" />} title={t`No API keys yet`}>
           {t(USE[owner])}
         </EmptyState>
       ) : (
         <ul aria-label={t`API keys`} className="divide-y divide-line">
-          {keys.data.keys.map((key) => (
+          {shown.map((key) => (
             <Row
               key={key._id}
               apiKey={key}
@@ -76,6 +79,7 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
           ))}
         </ul>
       )}
+      <ShowMore read={keys} />
       {rolling && <RollKey apiKey={rolling} close={() => setRolling(null)} />}
       {creating && <CreateKey owner={owner} close={() => setCreating(false)} />}
       <RevokeKey owner={owner} apiKey={revoking} close={() => setRevoking(null)} />

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useRead, useWrite } from '#console/api/queries.ts';
+import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
@@ -8,6 +8,7 @@ import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { issueOf, SelectField } from '#console/components/field.tsx';
 import { InviteForm } from '#console/components/invite-form.tsx';
 import { Card } from '#console/components/page.tsx';
+import { ShowMore } from '#console/components/show-more.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
@@ -20,8 +21,10 @@ export function Team() {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const members = useRead('GET /api/team', {});
-  const invitations = useRead('GET /api/team/invitations', {});
-  const open = invitations.data?.invitations.filter(({ acceptedAt }) => acceptedAt === null);
+  const invitations = useReadPages('GET /api/team/invitations', {});
+  const open = invitations.data?.pages
+    .flatMap((page) => page.invitations)
+    .filter(({ acceptedAt }) => acceptedAt === null);
   return (
     <div className="flex flex-col gap-4">
       <Card title={t`Members`}>
@@ -39,7 +42,7 @@ export function Team() {
       </Card>
       <Card title={t`Invitations`}>
         {isAdmin && <Invite />}
-        {invitations.error ? (
+        {invitations.error && !open ? (
           <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
         ) : !open ? (
           <SkeletonRows rows={1} />
@@ -48,6 +51,7 @@ export function Team() {
         ) : (
           <OpenInvitations invitations={open} canRevoke={isAdmin} />
         )}
+        <ShowMore read={invitations} />
       </Card>
     </div>
   );

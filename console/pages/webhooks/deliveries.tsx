@@ -7,6 +7,7 @@ import { Badge, Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
 import { Fact, Facts } from '#console/components/facts.tsx';
+import { ShowMore } from '#console/components/show-more.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
@@ -49,13 +50,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
           />
         ))}
       </ul>
-      {deliveries.hasNextPage && (
-        <div className="mt-3 flex justify-center">
-          <Button small busy={deliveries.isFetchingNextPage} onClick={() => void deliveries.fetchNextPage()}>
-            <Trans>Show more</Trans>
-          </Button>
-        </div>
-      )}
+      <ShowMore read={deliveries} />
     </>
   );
 }

@@ -103,14 +103,14 @@ export async function planEntry(
 /**
  * Enters leads into a campaign and creates the messages of all their steps; the first step is queued. Leads that
  * entered before are skipped. Requires `lockCampaign`.
- * @returns the number of leads that entered, and of their messages.
+ * @returns the number of leads that entered, of those among them that were skipped without consent, and of messages.
  */
 export async function enterLeads(
   db: TenantDb,
   campaign: CampaignRow,
   leads: readonly EnteringLead[],
   now: Date,
-): Promise<{ admitted: number; messageCount: number }> {
+): Promise<{ admitted: number; noConsent: number; messageCount: number }> {
   const fresh = await admit(db, campaign.id, leads);
   const admitted = fresh.size;
   const { allowed: messages, refused } = await withConsent(
@@ -128,11 +128,12 @@ export async function enterLeads(
   for (const id of withoutConsent) fresh.delete(id);
   await markSkipped(db, campaign.id, fresh, 'no_address');
   await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
-  if (messages.length === 0) return { admitted, messageCount: 0 };
+  const entered = { admitted, noConsent: withoutConsent.size, messageCount: messages.length };
+  if (messages.length === 0) return entered;
 
   await insertStepMessages(db, campaign, messages, now);
   await wakeFirst(db, campaign, messages, now);
-  return { admitted, messageCount: messages.length };
+  return entered;
 }
 
 /** Wakes the personalizer, or the lines, for the first steps. */

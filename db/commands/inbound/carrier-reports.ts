@@ -47,11 +47,22 @@ export async function receiveCarrierEvents(
   events: readonly CarrierEvent[],
 ): Promise<boolean> {
   const own = line.crossesTransfers ? await receiveForFormerOwners({ pools, links }, line, events) : events;
-  return withTenant(pools, line.workspaceId, async (db) => {
-    if (!(await lockOwnLine(db, line))) return false;
-    await receiveAll(db, line, own, links);
-    return true;
-  });
+  return withTenant(pools, line.workspaceId, (db) => receiveOwnEvents(db, line, own, links));
+}
+
+/**
+ * Stores events about what a line sent and received in its workspace.
+ * @returns false if the line has left the workspace. Nothing is stored then.
+ */
+export async function receiveOwnEvents(
+  db: TenantDb,
+  line: OwnedLine,
+  events: readonly CarrierEvent[],
+  links: FileLinks,
+): Promise<boolean> {
+  if (!(await lockOwnLine(db, line))) return false;
+  await receiveAll(db, line, events, links);
+  return true;
 }
 
 /** A line has left the workspace, whose events may be those of another. */

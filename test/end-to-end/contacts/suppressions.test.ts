@@ -64,6 +64,20 @@ describe('what an agency suppresses', () => {
     expect((await owner('GET', `${path}?limit=201`)).status).toBe(400);
   });
 
+  it('may be sent as a file', async () => {
+    const { owner } = await world();
+    const upload = (text: string) =>
+      owner('POST', '/api/agency/suppressions', text, { 'content-type': 'text/csv' });
+    const { status, body } = await upload('\uFEFFaddress,reason\n+14155550199,asked\nfile.example\n');
+    expect([status, body.count]).toEqual([201, 2]);
+    expect(body.suppressions).toMatchObject([
+      { address: '+14155550199', reason: 'asked' },
+      { domain: 'file.example' },
+    ]);
+    const refused = await upload('file.example\nnonsense');
+    expect([refused.status, refused.body.issues[0].path]).toEqual([400, 'csv']);
+  });
+
   it('fails what waits when its turn comes, by domain, too', async () => {
     const { owner, first, lines } = await world();
     await createLine(app, first.id, 'email');

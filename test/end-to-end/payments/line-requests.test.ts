@@ -4,6 +4,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { charged, pay } from '#test/support/payments.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 const PATH = '/api/line-requests';
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
@@ -64,6 +65,19 @@ describe('an included line', () => {
     await eventually(
       async () => (await api('GET', `/api/messages/${sent.body._id}`)).body.status === 'delivered',
     );
+  });
+
+  it('tells whether a program, a member or the agency requested it', async () => {
+    const agency = await createAgency(app);
+    const { id, api, ownerId } = await createWorkspace(app, { agency_id: agency.id });
+    const member = await sessionClient(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
+    const agent = await sessionClient(app, { userId: agency.ownerId });
+    const requests = [api('POST', PATH, NAME), member('POST', PATH, NAME)];
+    for (const { status } of await Promise.all(requests)) expect(status).toBe(201);
+    expect((await agent('POST', PATH, NAME, { 'x-workspace-id': id })).status).toBe(201);
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    const sources = lines.map(({ requestSource }: { requestSource: string }) => requestSource);
+    expect(sources.toSorted()).toEqual(['agency', 'api', 'dashboard']);
   });
 
   it('is created once per Idempotency-Key', async () => {

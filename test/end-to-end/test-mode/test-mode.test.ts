@@ -167,6 +167,19 @@ describe('a message from a contact in test mode', () => {
     expect([status, body.issues?.[0]?.path]).toEqual([400, path]);
   });
 
+  it('arrives once per idempotency key', async () => {
+    const input = { from: phone(), text: 'Hi' };
+    const write = () => api('POST', '/api/test/inbound', input, { 'idempotency-key': 'a retry' });
+    const [first, again] = [await write(), await write()];
+    expect([again.status, again.body, again.headers.get('idempotent-replayed')]).toEqual([
+      200,
+      first.body,
+      'true',
+    ]);
+    const { messages } = (await api('GET', `/api/conversations/${encodeURIComponent(input.from)}`)).body;
+    expect(messages).toHaveLength(1);
+  });
+
   it('needs a line that there is', async () => {
     const input = { from: '+14155550100', lineId: newId(), text: 'Hi' };
     expect((await api('POST', '/api/test/inbound', input)).status).toBe(404);

@@ -2599,7 +2599,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps
      *
-     * If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`.
+     * If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`.
      */
     public addLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -3329,11 +3329,16 @@ export class Team extends HeyApiClient {
      *
      * A key needs the scope `read`.
      */
-    public listInvitations<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamInvitationsResponses, GetApiTeamInvitationsErrors, ThrowOnError, 'data'> {
+    public listInvitations<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamInvitationsResponses, GetApiTeamInvitationsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiTeamInvitationsResponses, GetApiTeamInvitationsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/team/invitations',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -3456,13 +3461,18 @@ export class Team extends HeyApiClient {
 
 export class Keys extends HeyApiClient {
     /**
-     * List the API keys of the workspace
+     * List the API keys of the workspace, newest first
      */
-    public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiKeysResponses, GetApiKeysErrors, ThrowOnError, 'data'> {
+    public list<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiKeysResponses, GetApiKeysErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiKeysResponses, GetApiKeysErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/keys',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -3541,13 +3551,18 @@ export class Keys extends HeyApiClient {
     }
     
     /**
-     * List the API keys of the agency
+     * List the API keys of the agency, newest first
      */
-    public listAgency<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyKeysResponses, GetApiAgencyKeysErrors, ThrowOnError, 'data'> {
+    public listAgency<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyKeysResponses, GetApiAgencyKeysErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiAgencyKeysResponses, GetApiAgencyKeysErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/keys',
-            ...options
+            ...options,
+            ...params
         });
     }
     
@@ -4184,7 +4199,7 @@ export class Agency extends HeyApiClient {
     /**
      * Suppress an address, a domain, or a list of them
      *
-     * Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`.
+     * Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`.
      */
     public createSuppressions<ThrowOnError extends boolean = true>(parameters?: {
         address?: string;
@@ -4303,11 +4318,16 @@ export class Agency extends HeyApiClient {
     /**
      * List pending invitations of co-admins, newest first
      */
-    public listInvitations<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyInvitationsResponses, GetApiAgencyInvitationsErrors, ThrowOnError, 'data'> {
+    public listInvitations<ThrowOnError extends boolean = true>(parameters?: {
+        limit?: number;
+        cursor?: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyInvitationsResponses, GetApiAgencyInvitationsErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'query', key: 'limit' }, { in: 'query', key: 'cursor' }] }]);
         return (options?.client ?? this.client).get<GetApiAgencyInvitationsResponses, GetApiAgencyInvitationsErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/agency/invitations',
-            ...options
+            ...options,
+            ...params
         });
     }
     

@@ -8174,7 +8174,13 @@ export type GetApiTeamMembersResponse = GetApiTeamMembersResponses[keyof GetApiT
 export type GetApiTeamInvitationsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/team/invitations';
 };
 
@@ -8194,6 +8200,10 @@ export type GetApiTeamInvitationsResponses = {
     200: {
         success: true;
         invitations: Array<Invitation>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -8401,7 +8411,13 @@ export type PostInvitationsByTokenRefuseResponses = {
 export type GetApiKeysData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/keys';
 };
 
@@ -8421,6 +8437,10 @@ export type GetApiKeysResponses = {
     200: {
         success: true;
         keys: Array<WorkspaceKey>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -9097,7 +9117,13 @@ export type PostApiTestClockResponse = PostApiTestClockResponses[keyof PostApiTe
 export type GetApiAgencyKeysData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/keys';
 };
 
@@ -9117,6 +9143,10 @@ export type GetApiAgencyKeysResponses = {
     200: {
         success: true;
         keys: Array<ApiKey>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 
@@ -9913,7 +9943,13 @@ export type PostApiAgencyAdminsResponse = PostApiAgencyAdminsResponses[keyof Pos
 export type GetApiAgencyInvitationsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the previous page.
+         */
+        cursor?: string;
+    };
     url: '/api/agency/invitations';
 };
 
@@ -9933,6 +9969,10 @@ export type GetApiAgencyInvitationsResponses = {
     200: {
         success: true;
         invitations: Array<AgencyInvitation>;
+        /**
+         * null on the last page.
+         */
+        nextCursor: string | null;
     };
 };
 

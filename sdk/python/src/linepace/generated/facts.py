@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5a2c50e06df127c6306ebff8cd7fc29bbff365a1e7aa62589de243e40a50fc78"
+DIGEST = "7b27eb3ecae8cc9e87c846f4e3bfcd016f60346b06d2de3a1d31ff658a43cc9a"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -31,6 +31,7 @@ IDEMPOTENT = (
     "POST /api/team/invite",
     "POST /api/keys",
     "POST /api/keys/{id}/roll",
+    "POST /api/test/inbound",
     "POST /api/test/lines",
     "POST /api/agency/keys",
     "POST /api/agency/subaccounts",

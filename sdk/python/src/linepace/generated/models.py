@@ -3084,9 +3084,15 @@ class ListTeamResponse(TypedDict):
     members: list[TeamMember]
 
 
+class ListInvitationsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListInvitationsResponse(TypedDict):
     success: Literal[True]
     invitations: list[Invitation]
+    nextCursor: str | None
 
 
 class DeleteInvitationResponse(TypedDict):
@@ -3116,9 +3122,15 @@ class RemoveTeamMemberResponse(TypedDict):
     revokedKeys: int
 
 
+class ListKeysParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListKeysResponse(TypedDict):
     success: Literal[True]
     keys: list[WorkspaceKey]
+    nextCursor: str | None
 
 
 class CreateKeyRequest(TypedDict):
@@ -3301,9 +3313,15 @@ class MoveTestClockResponse(TypedDict):
     problem: str | None
 
 
+class ListAgencyKeysParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyKeysResponse(TypedDict):
     success: Literal[True]
     keys: list[ApiKey]
+    nextCursor: str | None
 
 
 class CreateAgencyKeyRequest(TypedDict):
@@ -3564,9 +3582,15 @@ class CreateAgencyAdminResponse(TypedDict):
     success: Literal[True]
 
 
+class ListAgencyInvitationsParametersQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class ListAgencyInvitationsResponse(TypedDict):
     success: Literal[True]
     invitations: list[AgencyInvitation]
+    nextCursor: str | None
 
 
 class DeleteAgencyInvitationResponse(TypedDict):

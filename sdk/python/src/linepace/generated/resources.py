@@ -1325,7 +1325,7 @@ class Campaigns:
     def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
+        If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
@@ -1402,7 +1402,7 @@ class AsyncCampaigns:
     async def add_lead(self, id: str, **body: Unpack[models.AddCampaignLeadRequest]) -> models.AddCampaignLeadResponse:
         """Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps.
 
-        If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
+        If the lead has already entered, or has not consented (`requireConsent`), `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/leads", body=body)
 
     async def preview(self, id: str, **body: Unpack[models.PreviewCampaignRequest]) -> models.PreviewCampaignResponse:
@@ -1818,11 +1818,11 @@ class Team:
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/team/members")
 
-    def list_invitations(self) -> models.ListInvitationsResponse:
+    def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
         """List invitations, newest first.
 
         A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/team/invitations")
+        return self._transport.call("GET", "/api/team/invitations", query=query)
 
     def delete_invitation(self, id: str) -> models.DeleteInvitationResponse:
         """Revoke a pending invitation and its link.
@@ -1877,11 +1877,11 @@ class AsyncTeam:
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/team/members")
 
-    async def list_invitations(self) -> models.ListInvitationsResponse:
+    async def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
         """List invitations, newest first.
 
         A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/team/invitations")
+        return await self._transport.call("GET", "/api/team/invitations", query=query)
 
     async def delete_invitation(self, id: str) -> models.DeleteInvitationResponse:
         """Revoke a pending invitation and its link.
@@ -1924,9 +1924,9 @@ class Keys:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> models.ListKeysResponse:
-        """List the API keys of the workspace."""
-        return self._transport.call("GET", "/api/keys")
+    def list(self, **query: Unpack[models.ListKeysParametersQuery]) -> models.ListKeysResponse:
+        """List the API keys of the workspace, newest first."""
+        return self._transport.call("GET", "/api/keys", query=query)
 
     def create(self, **body: Unpack[models.CreateKeyRequest]) -> models.CreateKeyResponse:
         """Create an API key, which is returned only here.
@@ -1946,9 +1946,9 @@ class Keys:
         Recorded in the audit log as `key.revoked`."""
         return self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}")
 
-    def list_agency(self) -> models.ListAgencyKeysResponse:
-        """List the API keys of the agency."""
-        return self._transport.call("GET", "/api/agency/keys")
+    def list_agency(self, **query: Unpack[models.ListAgencyKeysParametersQuery]) -> models.ListAgencyKeysResponse:
+        """List the API keys of the agency, newest first."""
+        return self._transport.call("GET", "/api/agency/keys", query=query)
 
     def create_agency(self, **body: Unpack[models.CreateAgencyKeyRequest]) -> models.CreateAgencyKeyResponse:
         """Create an agency API key, which is returned only here.
@@ -1967,9 +1967,9 @@ class AsyncKeys:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def list(self) -> models.ListKeysResponse:
-        """List the API keys of the workspace."""
-        return await self._transport.call("GET", "/api/keys")
+    async def list(self, **query: Unpack[models.ListKeysParametersQuery]) -> models.ListKeysResponse:
+        """List the API keys of the workspace, newest first."""
+        return await self._transport.call("GET", "/api/keys", query=query)
 
     async def create(self, **body: Unpack[models.CreateKeyRequest]) -> models.CreateKeyResponse:
         """Create an API key, which is returned only here.
@@ -1989,9 +1989,9 @@ class AsyncKeys:
         Recorded in the audit log as `key.revoked`."""
         return await self._transport.call("DELETE", f"/api/keys/{self._transport.escape(id)}")
 
-    async def list_agency(self) -> models.ListAgencyKeysResponse:
-        """List the API keys of the agency."""
-        return await self._transport.call("GET", "/api/agency/keys")
+    async def list_agency(self, **query: Unpack[models.ListAgencyKeysParametersQuery]) -> models.ListAgencyKeysResponse:
+        """List the API keys of the agency, newest first."""
+        return await self._transport.call("GET", "/api/agency/keys", query=query)
 
     async def create_agency(self, **body: Unpack[models.CreateAgencyKeyRequest]) -> models.CreateAgencyKeyResponse:
         """Create an agency API key, which is returned only here.
@@ -2277,7 +2277,7 @@ class Agency:
     def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
         """Suppress an address, a domain, or a list of them.
 
-        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
         return self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
@@ -2312,9 +2312,9 @@ class Agency:
         The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
         return self._transport.call("POST", "/api/agency/admins", body=body)
 
-    def list_invitations(self) -> models.ListAgencyInvitationsResponse:
+    def list_invitations(self, **query: Unpack[models.ListAgencyInvitationsParametersQuery]) -> models.ListAgencyInvitationsResponse:
         """List pending invitations of co-admins, newest first."""
-        return self._transport.call("GET", "/api/agency/invitations")
+        return self._transport.call("GET", "/api/agency/invitations", query=query)
 
     def delete_invitation(self, id: str) -> models.DeleteAgencyInvitationResponse:
         """Revoke a pending invitation and its link.
@@ -2396,7 +2396,7 @@ class AsyncAgency:
     async def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
         """Suppress an address, a domain, or a list of them.
 
-        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
         return await self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     async def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
@@ -2431,9 +2431,9 @@ class AsyncAgency:
         The response does not reveal whether the address has an account. The person becomes a co-admin by opening the link in the email and accepting while signed in. The link is valid for 7 days. Limits: one email per address and hour, 20 invitations per hour. Recorded in the audit log as `agency_admin.invited`."""
         return await self._transport.call("POST", "/api/agency/admins", body=body)
 
-    async def list_invitations(self) -> models.ListAgencyInvitationsResponse:
+    async def list_invitations(self, **query: Unpack[models.ListAgencyInvitationsParametersQuery]) -> models.ListAgencyInvitationsResponse:
         """List pending invitations of co-admins, newest first."""
-        return await self._transport.call("GET", "/api/agency/invitations")
+        return await self._transport.call("GET", "/api/agency/invitations", query=query)
 
     async def delete_invitation(self, id: str) -> models.DeleteAgencyInvitationResponse:
         """Revoke a pending invitation and its link.
