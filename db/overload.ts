@@ -15,7 +15,8 @@ import { StalePlanError } from './prepared-statements.ts';
  */
 export function isOverload(error: unknown): boolean {
   if (OVERLOADS.some((kind) => error instanceof kind)) return true;
-  return error instanceof Error && 'code' in error && OVERLOAD_CODES.has(String(error.code));
+  if (!(error instanceof Error)) return false;
+  return isNodeFailure(error) || ('code' in error && OVERLOAD_CODES.has(String(error.code)));
 }
 
 /**
@@ -23,7 +24,19 @@ export function isOverload(error: unknown): boolean {
  * cluster that has theirs is down.
  */
 export const isPartialFailure = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && PARTIAL_FAILURE_CODES.has(String(error.code));
+  error instanceof Error &&
+  (isNodeFailure(error) || ('code' in error && PARTIAL_FAILURE_CODES.has(String(error.code))));
+
+/** Whether a node of a cluster went down in the middle of a statement. Citus has no code of its own for that. */
+function isNodeFailure(error: Error): boolean {
+  const { message, where = '' } = (error instanceof BackendTerminatedError ? error.cause : error) as Error & {
+    where?: string;
+  };
+  return (
+    message.startsWith('failure on connection marked as essential') ||
+    (error instanceof BackendTerminatedError && where.includes('while executing command on '))
+  );
+}
 
 /** Lock timeout; connection failure, of a node. */
 const PARTIAL_FAILURE_CODES = new Set(['55P03', '08006']);
