@@ -1,5 +1,5 @@
 import { currentTime } from '#domain/clock.ts';
-import { isOfSome, isOverload } from '#db/overload.ts';
+import { isPartialFailure, isOverload } from '#db/overload.ts';
 import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
@@ -110,7 +110,7 @@ export function createDripIntake(
     try {
       await store(batch);
     } catch (error) {
-      if (isOverload(error) && !isOfSome(error)) refuse(batch, error);
+      if (isOverload(error) && !isPartialFailure(error)) refuse(batch, error);
       else for (const own of Map.groupBy(batch, workspaceOf).values()) void commitAlone(own);
     }
   }

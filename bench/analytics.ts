@@ -20,10 +20,12 @@ import { removeTemporaryFolder, stopAtEnd, temporaryFolder } from './support/lef
 import { measureWrites } from './analytics/writes.ts';
 import { BEGIN, END, loadMessages, sendMore } from './support/message-load.ts';
 import { LINEPACE, median, report, type Row } from './support/rows.ts';
+import { createOnCluster } from './support/servers.ts';
 
 /**
  * Measures analytics of a large workspace against a plain GROUP BY over the same rows in the same run, and what their
- * indexes cost when messages are written. Compare the ratios, since the times depend on the machine.
+ * indexes cost when messages are written, on one server. Compare the ratios, since the times depend on the machine. With
+ * `BENCH_CITUS`, as `TEST_CITUS`, on that cluster.
  */
 const { values: options } = parseArgs({
   options: { messages: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
@@ -42,16 +44,20 @@ const GOAL_OF_PARTS = 1 / 20;
 const measured: Row[] = [];
 
 const folder = temporaryFolder('linepace-bench-');
-const postgres = await startPostgres({
-  dataDir: join(folder, 'postgres'),
-  port: await freePort(),
-  logFile: join(folder, 'postgres.log'),
-  onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
-});
+const cluster = process.env['BENCH_CITUS'];
+const postgres =
+  cluster === undefined
+    ? await startPostgres({
+        dataDir: join(folder, 'postgres'),
+        port: await freePort(),
+        logFile: join(folder, 'postgres.log'),
+        onSpawn: (server) => stopAtEnd(server, 'SIGINT'),
+      })
+    : await createOnCluster(cluster);
 const admin = new pg.Client({ connectionString: postgres.url });
 try {
   const logins = databaseLogins(postgres.url);
-  await migrate(postgres.url, logins);
+  if (cluster === undefined) await migrate(postgres.url, logins);
   await admin.connect();
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
@@ -175,7 +181,7 @@ try {
   for (const filter of [{}, month])
     console.log(`\n${(await tenant((db) => explained(db, filter))).join('\n\n')}`);
   await pools.close();
-  measured.push(...(await measureWrites(admin, 40)));
+  if (cluster === undefined) measured.push(...(await measureWrites(admin, 40)));
   await report(measured);
 } finally {
   await admin.end();

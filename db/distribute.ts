@@ -168,6 +168,39 @@ const STRANDED_QUEUES = `
     end loop;
   end $$`;
 
+/** Of the nodes that answer: one that is down has its workflows swept when it is back. */
+const CLAIM_OVERDUE = `
+  create or replace function claim_overdue(most int, age_factor int, longest interval)
+    returns table (workspace_id text, workflow_id text, signal text) language plpgsql as $$
+  #variable_conflict use_column
+  declare
+    due record;
+  begin
+    for due in
+      select workspace_id, array_agg(workflow_id) workflow_ids
+      from (
+        select o.* from run_command_on_shards('workflow_wakes', 'select coalesce(json_agg(due), ''[]'') from (
+          select workspace_id, workflow_id, sweep_at from %s where sweep_at < now() and sweep_at < ''infinity''
+          order by sweep_at limit ' || most || ') due', parallel => false) shard,
+        json_to_recordset(shard.result::json) o (workspace_id text, workflow_id text, sweep_at timestamptz)
+        where shard.success order by sweep_at limit most
+      ) overdue
+      group by workspace_id
+    loop
+      return query
+        with free as materialized (
+          select workflow_id,
+            now() + case when wake_at < now() then least((now() - wake_at) * age_factor, longest) else longest end next_sweep
+          from workflow_wakes
+          where workspace_id = due.workspace_id and workflow_id = any(due.workflow_ids) and sweep_at < now()
+          for update skip locked
+        )
+        update workflow_wakes w set sweep_at = free.next_sweep
+        from free where w.workspace_id = due.workspace_id and w.workflow_id = free.workflow_id
+        returning w.workspace_id, w.workflow_id, w.signal;
+    end loop;
+  end $$`;
+
 /** On all shards of a table, one after the other. Their commands are committed by themselves. */
 const ON_EACH_SHARD = `
   create or replace function on_each_shard(of_table text, command text) returns setof text language plpgsql as $$
@@ -231,6 +264,24 @@ const CALLBACK_LINES = `
     end loop;
   end $$`;
 
+/** `buffer_drips` names the workspaces in each of its queries: a join alone does not say which nodes have them. */
+const BUFFER_DRIPS = `
+  do $$
+  declare
+    function regprocedure := (select oid from pg_proc where proname = 'buffer_drips');
+    definition text := pg_get_functiondef(function);
+    joins text[] := array['c.fingerprint = decode(d.fingerprint, ''hex'')', 'w.workflow_id = drainer || f.id'];
+    conditions text[] := array['c.workspace_id = any(of_batch)', 'w.workspace_id = any(filled)'];
+  begin
+    if strpos(definition, 'of_batch') > 0 then return; end if;
+    for n in 1 .. 2 loop
+      if strpos(definition, joins[n]) = 0 then raise 'buffer_drips has no %', joins[n]; end if;
+      definition := replace(definition, joins[n], joins[n] || ' and ' || conditions[n]);
+    end loop;
+    execute replace(definition, 'filled text[];', 'filled text[];
+      of_batch text[] := array(select distinct d.workspace_id from jsonb_to_recordset(batch) as d (workspace_id text));');
+  end $$`;
+
 /** Functions that run on nodes take no generic plans. */
 const GENERIC_PLANS = `
   do $$
@@ -272,13 +323,19 @@ const FUNCTIONS = `
     and not exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)
   order by 1`;
 
+/** Run on the node that has the workspace, as whoever owns them: no other role sees there what a transaction has changed. */
+const FUNCTIONS_ON_NODES = `
+  select create_distributed_function('erase_consents(text, text[])', 'of_workspace', 'consents', force_delegation => true)`;
+
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
   await client.query(AWAIT_COMMITS);
   await client.query(STRANDED_QUEUES);
+  await client.query(CLAIM_OVERDUE);
   await client.query(ON_EACH_SHARD);
   await client.query(RECORD_HEALTHY);
   await client.query(CALLBACK_LINES);
+  await client.query(BUFFER_DRIPS);
   await client.query(GENERIC_PLANS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);
@@ -288,6 +345,7 @@ async function prepareObjects(client: pg.Client): Promise<void> {
 
 /** After the tables that they name. Triggers on nodes call them. */
 async function distributeFunctions(client: pg.Client): Promise<void> {
+  await client.query(FUNCTIONS_ON_NODES);
   const { rows } = await client.query<{ name: string }>(FUNCTIONS);
   for (const { name } of rows) await client.query('select create_distributed_function($1)', [name]);
 }

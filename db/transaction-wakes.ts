@@ -249,12 +249,13 @@ export class Wakes {
       greatest(excluded.held_until, w.held_until),
       greatest(excluded.held_new_until, w.held_until, w.held_new_until)) else excluded.wake_at end`;
     const lowers = sql.fragment`${at} < w.wake_at`;
-    // The insert is within a with clause, because a distributed database resolves the parameters of a conflict only there.
+    // The insert is within a with clause, because a distributed database resolves the parameters of a conflict only there. `mine` is
+    // of its select, so that it is read on the node that has the workspace, and no other node takes part.
     return db.any(sql.type(StoredRow)`
-      with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written),
-      written as (
+      with written as (
         insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
           held_until, held_new_until, held_for)
+        with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
         select ${workspaceId}, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
           coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
           r.held_until, r.held_new_until, coalesce(r.seen, '0')

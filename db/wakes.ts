@@ -139,6 +139,7 @@ async function deleteDeparted(
     using ${sql.unnest(ofLines, ['text', 'text', 'text'])} as o (workspace_id, workflow_id, line_id)
     join lookups l on l.kind = 'line' and l.key = o.line_id and l.workspace_id <> o.workspace_id
     where w.workspace_id = o.workspace_id and w.workflow_id = o.workflow_id
+      and w.workspace_id = any(${sql.array([...new Set(wakes.map(({ workspaceId }) => workspaceId))], 'text')})
     returning w.workflow_id`);
   return new Set(deleted);
 }

@@ -94,7 +94,7 @@ export async function startServers(settings: Readonly<Record<string, string>> = 
 }
 
 /** A distributed database, with the servers of the cluster: `postgres` is the coordinator. */
-async function createOnCluster(coordinator: string) {
+export async function createOnCluster(coordinator: string) {
   const servers = await clusterNodes(coordinator);
   await createDistributedDatabase(servers, 'linepace_bench');
   const [pid = 0, ...nodes] = await Promise.all(

@@ -25,7 +25,8 @@ create function after_grace(at timestamptz) returns timestamptz language sql imm
   return at + interval '30 seconds';
 
 -- Claims workflows that are overdue, for the sweep (db/wakes.ts): those whose sweep was due first. Each moves to the end of the
--- queue. Whoever holds a row is not waited for, which takes one statement for each workspace where workspaces are distributed.
+-- queue. Whoever holds a row is not waited for, which takes one statement for each workspace where workspaces are distributed. On a
+-- cluster it is defined otherwise, so that it does without nodes that are down (db/distribute.ts).
 --   age_factor: the age of an overdue workflow, times this, is the pause before its next signal.
 create function claim_overdue(most int, age_factor int, longest interval)
   returns table (workspace_id text, workflow_id text, signal text) language plpgsql as $$

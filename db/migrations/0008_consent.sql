@@ -33,12 +33,14 @@ revoke update on consents from linepace_system;
 grant select, delete on consents to linepace_definer;
 create policy definer on consents to linepace_definer using (true);
 
--- Only the erasure of a contact removes what the ledger says of it.
-create function erase_consents(of_addresses text[]) returns void
+-- Only the erasure of a contact removes what the ledger says of it. On a cluster it runs on the node that has the workspace
+-- (db/distribute.ts).
+create function erase_consents(of_workspace text, of_addresses text[]) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
-declare
-  of_workspace text := current_workspace();
 begin
+  if of_workspace is distinct from current_workspace() then
+    raise 'consents of another workspace';
+  end if;
   delete from consents where workspace_id = of_workspace and address = any(of_addresses);
 end $$;
 call definer_function('erase_consents');

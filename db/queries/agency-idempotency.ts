@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
+import { KEY_LIFETIME } from './idempotency.ts';
 
 const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
 export type SealedResponse = z.infer<typeof Row>;
@@ -14,8 +15,9 @@ export async function claimAgencyIdempotencyKey(
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into agency_idempotency_keys (agency_id, route, key, request_hash) values (${agencyId}, ${route}, ${key}, ${hash})
     on conflict (agency_id, route, key) do update
-      set request_hash = excluded.request_hash, status = null, response_sealed = null, created_at = now()
-      where agency_idempotency_keys.status is null or agency_idempotency_keys.created_at < now() - interval '24 hours'`);
+      set request_hash = excluded.request_hash, status = null, response_sealed = null, created_at = excluded.created_at
+      where agency_idempotency_keys.status is null
+        or excluded.created_at - agency_idempotency_keys.created_at > ${KEY_LIFETIME}`);
   if (rowCount > 0) return null;
   return db.one(sql.type(Row)`
     select request_hash, status, response_sealed from agency_idempotency_keys

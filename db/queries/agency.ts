@@ -63,10 +63,11 @@ export const inWorkspace = (db: SystemTransaction, client: Pick<Client, 'id'>): 
     aheadMs: null,
   }) as unknown as TenantDb;
 
-const SubAccountRow = SubAccount.omit({ idpOrgId: true, createdAt: true }).extend({
+const SubAccountRow = SubAccount.omit({ idpOrgId: true, lineCount: true, createdAt: true }).extend({
   id: z.string(),
   createdAt: z.date(),
 });
+const LineCountRow = z.object({ workspaceId: z.string(), lineCount: z.int() });
 
 export async function listSubAccounts(
   db: SystemDb,
@@ -92,14 +93,20 @@ async function selectSubAccounts(
   { after, limit }: ReturnType<typeof pageOf>,
 ): Promise<SubAccount[]> {
   const rows = await db.any(sql.type(SubAccountRow)`
-    select w.id, w.name, w.legal_name, w.timezone, w.plan, w.subscription_status, a.billing_mode, w.created_at,
-      (select count(*) from lines l where l.workspace_id = w.id and l.provisioning_status not in ('canceled', 'failed')) line_count
+    select w.id, w.name, w.legal_name, w.timezone, w.plan, w.subscription_status, a.billing_mode, w.created_at
     from workspaces w join agencies a on a.id = w.agency_id
     where ${sql.and([sql.fragment`w.agency_id = ${agencyId}`, after])}
     order by w.id desc ${limit}`);
+  const ids = rows.map(({ id }) => id);
+  const counts = await db.any(sql.type(LineCountRow)`
+    select workspace_id, count(*)::int line_count from lines
+    where workspace_id = any(${sql.array(ids, 'text')}) and provisioning_status not in ('canceled', 'failed')
+    group by workspace_id`);
+  const lineCounts = new Map(counts.map(({ workspaceId, lineCount }) => [workspaceId, lineCount]));
   return rows.map(({ id, createdAt, ...row }) => ({
     idpOrgId: id,
     ...row,
+    lineCount: lineCounts.get(id) ?? 0,
     createdAt: createdAt.toISOString(),
   }));
 }

@@ -144,5 +144,5 @@ export async function eraseConsents(
     ) latest
     where latest.status = 'revoked'
     on conflict do nothing`);
-  await db.query(sql.type(NoRows)`select erase_consents(${addresses})`);
+  await db.query(sql.type(NoRows)`select erase_consents(${db.workspaceId}, ${addresses})`);
 }

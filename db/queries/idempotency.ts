@@ -14,7 +14,7 @@ const Row = z.object({
 });
 
 /** How long a key is kept. */
-const LIFETIME = sql.fragment`interval '24 hours'`;
+export const KEY_LIFETIME = sql.fragment`interval '24 hours'`;
 
 const KeyRow = z.object({ workspaceId: z.string(), key: z.string() });
 
@@ -50,7 +50,7 @@ export async function claimIdempotencyKeys(
     order by k.workspace_id, k.key
     on conflict (workspace_id, route, key) do update
       set request_hash = excluded.request_hash, status = null, response = null, created_at = excluded.created_at
-      where idempotency_keys.status is null or excluded.created_at - idempotency_keys.created_at > ${LIFETIME}
+      where idempotency_keys.status is null or excluded.created_at - idempotency_keys.created_at > ${KEY_LIFETIME}
     returning workspace_id, key`);
   for (const key of claimed) first.delete(nameOf(key));
   if (first.size === 0) return new Map();

@@ -273,6 +273,12 @@ async function insertStepMessages(
     ];
   });
   await db.query(sql.type(NoRows)`
+    insert into messages (
+      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
+      recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
+      window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
+      source, batch_id, step_index, variant, campaign_id, created_by_user_id, created_at, updated_at)
+    -- Of the select, since a cluster would send those of the insert to every node.
     with steps as materialized (
       select (s.number - 1)::int4 step_index, v.name variant, s.step ->> 'messageType' channel,
         coalesce(v.text ->> 'body', s.step ->> 'message') body, coalesce(v.text ->> 'subject', s.step ->> 'subject') subject,
@@ -285,11 +291,6 @@ async function insertStepMessages(
       ) v on true
       where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     )
-    insert into messages (
-      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
-      recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
-      window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
-      source, batch_id, step_index, variant, campaign_id, created_by_user_id, created_at, updated_at)
     select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
       m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,

@@ -3,6 +3,7 @@ import type { DeliveredEvent, EventName } from '#domain/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeUnlessDue } from '#db/wakes.ts';
@@ -26,20 +27,26 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     messageOf(event),
     JSON.stringify(event),
   ]);
+  const names = sql.unnest(
+    rows.map(([id, event]) => [id, event] as const),
+    ['text', 'text'],
+  );
+  // A cluster would send what a with clause returns to every node.
   const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
       insert into events (workspace_id, id, event, message_id, body)
       select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
       from ${sql.unnest(rows, ['text', 'text', 'text', 'text'])} as e (id, event, message_id, body)
-      returning id, event
+      ${ROWS_INSERTED}
     ), emitted as (
       -- To be published to streams (publish-events.ts).
-      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, id from written order by id
+      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id, event) order by e.id
+      ${ROWS_INSERTED}
     )
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
-    select ${db.workspaceId}, substr(w.id, 1, 12) || right(w.id, 4) || left(md5(w.id || h.id), 8), h.id, w.id, w.event
-    from written w join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and w.event = any (h.events)
+    select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
+    from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and e.event = any (h.events)
     returning null`);
   if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
