@@ -60,7 +60,7 @@ export function openApiDocument(routes: readonly Route[]) {
       title: 'Linepace API',
       version: '1',
       description:
-        'Send iMessage, SMS and email through lines that are never banned for sending too fast. Authenticate with `Authorization: Bearer <key>`.',
+        'Send iMessage, SMS and email through lines that are paced so that carriers do not flag them. Authenticate with `Authorization: Bearer <key>`.',
     },
     // The reference page may call its own origin only.
     servers: [{ url: '/' }],
