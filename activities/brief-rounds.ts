@@ -1,13 +1,13 @@
-/** Fewer than the workflow tasks that a worker runs at once, so that other workflows go on. */
+/** Fewer than the workflow tasks that a worker runs at once, so that other workflows continue. */
 const MOST_AT_ONCE = 30;
-/** How long the lines of a carrier are served by activities after a round that took too long. */
+/** How long activities serve the lines of a carrier after a round that took too long. */
 const AVOIDED_MS = 60_000;
 
-/** Rounds that take place within workflow tasks, instead of activities of their own. */
+/** Limits the rounds that run within workflow tasks, as local activities. */
 export interface BriefRounds {
   /**
    * @param cut aborted when the round takes too long.
-   * @returns null if the round must not take place here: too many do, or one of the same task queue took too long.
+   * @returns null if the round must not run here: too many do, or a recent one of the same task queue took too long.
    */
   run<T>(taskQueue: string, cut: AbortSignal, round: () => Promise<T>): Promise<T | null>;
 }

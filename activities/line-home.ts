@@ -27,11 +27,11 @@ const carrierOf = ({ carrier }: { carrier: string }): string | null =>
   carrier === NO_CARRIER ? null : carrier;
 
 /**
- * Runs a round of work for a line on the task queue of its carrier. On any other task queue, only returns where the line
+ * Runs a round for a line on the task queue of its carrier. On any other task queue, it only returns where the line
  * is now.
  * @param options.endsUnconnected whether the workflow ends while the line is not connected to a carrier.
- * @param options.taskQueue the task queue in whose stead the round runs.
- * @returns null if the work does.
+ * @param options.taskQueue the task queue in place of which the round runs.
+ * @returns null if `work` returns null.
  */
 export async function lineRound<Result extends LineRound | null>(
   pools: Pools,

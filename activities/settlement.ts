@@ -21,9 +21,9 @@ export type Settle = (
   text?: string | null,
 ) => Promise<void>;
 
-/** With more, the first of a batch would wait for the last. */
+/** In a larger batch, the first would wait for the last. */
 const MOST_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's others go on. */
+/** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 
 export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>): Settle {

@@ -29,7 +29,7 @@ const PER_WORKSPACE = 1536;
 const MOST_BEYOND_FIRST = 512;
 const CLAIM_AT_ONCE = 256;
 
-/** A delivery claimed this long ago belongs to a process that died: a delivery's timeout, and time to record it. */
+/** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
 export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
@@ -100,7 +100,7 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
   let claims: Claims | null = null;
   let startedAt = 0;
   return {
-    /** Has the next claim start from the oldest delivery. */
+    /** Makes the next claim start from the oldest delivery. */
     restart(): void {
       claims = null;
     },

@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowBundle } from '@temporalio/worker';
 
-/** A bundle as it is kept, with all files that it was made from. */
+/** A cached bundle, with all files from which it was built. */
 export interface KeptBundle extends WorkflowBundle {
   files: readonly string[];
   hash: string;
@@ -12,7 +12,7 @@ export interface KeptBundle extends WorkflowBundle {
 /** npm writes it at the end of an installation. It names the version of the compiler, which is no file of the bundle. */
 const PACKAGES = fileURLToPath(new URL('../node_modules/.package-lock.json', import.meta.url));
 
-/** Keeps a bundle in a file. @throws if it cannot be written. */
+/** Stores a bundle in a file. @throws if it cannot be written. */
 export async function keepBundle(
   file: string,
   { code }: WorkflowBundle,
@@ -26,7 +26,7 @@ export async function keepBundle(
 
 /**
  * @param entry the first file of the bundle.
- * @returns null if there is none, one of its files has changed, or it is that of another entry.
+ * @returns null if there is none, if one of its files has changed, or if it has another entry.
  */
 export async function readKeptBundle(file: string, entry: string): Promise<WorkflowBundle | null> {
   try {

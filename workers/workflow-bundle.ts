@@ -9,14 +9,14 @@ import { failureConverter } from '#providers/payload-codec.ts';
 import { keepBundle, readKeptBundle } from './kept-bundle.ts';
 
 /*
- * Compiles the workflows into a bundle, which it keeps with the compiled code of Node (`NODE_COMPILE_CACHE`).
+ * Compiles the workflows into a bundle, which it caches next to Node's compiled code (`NODE_COMPILE_CACHE`).
  *
  * Usage: node workers/workflow-bundle.ts [MODULE]
  * MODULE is the absolute path of the module that converts failures.
  */
 
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
-/** It belongs to the files of the bundle, because its options for the compiler change the bundle. */
+/** This file counts as a file of the bundle, because its compiler options affect the bundle. */
 const THIS_FILE = fileURLToPath(import.meta.url);
 
 /**
@@ -56,7 +56,7 @@ async function compile(
   let files: string[] = [];
   const bundle = await bundleWorkflowCode({
     workflowsPath: WORKFLOWS,
-    // Otherwise each run evaluates these modules anew and keeps its own copy. They hold constants only.
+    // Otherwise each run would evaluate these modules again and keep its own copy. They contain only constants.
     preloadModules: [WORKFLOWS],
     ...(failureConverterPath !== undefined && { failureConverterPath }),
     logger: new DefaultLogger('WARN'),
@@ -81,7 +81,7 @@ if (import.meta.main) {
   const [failureConverterPath] = process.argv.slice(2);
   const { bundle, files } = await compile(failureConverterPath);
   const file = keptBundleFile(failureConverterPath);
-  // A folder that cannot be written to only costs time.
+  // A folder that is not writable only costs time.
   if (file !== null) await keepBundle(file, bundle, files).catch(() => {});
   process.send?.(bundle, () => process.disconnect());
 }

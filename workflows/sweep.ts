@@ -5,7 +5,7 @@ const step = (summary: string) =>
   proxyActivities<Activities>({
     summary,
     startToCloseTimeout: '5 minutes',
-    // Without a free slot, the next sweep has to start.
+    // If no slot is free, the next sweep must be able to start.
     scheduleToCloseTimeout: '8 minutes',
     // Without it, a sweep whose worker was killed would delay the next ones.
     heartbeatTimeout: '20s',
