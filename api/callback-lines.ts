@@ -7,7 +7,7 @@ const MOST_TOGETHER = 64;
 const LOOKUPS_AT_ONCE = 2;
 const FEWEST_BESIDE = 16;
 
-/** Looks up the lines of callbacks that come at the same moment together. By the address of the client. */
+/** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
 export interface CallbackLines {
   /** @returns null if there is no such line. @throws Busy */
   find(client: string, lineId: string): Promise<CallbackLine | null>;

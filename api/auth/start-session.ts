@@ -16,8 +16,8 @@ const MAX_USER_AGENT = 300;
 
 /**
  * Starts a session.
- * @param previous the one that it takes the place of.
- * @returns false if the user belongs to no workspace, or not to the one that the provider names.
+ * @param previous the session that it replaces.
+ * @returns false if the user belongs to no workspace, or not to the workspace that the provider names.
  */
 export async function startSession(
   context: Context,
@@ -67,7 +67,7 @@ const byUser = (id: string, name: string | null = null) =>
 
 type Place = ReturnType<typeof placeOf>;
 
-/** null: the claims are not what they should be. */
+/** null: the claims are not valid. */
 function readPlace(claims: unknown): Place | null {
   try {
     return placeOf(claims);

@@ -91,7 +91,7 @@ export class ApiError extends Error {
 /** A validation error of one field: `recipientPhone: must be …`. */
 export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 
-/** The most issues that a response lists. Validation need not look for more. */
+/** The maximum number of issues in a response. Validation stops there. */
 export const MAX_ISSUES = 100;
 
 export function invalidFields(issues: Issue[]): ApiError {

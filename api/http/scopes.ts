@@ -1,7 +1,7 @@
 import type { KeyScope } from '#domain/key-scope.ts';
 import type { TenantRoute } from './route.ts';
 
-/** The resources of which a change is part of writing to people. */
+/** The resources whose changes belong to sending messages. */
 const SENDING = new Set(['Attachments', 'Campaigns', 'Contacts', 'Conversations', 'Messages', 'Opt-outs']);
 
 /**

@@ -42,7 +42,7 @@ const Text = z
 const named = (address: string | undefined) =>
   address !== undefined && (address.includes('@') ? { email: address } : { phone: address });
 
-/** None sends anything. Those that write make drafts, which a person approves elsewhere. */
+/** No tool sends anything. Tools that write create drafts, which a person approves elsewhere. */
 export const TOOLS: readonly Tool[] = [
   tool({
     name: 'search_contacts',

@@ -168,7 +168,7 @@ async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promi
   return home;
 }
 
-/** Runs work while the line sends nothing. No transaction is open while it waits for that. */
+/** Runs work while the line sends nothing. No transaction is open while it waits for sends to end. */
 async function atRest<T>(
   pools: Services['pools'],
   home: Client,

@@ -203,7 +203,7 @@ export const campaignLeadRoutes = [
   }),
 ];
 
-/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if the campaign has none any more. */
+/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if that list was deleted. */
 async function leadOf(
   db: TenantDb,
   { listId }: CampaignRow,

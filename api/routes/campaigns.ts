@@ -53,7 +53,7 @@ const ACTIONS = [
   },
 ] as const;
 
-/** How many messages a campaign queues when it starts, at most. */
+/** The maximum number of messages that a campaign queues when it starts. */
 async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise<number> {
   const list = listId === null ? null : await findList(db, listId);
   return (list?.leadCount ?? 0) * steps.length;

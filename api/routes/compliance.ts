@@ -19,7 +19,7 @@ const LIMIT = perMinute(20);
 
 const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MOST_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
 
-/** Which messages an answer is about. */
+/** The messages that a response covers. */
 const Looked = z.object({
   from: z.iso.datetime(),
   to: z.iso.datetime(),

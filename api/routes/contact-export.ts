@@ -99,7 +99,7 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
 
 const PAGE = 200;
 
-/** Without what is unread, which depends on who looks. */
+/** Without unread counts, which depend on the user. */
 async function exportConversations(db: TenantDb, addresses: readonly string[], now: Date) {
   const rows = await findConversations(db, addresses);
   const conversations = await presentConversations(db, rows, {

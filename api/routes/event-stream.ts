@@ -46,7 +46,7 @@ export const eventStreamRoutes = [
         body: stream,
         headers: {
           'Cache-Control': 'no-cache, no-transform',
-          // nginx and those like it pass events on at once.
+          // Makes nginx and similar proxies forward events at once.
           'X-Accel-Buffering': 'no',
           // The connection ends with the stream, so that a server that stops is not kept waiting.
           Connection: 'close',

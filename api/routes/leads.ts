@@ -42,9 +42,9 @@ const OneLead = z.object({ success: z.literal(true), lead: Lead });
 
 export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
 
-/** The most values of a body, for 10,000 leads with a dozen fields each. */
+/** The maximum number of values in a body: enough for 10,000 leads with a dozen fields each. */
 const MAX_VALUES = 150_000;
-/** Leads inserted by one statement: preparing it and reading its rows hold the event loop. */
+/** Leads inserted by one statement: preparing it and reading its rows block the event loop. */
 const PART = 500;
 
 const LeadsInput = z

@@ -16,7 +16,7 @@ const UsedLimit = z
   })
   .meta({ id: 'UsedLimit' });
 
-/** Streams are of no tenant's table. Counting a million messages takes as long as other heavy reads. */
+/** Streams are not in a tenant's table. Counting a million messages takes as long as other heavy reads. */
 const usedOf = (pools: Services['pools'], workspaceId: string, limit: WorkspaceLimit): Promise<number> =>
   limit === 'eventStreams'
     ? countUsed(systemDb(pools), workspaceId, limit)

@@ -38,7 +38,7 @@ export const linePaceRoutes = [
   }),
 ];
 
-/** The message that leaves first, as far as the caps and windows of now tell. */
+/** The message that is sent first, according to the current caps and windows. */
 async function nextMessage(db: TenantDb, lineId: string, now: Date): Promise<LinePace['next']> {
   const heads = await showWaits(db, await findMessages(db, await firstOfLanes(db, lineId)), now);
   const [first] = heads

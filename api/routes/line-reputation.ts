@@ -79,7 +79,7 @@ export const lineReputationRoutes = [
   }),
 ];
 
-/** The state is that of the last judgement, by which the line is paced; the terms are those of now. */
+/** The state was determined when the line was last scored, and affects its pacing; the terms are current. */
 async function reputationOf(db: TenantDb, lineId: string, now: Date): Promise<Reputation> {
   const line = await findLine(db, lineId);
   if (!line) throw notFound();

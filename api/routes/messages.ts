@@ -137,7 +137,7 @@ export const messageRoutes = [
     responses: { 200: Message },
     errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
     async handler({ db, params, now }) {
-      // In the order of all others: its sequence may end with it.
+      // In the common lock order, because the sequence may end with this message.
       await lockSequences(db, [params.id]);
       const { message, canceled } = await cancelMessage(db, params.id);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');

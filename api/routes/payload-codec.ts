@@ -11,10 +11,10 @@ import { parseInTurns } from '../http/parse.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** A payload has some metadata. */
+/** A margin for the metadata of payloads. */
 const MAX_VALUES = 60_000;
 
-/** Payloads as protobuf's JSON has them: bytes in Base64, empty lists left out. */
+/** Payloads in protobuf's JSON format: bytes in Base64, without empty lists. */
 const Payloads = z.object({
   payloads: z
     .array(z.object({ metadata: z.record(z.string(), z.base64()).optional(), data: z.base64().optional() }))
@@ -56,7 +56,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       },
     }),
 
-    /** Browsers ask it before a request from the origin of the UI. */
+    /** Browsers send this preflight before a request from the UI's origin. */
     publicRoute({
       id: `${action}PayloadsPreflight`,
       method: 'OPTIONS',

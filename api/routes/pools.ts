@@ -127,7 +127,7 @@ export const poolRoutes = [
 
 const poolNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Pool not found');
 
-/** Locks the lines, so that none of them leaves the workspace meanwhile. @throws VALIDATION_ERROR naming the others */
+/** Locks the lines, so that none of them can leave the workspace in the meantime. @throws VALIDATION_ERROR naming the others */
 async function requireOwnLines(db: TenantDb, lines: readonly PoolLine[]): Promise<void> {
   const own = await lockLinesShared(
     db,

@@ -19,7 +19,7 @@ import { workspaceRoute } from '../http/route.ts';
 const Done = z.object({ success: z.literal(true) });
 const notFound = (): ApiError => new ApiError('NOT_FOUND', 'Session not found');
 
-/** Admins see and end those of the workspace as well. */
+/** Admins can also see and end the sessions of the workspace. */
 function whoseOf({ userId, role, workspace }: WorkspaceCaller): SessionsOf {
   if (userId === null) throw new Error('a session without a user');
   return { userId, workspaceId: role === 'org:admin' ? (workspace.liveWorkspaceId ?? workspace.id) : null };
@@ -43,7 +43,7 @@ const present = (row: ListedSession, ownId: string | null): UserSession => ({
   isCurrent: row.id === ownId,
 });
 
-/** The sessions of people who signed in at the identity provider. Session tokens of programs end by themselves. */
+/** The sessions of people who signed in at the identity provider. Session tokens of programs simply expire. */
 export const sessionRoutes = [
   workspaceRoute({
     id: 'listSessions',

@@ -79,7 +79,7 @@ export const signInRoutes = [
         previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
       };
       const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
-      // The provider leads back from another site.
+      // The provider redirects from another site.
       addCookie(
         context,
         cookieHeader('sign-in', sealed, publicUrl, { minutes: SIGN_IN_MINUTES, sameSite: 'Lax' }),
@@ -156,12 +156,12 @@ const Attempt = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   at: z.number(),
-  /** The session that the browser has: its cookie is not sent when the provider leads back. */
+  /** The browser's session, whose cookie is not sent when the provider redirects back. */
   previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
 });
 type Attempt = z.infer<typeof Attempt>;
 
-/** What the browser has kept since it left for the provider; null if it has nothing, or it is too old. */
+/** The data stored in the browser before it went to the provider; null if there is none, or it is too old. */
 function readAttempt(context: Context, { secrets, config }: Services): Attempt | null {
   const sealed = cookieOf(context.get('cookie'), 'sign-in', config.publicUrl);
   if (sealed === '') return null;

@@ -16,7 +16,7 @@ import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const params = z.object({ userId: z.string().min(1).max(200) });
-/** Of removing somebody. */
+/** The result of removing a member. */
 export const RevokeKeys = z.object({
   revokeKeys: z
     .enum(['true', 'false'])

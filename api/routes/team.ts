@@ -32,7 +32,7 @@ export const INVITATION_LIMIT = { requests: INVITATIONS_PER_HOUR, seconds: 3600 
 
 const { max: INVITATIONS_OF_AGENCY } = AGENCY_LIMITS.invitations;
 
-/** Over all workspaces of an agency, which would otherwise multiply the limit of each. @throws LimitReached */
+/** Counts over all workspaces of an agency, which would otherwise multiply the limit of each. @throws LimitReached */
 export async function limitAgencyInvitations(
   agencyId: string | null,
   rateLimits: Pick<RateLimits, 'consume'>,

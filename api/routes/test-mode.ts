@@ -81,7 +81,7 @@ const presentSend = (row: TestSendRow): z.input<typeof TestSend> => ({
   sentAt: row.sentAt.toISOString(),
 });
 
-/** What a carrier would report and what contacts would do. Each request takes the way of a carrier's callback. */
+/** Simulates reports of carriers and actions of contacts. Each request is processed like a carrier's callback. */
 export const testModeRoutes = [
   workspaceRoute({
     id: 'testInbound',
@@ -202,7 +202,7 @@ function addressIn(field: string, text: string, country: string): string {
   return address;
 }
 
-/** Takes in what a carrier would report. */
+/** Receives a simulated report of a carrier. */
 async function report(
   services: Pick<Services, 'pools' | 'links'>,
   workspaceId: string,
