@@ -58,14 +58,14 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return { requestedBy, wakeAt: new Date(Math.min(wakeAt.getTime() + (db.aheadMs ?? 0), NEVER.getTime())) };
 }
 
-/** A workflow that is at work, and what it knew of the requests for it when it looked last. */
+/** A workflow that is at work, and the wakes that it knew when it looked last. */
 export interface LastLook {
   workspaceId: string;
   workflowId: string;
   requestedBy: string;
 }
 
-/** Those of these workflows that somebody has asked to look since, by their ids. */
+/** The given workflows that were woken since, by id. */
 export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): Promise<ReadonlySet<string>> {
   const requested = await db.anyFirst(sql.type(WorkflowIdRow)`
     select look.workflow_id

@@ -4,7 +4,7 @@ import { setAhead } from '#domain/clock.ts';
 /** Work for one workspace: a request, a task of a workflow, or a transaction. */
 interface Scope {
   workspaceId: string;
-  /** How far the workspace's clock is ahead, in milliseconds; null: it is not a twin, or not read yet. */
+  /** How far the workspace's clock is ahead, in milliseconds; null: it is not a twin, or the clock was not read yet. */
   aheadMs: number | null;
 }
 

@@ -43,7 +43,7 @@ export function boundOf(at: Date): string {
 /** The API truncates times to milliseconds; a message that it shows at `to` is included. */
 export const justAfter = (to: Date): Date => new Date(to.getTime() + 1);
 
-/** Of a contact, and when. */
+/** A contact, and a time. */
 interface Of {
   workspaceId: string;
   /** The column that has the contact. */

@@ -11,7 +11,7 @@ const SEARCHED = 5000;
 /** Addresses that one kind of match may add. */
 const FOUND = 500;
 
-/** In the words of the partial indexes. */
+/** Worded like the predicates of the partial indexes. */
 const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => {
   switch (status) {
     case 'open':
@@ -52,7 +52,7 @@ const AddressRow = z.object({ address: z.string() });
 /** The addresses of conversations whose contact, address or recent texts contain a text. */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  // As a number is shown: (415) 555-0123.
+  // The displayed format of a number: (415) 555-0123.
   const digits = /^[+\d().\s-]{3,}$/.test(q) ? q.replaceAll(/[^+\d]/g, '') : '';
   const newest = (rows: FragmentSqlToken, texts: FragmentSqlToken): FragmentSqlToken => sql.fragment`(
     select address from (${rows} limit ${SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${FOUND})`;

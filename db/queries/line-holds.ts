@@ -8,8 +8,8 @@ import type { LineRow } from './lines.ts';
 
 /**
  * Records why the line cannot send, if that has changed. Requires `lockLine`.
- * @param reason null: it can.
- * @param order of whoever paused it.
+ * @param reason null: it can send.
+ * @param order the order of the operator or user who paused it.
  */
 export async function recordHold(
   db: TenantDb,
@@ -58,7 +58,7 @@ const Hold = z.object({
   error: z.string().nullable(),
 });
 
-/** The reader of a timeline learns nothing from more. */
+/** More would not help the reader of a timeline. */
 const MOST_HOLDS = 50;
 
 /** The last holds of a line between two times, oldest first. */

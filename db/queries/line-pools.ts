@@ -120,7 +120,7 @@ export async function campaignsOfPool(
     order by id desc limit ${MOST_SHOWN}`);
 }
 
-/** Messages that wait keep their line, and are then chosen a line as those without a pool. */
+/** Waiting messages keep their line, and are then treated like messages without a pool. */
 export async function deletePool(db: TenantDb, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from pools where workspace_id = ${db.workspaceId} and id = ${id}`);

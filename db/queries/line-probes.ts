@@ -11,7 +11,7 @@ import { LineRow } from './lines.ts';
  */
 
 const IS_PROBED = sql.fragment`l.is_active and l.provisioning_status = 'active' and l.carrier <> ${NO_CARRIER}`;
-/** Something is wrong, or the carrier did not take messages lately: the circuit breaker is open. */
+/** The line is unhealthy, or its carrier did not accept messages recently: the circuit breaker is open. */
 const IS_UNWELL = sql.fragment`(l.health_status <> 'healthy' or l.health_checked_at is null
   or l.recorded_hold is not distinct from 'carrier_pause')`;
 
@@ -68,7 +68,7 @@ const ProbedLine = LineRow.pick({
 });
 export type ProbedLine = z.infer<typeof ProbedLine>;
 
-/** What probes need of lines. */
+/** The data of lines that probes need. */
 export async function findProbedLines(
   db: SystemDb,
   lines: readonly LineKey[],
@@ -85,7 +85,7 @@ export async function findProbedLines(
     where ${IS_PROBED}`);
 }
 
-/** A line that can send, and since when that is known. */
+/** A line that can send, and the time at which this was determined. */
 export interface HealthyLine extends LineKey {
   at: Date;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
-/** What callers name without its workspace: a line by its id, an API key and an invitation by the hash of their secret. */
+/** Finds the workspace of what callers name without it: a line by its id, an API key and an invitation by the hash of their secret. */
 type LookupKind = 'line' | 'key' | 'invitation';
 
 /** To be called in the transaction that adds what is looked up. */
@@ -40,7 +40,7 @@ const found = new Map<string, string>();
 const MOST_FOUND = 20_000;
 
 /**
- * Reads something in the workspace to which it belongs: mostly by one statement, because the process remembers where it was.
+ * Reads something in the workspace to which it belongs, usually with one statement, because the process caches the workspace.
  * @param read returns null if it is not in the workspace.
  */
 export async function readWhereItIs<T>(

@@ -33,14 +33,14 @@ export async function batchesFrom(
     order by b.position`);
 }
 
-/** A place among the published events of a workspace. */
+/** A position among the published events of a workspace. */
 export interface Place {
   position: number;
   /** When the event there happened, or a time when nothing was published after it. */
   at: Date;
 }
 
-/** How much older than an event a later one can be: longer than any transaction takes. */
+/** How much older than an event a later one can be: more than any transaction takes. */
 const DISORDER_MS = 86_400_000;
 
 /** The lowest id that can come after a place. It keeps PostgreSQL from opening the partitions of earlier days. */

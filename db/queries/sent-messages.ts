@@ -6,10 +6,10 @@ import type { SentMessages } from '#domain/quiet-hours-preview.ts';
 import { MessageRecipient, recipientOf } from './message-recipient.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 
-/** The most messages that are looked at: with more, the newest. */
+/** The maximum number of messages to read; if there are more, the newest. */
 export const MOST_SENT = 20_000;
 
-/** The newest messages that were sent since a time. Reads so many index entries, whatever the size of the workspace. */
+/** The newest messages sent since a time. Reads at most this many index entries, whatever the size of the workspace. */
 const newestSent = (db: TenantDb, since: Date, most: number) => sql.fragment`
   select * from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
   order by sent_at desc limit ${most}`;
@@ -87,7 +87,7 @@ export async function sentCampaigns(
 
 const SpanRow = z.object({ count: z.int(), from: z.date().nullable() });
 
-/** How many messages sent since a time are looked at, and when the first of them was sent. */
+/** How many messages sent since a time are read, and when the first of them was sent. */
 export async function sentSpan(
   db: TenantDb,
   since: Date,
