@@ -56,12 +56,12 @@ export interface Offsets {
   seconds: readonly number[];
 }
 
-/** Nothing that is counted is older. */
+/** No counted data is older. */
 const [FIRST_YEAR, LAST_YEAR] = [2000, 2100];
 const offsets = new Map<string, Offsets>();
 
 /**
- * From 2000 to 2100, for conversions in SQL: other programs know other zones, and take `CET` for an offset that is the same
+ * From 2000 to 2100, for conversions in SQL: other programs know other zones, and treat `CET` as an offset that is the same
  * all year.
  */
 export function offsetsOf(zone: string): Offsets {

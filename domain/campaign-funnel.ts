@@ -7,7 +7,7 @@ import { newcombe, wilson } from './proportion.ts';
 import { textsOf } from './step-variants.ts';
 import { VariantName } from './variant-name.ts';
 
-/** How far the leads of a campaign got, step by step, and what they answered. */
+/** How far the leads of a campaign got, step by step, and how they responded. */
 
 const SKIP_REASONS = [
   'reply',
@@ -24,7 +24,7 @@ const SKIP_REASONS = [
 const SkipReason = z.enum(SKIP_REASONS);
 type SkipReason = z.infer<typeof SkipReason>;
 
-/** The `errorMessage` of messages that failed without being tried. */
+/** The `errorMessage` values of messages that failed without an attempt. */
 export const UNTRIED = ['recipient_opted_out', 'recipient_suppressed'] as const satisfies SkipReason[];
 
 const share = z.number().min(0).max(1).nullable();
@@ -104,13 +104,13 @@ interface OfStep {
 /** How many messages of a step are in a state. */
 export interface StepState extends OfStep {
   status: StoredStatus;
-  /** Of a waiting message why it waits, of a canceled one why it was canceled. */
+  /** Why the message waits, or why it was canceled. */
   holdReason: string | null;
   leads: number;
   read: number;
 }
 
-/** How many messages of a step failed without being tried. */
+/** How many messages of a step failed without an attempt. */
 export interface StepUntried extends OfStep {
   reason: (typeof UNTRIED)[number];
   leads: number;

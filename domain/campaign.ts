@@ -57,7 +57,7 @@ const NewSteps = z
           refuse(path, `a ${variant === null ? 'message' : 'body'} or attachmentUrls is required`);
         refuse(path, templateProblem(body, budget));
       }
-      // Not sent, but it would be without the variants.
+      // Sent only if the step has no variants.
       if (variants) refuse(['message'], templateProblem(message, budget));
       refuse(['subject'], subjectProblem(subject));
       variants?.forEach((variant, number) =>

@@ -75,14 +75,14 @@ export const OPT_OUT_SOURCES: Record<OptOutSource, ConsentSource> = {
   api: 'api',
 };
 
-/** Names an address on a channel in a set of those who consented. */
+/** The key of an address and channel in a set of consents. */
 export const consentKey = (address: string, channel: Channel): string => `${channel} ${address}`;
 
-/** What a row of an import says about consent; null: nothing. */
+/** The consent in a row of an import; null: none. */
 export interface RowConsent {
   source: ConsentSource;
   evidence: string | null;
-  /** null: when it is imported. */
+  /** null: the time of the import. */
   at: Date | null;
 }
 
@@ -92,7 +92,7 @@ const Source = z
   .refine(...SINGLE_LINE);
 
 /**
- * Reads the columns `consentSource` and `consentAt` of a row. A source that is not one of ours is evidence.
+ * Reads the columns `consentSource` and `consentAt` of a row. An unknown source is stored as evidence.
  * @throws RangeError with the reason why the row is rejected.
  */
 export function rowConsent(sourceText: string, atText: string, now: Date): RowConsent | null {

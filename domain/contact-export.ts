@@ -63,7 +63,7 @@ const ExportedEvent = z.object({
   ),
 });
 
-/** All that is stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
+/** Everything stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
 export const ContactExport = z
   .object({
     success: z.literal(true),

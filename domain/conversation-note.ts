@@ -35,7 +35,7 @@ export const NoteInput = z
   })
   .meta({ id: 'ConversationNoteInput' });
 
-/** What a member writes to the others about a contact. It is never sent. */
+/** A comment that a member writes about a contact for the other members. It is never sent. */
 export const ConversationNote = z
   .object({
     _id: Id,

@@ -7,16 +7,16 @@ import { SINGLE_LINE } from './text.ts';
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
 
-/** The stored status with the end of a snooze taken into account, which the sweep writes a little later. */
+/** The stored status, taking into account that a snooze may have ended, which the sweep records a little later. */
 export const statusAt = (
   { status, snoozedUntil }: { status: ConversationStatus; snoozedUntil: Date | null },
   now: Date,
 ): ConversationStatus =>
   status === 'snoozed' && snoozedUntil !== null && snoozedUntil <= now ? 'open' : status;
 
-/** How far an inbox looks back for what nobody has read. */
+/** How far an inbox looks back for unread messages. */
 export const UNREAD_DAYS = 30;
-/** Counts of unread messages and conversations end here. */
+/** Counts of unread messages and conversations stop here. */
 export const MAX_UNREAD = 100;
 
 /** The conversation with one address, as the inbox lists it. */

@@ -16,11 +16,11 @@ export const EmailCheck = z
   .meta({ id: 'EmailCheck' });
 export type EmailCheck = z.infer<typeof EmailCheck>;
 
-/** Where the emails of a line come from. `host` and `dkimSelector` are null if its carrier does not say. */
+/** The source of a line's emails. `host` and `dkimSelector` are null if its carrier does not provide them. */
 export interface EmailSender {
   /** The domain of the line's address. */
   domain: string;
-  /** The SMTP server that the line hands its emails to. */
+  /** The SMTP server that the line uses. */
   host: string | null;
   dkimSelector: string | null;
 }

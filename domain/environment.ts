@@ -10,7 +10,7 @@ interface Documentation {
   readBy: readonly Reader[];
   /** In Markdown, as a cell of a table on a page of docs/. */
   description: string;
-  /** In place of the default of the schema, where that says too little. */
+  /** Replaces the schema's default in the documentation if that says too little. */
   shownDefault?: string;
 }
 
@@ -416,7 +416,7 @@ export const SUBJECTS: readonly Subject[] = [
   },
 ];
 
-/** Of the API and the workers. */
+/** The variables of the API and the workers. */
 export const Environment = z.object({
   ...MODE,
   ...DATABASE_LOGINS,

@@ -14,7 +14,7 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
-/** Of all custom fields of a lead, in characters: lists return hundreds of leads at once. */
+/** The maximum size of all custom fields of a lead, in characters, because lists return hundreds of leads at once. */
 const MAX_CUSTOM_TEXT = 50_000;
 
 /** Fields that a tenant defines: string keys and values. */

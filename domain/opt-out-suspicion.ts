@@ -9,7 +9,7 @@ export type SuspicionStatus = z.infer<typeof SuspicionStatus>;
 export const Certainty = z.enum(['clear', 'doubtful']);
 export type Certainty = z.infer<typeof Certainty>;
 
-/** The question to the model about a doubtful reply, and what came of it. */
+/** The question to the model about a doubtful reply, and its result. */
 export const ModelOpinion = z
   .object({
     status: z.enum(['awaited', 'answered', 'failed']),

@@ -92,7 +92,7 @@ export function movesFrom(failover: PoolFailover, reason: LineStop): MovesFrom {
   return failover === 'always' ? LINE_STOPS[reason].holds : 'new_conversations';
 }
 
-/** When a pool gives away the messages of a line that has been stopped since `stoppedAt`. */
+/** When a pool moves the messages of a line that has been stopped since `stoppedAt`. */
 export const failsOverAt = (
   { failoverAfterMinutes }: Pick<Pool, 'failoverAfterMinutes'>,
   stoppedAt: Date,

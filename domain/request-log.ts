@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AuditActor } from './audit.ts';
 import { Id } from './ids.ts';
 
-/** A request of a workspace, as its log keeps it. */
+/** A request in the log of a workspace. */
 export const LoggedRequest = z
   .object({
     _id: Id,

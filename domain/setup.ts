@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The first steps of a workspace, in the order in which somebody takes them. */
+/** The first steps of a workspace, in the order in which a user takes them. */
 export const SETUP_STEPS = ['line', 'message', 'reply', 'webhook', 'contacts', 'team'] as const;
 export type SetupStep = (typeof SETUP_STEPS)[number];
 
@@ -24,7 +24,7 @@ export const Setup = z
   .meta({ id: 'Setup' });
 export type Setup = z.infer<typeof Setup>;
 
-/** @param done of each step, whether what it leads to is there. */
+/** @param done for each step, whether its result exists. */
 export function setupOf(done: Record<SetupStep, boolean>, dismissed: boolean): Setup {
   const steps = SETUP_STEPS.map((step) => ({ step, done: done[step] }));
   return { steps, complete: steps.every((step) => step.done), dismissed };

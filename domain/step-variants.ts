@@ -42,7 +42,7 @@ interface StepTexts {
   variants?: readonly StepVariant[] | undefined;
 }
 
-/** The texts that a step can send: those of its variants, else its message. */
+/** The texts that a step can send: those of its variants, otherwise its message. */
 export function textsOf({ message, subject, variants }: StepTexts): StepText[] {
   if (!variants)
     return [{ variant: null, weight: 1, body: message, subject: subject ?? null, path: ['message'] }];

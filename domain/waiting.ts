@@ -34,7 +34,7 @@ export interface WaitFacts {
     holdReason: string | null;
     scheduledAt: Date;
     window?: SendWindow;
-    /** The quiet hours that it keeps. */
+    /** The quiet hours that apply to it. */
     quiet?: WakingHours;
     /** Its fallback SMS is still to be sent. */
     owesFallbackSms: boolean;

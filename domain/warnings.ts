@@ -6,7 +6,7 @@ import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 import { type StepVariant, textsOf } from './step-variants.ts';
 
-/** What the sender should know about an accepted message. Never a refusal. */
+/** A hint to the sender of an accepted message. Never a refusal. */
 export const Warning = z
   .object({
     code: z.enum([
@@ -26,12 +26,12 @@ export const Warnings = z.array(Warning).meta({
     'What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.',
 });
 
-/** A message as it was handed in. */
+/** A submitted message. */
 export interface WarnedMessage {
   channel: Channel;
   text: string;
   files: number;
-  /** The text of an SMS in its place; absent: none. */
+  /** The text of a fallback SMS; absent: none. */
   fallbackText?: string | undefined;
   /** Whether it is the first message to the contact; null: not known without a query. */
   isFirst: boolean | null;
@@ -47,7 +47,7 @@ export interface QuietUntil {
   zone: string;
 }
 
-/** When a message leaves that quiet hours postpone, pacing aside; null: they do not. @param earliest its scheduled time. */
+/** When a message that quiet hours postpone is sent, apart from pacing; null: they do not postpone it. @param earliest its scheduled time. */
 export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietUntil | null {
   const [zone] = quiet?.zones ?? [];
   const [at, without] = [firstSendTime({ window, quiet }, earliest), firstSendTime({ window }, earliest)];
@@ -95,7 +95,7 @@ export const warningsOf = (message: WarnedMessage): Warning[] =>
   });
 
 /**
- * The steps of a campaign as messages: whoever does not answer gets one after the other.
+ * The steps of a campaign as messages, for a contact who never answers.
  * @param quiet until when quiet hours postpone its first step, by the clock of its zone.
  */
 export function campaignWarnings(

@@ -31,7 +31,7 @@ export const ForecastInput = z
   .meta({ id: 'ForecastInput' });
 export type ForecastInput = z.output<typeof ForecastInput>;
 
-/** When a campaign is done, as far as the pacing rules and what waits today tell. */
+/** When a campaign finishes, according to the pacing rules and the messages that wait today. */
 export const Forecast = z
   .object({
     success: z.literal(true),
