@@ -32,7 +32,7 @@ const share = z.number().min(0).max(1).nullable();
 const Responded = z
   .object({
     leads: z.int(),
-    share: share.meta({ description: 'Of those it was sent to; null: it was sent to nobody.' }),
+    share: share.meta({ description: 'The share of leads to whom it was sent; null: it was sent to nobody.' }),
     low: share,
     high: share,
   })
@@ -43,23 +43,23 @@ const Counts = z.object({
     description: 'Leads that entered with this step: `reached`, `upcoming` and `skipped` together.',
   }),
   reached: z.int().meta({ description: 'Leads whose turn came: `sent`, `failed` and `waiting` together.' }),
-  sent: z.int().meta({ description: 'Including those delivered, and those sent as fallback SMS.' }),
+  sent: z.int().meta({ description: 'Includes those delivered, and those sent as fallback SMS.' }),
   delivered: z.int(),
   read: z
     .int()
     .nullable()
     .meta({ description: 'Known to be read; null for SMS and email, of which no carrier tells it.' }),
   failed: z.int(),
-  waiting: z.int().meta({ description: 'For their delay, or in the queue of a line.' }),
+  waiting: z.int().meta({ description: 'Waiting for their delay, or in the queue of a line.' }),
   upcoming: z.int().meta({ description: 'Leads that wait for an earlier step.' }),
   skipped: z
     .array(z.object({ reason: SkipReason, leads: z.int() }))
-    .meta({ description: 'Leads that do not get it, most first.' }),
+    .meta({ description: 'Leads that do not get the step, by reason, the most frequent first.' }),
   replied: Responded.meta({
-    description: 'A reply counts to the last step sent before it. Automatic replies and STOP do not count.',
+    description: 'A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.',
   }),
   optedOut: Responded.meta({
-    description: 'An opt-out counts to the last message sent before it, if that is a step of the campaign.',
+    description: 'An opt-out is attributed to the last message sent before it, if that is a step of the campaign.',
   }),
 });
 
@@ -69,7 +69,7 @@ const Comparison = z
   .object({
     variants: z.tuple([VariantName, VariantName]),
     metric: z.enum(METRICS),
-    difference: z.number().meta({ description: 'The share of the first less that of the second.' }),
+    difference: z.number().meta({ description: 'The share of the first variant minus the share of the second.' }),
     low: z.number(),
     high: z.number(),
     conclusive: z.boolean().meta({ description: 'Whether the interval does not contain 0.' }),
@@ -88,7 +88,7 @@ const FunnelStep = Counts.extend({
     .meta({ description: 'Empty if the step has none.' }),
   comparisons: z
     .array(Comparison)
-    .meta({ description: 'Of all pairs of variants that were sent, by metric.' }),
+    .meta({ description: 'The differences between all pairs of variants that were sent, by metric.' }),
 }).meta({ id: 'FunnelStep' });
 type FunnelStep = z.infer<typeof FunnelStep>;
 

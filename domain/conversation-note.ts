@@ -44,7 +44,7 @@ export const ConversationNote = z
     author: AuditActor,
     mentions: z
       .array(z.object({ userId: z.string(), name: z.string() }))
-      .meta({ description: 'Mentioned members. Those who left the workspace are missing.' }),
+      .meta({ description: 'Mentioned members, without those who have left the workspace.' }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'ConversationNote' });

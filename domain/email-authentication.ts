@@ -9,7 +9,7 @@ export const EmailCheck = z
     result: z.enum(['pass', 'fail', 'unknown']).meta({
       description: '`unknown`: DNS did not answer in time, or the answer does not decide it.',
     }),
-    found: z.string().nullable().meta({ description: 'What DNS has, one record a line; null: nothing.' }),
+    found: z.string().nullable().meta({ description: 'The records found in DNS, one per line; null: none.' }),
     expected: z.string().meta({ description: 'What DNS should have.' }),
     text: z.string().meta({ description: 'The result in words.' }),
   })

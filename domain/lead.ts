@@ -43,7 +43,7 @@ const LeadTimeZone = z
   .refine((zone) => zone.trim() === '' || isTimeZone(zone.trim()), 'must be an IANA time zone')
   .meta({
     example: 'America/New_York',
-    description: "Where the lead is, for quiet hours. null: as the area of the lead's number.",
+    description: "The lead's time zone, for quiet hours. null: determined by the area of the lead's number.",
   });
 
 /** A lead in a request; further addresses go in `emails` and `phones`. */

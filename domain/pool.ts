@@ -38,16 +38,16 @@ const fields = {
     description:
       '`round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.',
   }),
-  sticky: z.boolean().meta({ description: 'Whether a contact keeps the line that wrote to it first.' }),
+  sticky: z.boolean().meta({ description: 'Whether a contact keeps the line that first wrote to it.' }),
   failover: z.enum(POOL_FAILOVERS).meta({
     description:
-      'Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.',
+      'Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.',
   }),
   failoverAfterMinutes: z
     .int()
     .min(0)
     .max(10_080)
-    .meta({ description: 'How long a line may be unable to send before its messages move.' }),
+    .meta({ description: 'How long a line must be unable to send before its messages move.' }),
 };
 
 /** The body of `POST /api/pools`. */

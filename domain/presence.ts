@@ -17,7 +17,7 @@ const Person = z.object({
   userId: z.string(),
   name: z.string().nullable(),
   state: PresenceInput.shape.state,
-  expiresAt: z.iso.datetime().meta({ description: 'Unless they report again before.' }),
+  expiresAt: z.iso.datetime().meta({ description: 'Unless they report again earlier.' }),
 });
 
 /** Who else is there. */

@@ -21,8 +21,8 @@ export const ReputationTerm = z
       description:
         '`count / of`; null: nothing was counted. For `burst`, the busiest day as a multiple of the usual one.',
     }),
-    weight: z.number().meta({ description: 'The most points that it can take.' }),
-    points: z.number().meta({ description: 'What it takes of 100 points: 0 to `-weight`.' }),
+    weight: z.number().meta({ description: 'The maximum number of points that it can subtract.' }),
+    points: z.number().meta({ description: 'The points that it subtracts from 100: 0 to `-weight`.' }),
     text: z.string().meta({ description: 'The numbers in a sentence for a person; may change.' }),
     evidence: z.object({ count: z.int(), of: z.int(), days: z.int() }),
   })
@@ -53,13 +53,13 @@ export const LineReputation = z.object({
 export const Reputation = LineReputation.extend({
   lineId: z.string(),
   since: z.iso.datetime().nullable().meta({ description: 'Since when the line is in this state.' }),
-  policy: ReputationPolicy.meta({ description: "The line's own, else that of the workspace." }),
-  override: ReputationOverride.nullable().meta({ description: 'While set, there are no effects.' }),
+  policy: ReputationPolicy.meta({ description: "The line's own policy, otherwise the workspace's." }),
+  override: ReputationOverride.nullable().meta({ description: 'Until this time, the reputation has no effects.' }),
   effects: ReputationEffects,
   terms: z.array(ReputationTerm),
   history: z
     .array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState }))
-    .meta({ description: 'By UTC day, oldest first. Later answers improve earlier days.' }),
+    .meta({ description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.' }),
 }).meta({ id: 'Reputation' });
 export type Reputation = z.infer<typeof Reputation>;
 

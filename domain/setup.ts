@@ -18,7 +18,7 @@ export const Setup = z
     complete: z.boolean().meta({ description: 'All steps are done.' }),
     dismissed: z.boolean().meta({
       description:
-        'Somebody hid the steps (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than they are.',
+        'The steps are hidden (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than this feature.',
     }),
   })
   .meta({ id: 'Setup' });

@@ -12,7 +12,7 @@ export const StepVariant = z
       .string()
       .max(500)
       .optional()
-      .meta({ description: 'Of an email. Default: the `subject` of the step.' }),
+      .meta({ description: 'The subject of an email. Default: the `subject` of the step.' }),
     weight: z
       .int()
       .min(1)

@@ -13,7 +13,7 @@ import { clampToWindow, type SendWindow } from './send-window.ts';
 /** Why a message has not been sent yet, in words for a person. */
 export const WaitingFor = z
   .object({
-    reason: z.string().meta({ description: 'As in `holdReason`, for example `daily_new_cap`.' }),
+    reason: z.string().meta({ description: 'A `holdReason`, for example `daily_new_cap`.' }),
     until: z.iso.datetime().nullable().meta({ description: 'null: until something changes.' }),
     text: z.string().meta({ description: 'One or two sentences for a person.' }),
     data: z.object({ messageId: Id }).optional().meta({

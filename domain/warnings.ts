@@ -23,7 +23,7 @@ export type Warning = z.infer<typeof Warning>;
 
 export const Warnings = z.array(Warning).meta({
   description:
-    'What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.',
+    'Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.',
 });
 
 /** A submitted message. */

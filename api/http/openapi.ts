@@ -141,7 +141,7 @@ function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
     ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({
         description:
-          'Selects the agency of a signed-in user who belongs to several. Default: the one they own, else the one they joined first.',
+          'Selects the agency of a signed-in user who belongs to several. Default: the one they own, otherwise the one they joined first.',
       }),
     }),
     ...(caller === 'workspace' && {

@@ -69,7 +69,7 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'Suppress an address, a domain, or a list of them',
     description:
-      'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason.',
+      'Messages to them end as `failed` with `errorMessage: "recipient_suppressed"` in every client, including waiting ones. A domain does not include its subdomains. An entry that exists gets the new reason.',
     credential: 'session',
     idempotent: true,
     body: SuppressionInput,
@@ -88,7 +88,7 @@ export const agencySuppressionRoutes = [
     method: 'DELETE',
     path: '/api/agency/suppressions',
     tag: 'Agency',
-    summary: 'Suppress an address or a domain no longer, by query or body',
+    summary: 'Remove an address or a domain from the suppressions, by query or body',
     credential: 'session',
     query: SuppressionName,
     // Some clients and proxies drop the body of a DELETE, hence the query parameters.

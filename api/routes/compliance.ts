@@ -28,7 +28,7 @@ const Looked = z.object({
 
 const Held = z.object({
   messages: z.int(),
-  held: z.int().meta({ description: 'Those that would have waited.' }),
+  held: z.int().meta({ description: 'The messages that would have waited.' }),
   longestHoldMinutes: z.int().nullable().meta({ description: 'null: none would have waited.' }),
 });
 
@@ -43,7 +43,7 @@ const Preview = Looked.extend({
     })
     .meta({ description: 'How many of the held messages.' }),
   neverSent: z.int().meta({
-    description: 'Those of the held messages whose send window has no time in common with the quiet hours.',
+    description: 'The held messages whose send window never overlaps the allowed hours.',
   }),
   byDay: z.array(Held.extend({ date: z.iso.date() })),
   byPlace: z
@@ -64,14 +64,14 @@ const Overview = z.object({
     .object({
       running: z.int(),
       requireConsent: z.int(),
-      ownQuietHours: z.int().meta({ description: 'With `quietHours` of their own.' }),
+      ownQuietHours: z.int().meta({ description: 'Campaigns with their own `quietHours`.' }),
     })
     .meta({ description: 'Campaigns that are active or paused.' }),
   suspectedOptOuts: z.int().meta({ description: 'Replies that wait for a decision.' }),
   suppressions: z.int().meta({ description: 'Addresses and domains that the agency suppresses.' }),
   keywords: z
     .object({ optOut: z.array(z.string()), optIn: z.array(z.string()) })
-    .meta({ description: 'Replies that opt a contact out or in by themselves.' }),
+    .meta({ description: 'Replies that opt a contact out or in without a decision.' }),
 });
 
 const ConsentOfCampaign = z.object({
@@ -89,7 +89,7 @@ export const complianceRoutes = [
     method: 'GET',
     path: '/api/compliance',
     tag: 'Compliance',
-    summary: 'Get what is on: quiet hours, consent, keywords, and what waits for a decision',
+    summary: 'Get the compliance settings: quiet hours, consent, keywords, and open suspicions',
     responses: { 200: Overview },
     async handler({ db }) {
       const { quiet } = await workspacePace(db);

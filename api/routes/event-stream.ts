@@ -22,7 +22,7 @@ export const eventStreamRoutes = [
     }),
     query: z.object({
       workspaceId: WorkspaceId.optional().meta({
-        description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
+        description: "A workspace of the user's agency. Default: the session's workspace.",
       }),
       presence: z
         .enum(['true', 'false'])

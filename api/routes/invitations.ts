@@ -88,7 +88,7 @@ export const invitationRoutes = [
     method: 'POST',
     path: '/invitations/{token}/refuse',
     tag: 'Team',
-    summary: 'Decline an invitation, and get no more invitations from any workspace or agency',
+    summary: 'Decline an invitation, and all later invitations of any workspace or agency',
     contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), currentTime()];

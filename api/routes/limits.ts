@@ -29,7 +29,7 @@ export const limitRoutes = [
     path: '/api/workspace/limits',
     tag: 'Workspace',
     transaction: false,
-    summary: 'List how many of each the workspace may have, and how many it has',
+    summary: 'List the limits of the workspace and their current usage',
     responses: { 200: z.object({ success: z.literal(true), limits: z.array(UsedLimit) }) },
     async handler({ caller, pools }) {
       const limits = await Promise.all(

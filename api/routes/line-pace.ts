@@ -20,7 +20,7 @@ export const linePaceRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/pace',
     tag: 'Lines',
-    summary: 'Get how much of its caps a line has used, and what it sends next and why not now',
+    summary: 'Get how much of its caps a line has used, what it sends next, and why not now',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true), pace: LinePace }) },
     errors: ['NOT_FOUND'],

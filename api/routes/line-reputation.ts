@@ -30,7 +30,7 @@ export const lineReputationRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/reputation',
     tag: 'Lines',
-    summary: 'Get how the messages of a line are received, what that does to its pacing, and why',
+    summary: 'Get the reputation of a line, its effect on pacing, and why',
     params,
     responses: { 200: Reputation },
     errors: ['NOT_FOUND'],

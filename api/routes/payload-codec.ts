@@ -34,7 +34,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       tag: 'System',
       summary: `${action === 'decode' ? 'Decrypt' : 'Encrypt'} payloads of workflows, for the Temporal UI of an operator`,
       description:
-        'Takes the session token of a user in `TEMPORAL_CODEC_OPERATORS`. Without that variable it is not there.',
+        'Requires the session token of a user in `TEMPORAL_CODEC_OPERATORS`. Without that variable, the endpoint does not exist.',
       body: Payloads,
       contentTypes: { 200: 'application/json' },
       schemas: { 200: Payloads },
@@ -62,7 +62,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       method: 'OPTIONS',
       path,
       tag: 'System',
-      summary: 'Let the Temporal UI call the codec from its origin',
+      summary: 'Allow the Temporal UI to call the codec from its origin',
       contentTypes: { 204: null },
       hidden: true,
       async respond(context, services) {

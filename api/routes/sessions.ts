@@ -53,7 +53,7 @@ export const sessionRoutes = [
     transaction: false,
     summary: 'List the sessions in which people are signed in to the console, newest first',
     description:
-      'One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200.',
+      "The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200.",
     credential: 'session',
     responses: { 200: z.object({ success: z.literal(true), sessions: z.array(UserSession) }) },
     async handler({ caller, pools, config, header }) {
@@ -78,7 +78,7 @@ export const sessionRoutes = [
     responses: {
       200: Done.extend({
         signOutUrl: z.string().nullable().meta({
-          description: 'Signs out at the identity provider as well. null: it has no such page.',
+          description: 'The URL that also signs out at the identity provider. null: it has none.',
         }),
       }),
     },
@@ -110,7 +110,7 @@ export const sessionRoutes = [
     tag: 'Sessions',
     transaction: false,
     openWhenReadOnly: true,
-    summary: 'End all of one’s own sessions except that of this browser',
+    summary: "End all of the caller's sessions except the one of this browser",
     credential: 'session',
     audit: { action: 'session.ended', target: 'session', targets: 'handler' },
     responses: { 200: Done.extend({ ended: z.int() }) },
@@ -134,7 +134,7 @@ export const sessionRoutes = [
     transaction: false,
     openWhenReadOnly: true,
     summary: 'End a session: it is refused from the next request on',
-    description: 'One’s own, or as an owner or admin any that was signed in to the workspace.',
+    description: "The caller's own session; for an owner or admin, any session that was signed in to the workspace.",
     credential: 'session',
     params: z.object({ id: Id }),
     audit: { action: 'session.ended', target: 'session', targets: 'handler' },

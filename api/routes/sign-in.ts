@@ -28,7 +28,7 @@ const SignInOptions = z
       description:
         '`provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
     }),
-    sessionId: Id.nullable().meta({ description: 'The session of the cookie; null: none that is usable.' }),
+    sessionId: Id.nullable().meta({ description: "The cookie's session; null: there is no valid one." }),
   })
   .meta({ id: 'SignInOptions' });
 
@@ -45,7 +45,7 @@ export const signInRoutes = [
     method: 'GET',
     path: '/auth/session',
     tag: 'Console',
-    summary: 'How people sign in to the console here, and whether this browser is signed in',
+    summary: 'Get how people sign in to the console, and whether this browser is signed in',
     contentTypes: { 200: 'application/json' },
     schemas: { 200: SignInOptions },
     async respond(context, services) {
@@ -62,7 +62,7 @@ export const signInRoutes = [
     tag: 'Console',
     summary: 'Sign in at the identity provider',
     query: z.object({
-      returnTo: z.string().optional().meta({ description: 'The path of the page to show then.' }),
+      returnTo: z.string().optional().meta({ description: 'The path of the page to show afterwards.' }),
     }),
     contentTypes: { 302: null },
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
@@ -94,7 +94,7 @@ export const signInRoutes = [
     method: 'GET',
     path: CALLBACK_PATH,
     tag: 'Console',
-    summary: 'Where the identity provider leads back to, with a code that is exchanged for a session',
+    summary: 'The redirect URI of the identity provider: exchanges the code for a session',
     contentTypes: { 302: null, 400: 'text/html', 403: 'text/html' },
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
     async respond(context, services) {

@@ -71,7 +71,7 @@ export const systemRoutes = [
     method: 'GET',
     path: '/.well-known/security.txt',
     tag: 'System',
-    summary: 'Where to report a vulnerability (RFC 9116); 404 unless `SECURITY_CONTACT` is set',
+    summary: 'The contact for reporting a vulnerability (RFC 9116); 404 unless `SECURITY_CONTACT` is set',
     contentTypes: { 200: 'text/plain' },
     errors: ['NOT_FOUND'],
     async respond(context, { config }) {

@@ -26,7 +26,7 @@ const InboundInput = z
     from: z.string().max(320).meta({ description: 'The phone number or email address of the contact.' }),
     to: z.string().max(320).optional().meta({ description: 'The address of the line. Instead of `lineId`.' }),
     lineId: Id.optional().meta({
-      description: 'Default: the line that the contact was in touch with last, else the oldest.',
+      description: 'Default: the line that the contact was last in touch with, otherwise the oldest.',
     }),
     text: z.string().max(MAX_TEXT),
     channel: Channel.optional(),
@@ -62,7 +62,7 @@ const TestSend = z
     from: z.string(),
     to: z.string(),
     subject: z.string().nullable(),
-    text: z.string().meta({ description: 'As the contact would read it.' }),
+    text: z.string().meta({ description: 'The text that the contact would read.' }),
     attachmentUrls: z.array(z.string()),
     sentAt: z.iso.datetime(),
   })
@@ -165,7 +165,7 @@ export const testModeRoutes = [
     tag: 'Test mode',
     mode: 'test',
     limit: TEST_LIMIT,
-    summary: 'List what contacts would have received, newest first, in test mode',
+    summary: 'List the messages that contacts would have received, newest first, in test mode',
     query: PageQuery.extend({ to: z.string().max(320).optional() }),
     responses: { 200: Done.extend({ sent: z.array(TestSend), nextCursor: NextCursor }) },
     async handler({ db, caller, query: { to, limit, cursor } }) {

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5a2c50e06df127c6306ebff8cd7fc29bbff365a1e7aa62589de243e40a50fc78"
+DIGEST = "64c59faf9825cc4eeed281623dcaf269332beb661cd742031bd7e18b36f063e4"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
