@@ -1,5 +1,5 @@
 /** Fewer than the workflow tasks that a worker runs at once, so that other workflows continue. */
-const MOST_AT_ONCE = 30;
+const MAX_AT_ONCE = 30;
 /** How long activities serve the lines of a carrier after a round that took too long. */
 const AVOIDED_MS = 60_000;
 
@@ -18,7 +18,7 @@ export function createBriefRounds(): BriefRounds {
 
   return {
     async run(taskQueue, cut, round) {
-      if (running >= MOST_AT_ONCE || Date.now() < (avoidedUntil.get(taskQueue) ?? 0)) return null;
+      if (running >= MAX_AT_ONCE || Date.now() < (avoidedUntil.get(taskQueue) ?? 0)) return null;
       running += 1;
       const avoid = (): void => void avoidedUntil.set(taskQueue, Date.now() + AVOIDED_MS);
       cut.addEventListener('abort', avoid, { once: true });

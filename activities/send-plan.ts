@@ -78,7 +78,7 @@ export interface SendPlan extends Look {
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
 /** A brief round sends at most this many messages, because it blocks a workflow task. */
-const MOST_BRIEFLY = 4;
+const MAX_BRIEFLY = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;
 /** About the time to commit a reply or a message. */
@@ -295,7 +295,7 @@ async function claimDue(
         waitsFor: next.reason,
       };
     if (choice.send.length > 0) {
-      if (isBrief && choice.send.length > MOST_BRIEFLY)
+      if (isBrief && choice.send.length > MAX_BRIEFLY)
         return { ...nothingClaimed, isLong: true, nextAt: now, reason: 'more is due than is sent at once' };
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);

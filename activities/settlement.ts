@@ -22,7 +22,7 @@ export type Settle = (
 ) => Promise<void>;
 
 /** In a larger batch, the first would wait for the last. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 /** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 
@@ -49,7 +49,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),
-    { most: MOST_TOGETHER, atOnce: BATCHES_AT_ONCE },
+    { most: MAX_TOGETHER, atOnce: BATCHES_AT_ONCE },
   );
 
   async function settleSms(

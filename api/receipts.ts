@@ -5,7 +5,7 @@ import { type Batches, createBatches } from '#domain/batches.ts';
 import { forMany } from '#providers/log-context.ts';
 
 /** In a larger batch, the first would wait for the last. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 /** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 /** A batch costs eight messages to the database, whatever its size. */
@@ -18,7 +18,7 @@ export const createReceipts = (pools: Pools): Receipts =>
   createBatches(
     forMany((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts)),
     {
-      most: MOST_TOGETHER,
+      most: MAX_TOGETHER,
       atOnce: BATCHES_AT_ONCE,
       fewestBeside: FEWEST_BESIDE,
     },

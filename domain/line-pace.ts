@@ -7,7 +7,7 @@ import { WaitingFor } from './waiting.ts';
 const Cap = z.object({ used: z.int(), limit: z.int() });
 
 /** More messages than these are not counted. */
-export const MOST_WAITING = 1000;
+export const MAX_WAITING = 1000;
 
 /** How much of its caps a line has used, and what it sends next, as the API returns it. */
 export const LinePace = z
@@ -23,7 +23,7 @@ export const LinePace = z
         }),
       })
       .nullable(),
-    waiting: z.int().meta({ description: `Messages in its queue; ${MOST_WAITING} at most.` }),
+    waiting: z.int().meta({ description: `Messages in its queue; ${MAX_WAITING} at most.` }),
     next: z
       .object({
         messageId: Id,

@@ -136,7 +136,7 @@ export interface NextLook {
 
 const DEFAULT_BATCH = 16;
 const BEGINNING = new Date(0);
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 
 /** The order of a line's queue: messages to send now, answers, then by scheduled time, then by arrival. */
 export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
@@ -472,7 +472,7 @@ const openings = new Map<string, { since: Date; opening: Date }>();
 const mornings = new Map<string, Date>();
 
 function remember<T>(known: Map<string, T>, key: string, value: T): T {
-  if (known.size >= MOST_REMEMBERED) known.clear();
+  if (known.size >= MAX_REMEMBERED) known.clear();
   known.set(key, value);
   return value;
 }

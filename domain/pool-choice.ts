@@ -70,7 +70,7 @@ export function closest<M extends PoolMember>(
   return members.filter((_, index) => distances[index] === nearest);
 }
 
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 const sequences = new Map<string, readonly number[]>();
 
 /**
@@ -88,7 +88,7 @@ export function turnsOf(weights: readonly number[]): readonly number[] {
     )
     .toSorted((a, b) => a.at - b.at || a.index - b.index)
     .map(({ index }) => index);
-  if (sequences.size >= MOST_REMEMBERED) sequences.clear();
+  if (sequences.size >= MAX_REMEMBERED) sequences.clear();
   sequences.set(key, turns);
   return turns;
 }

@@ -8,7 +8,7 @@ export const POOL_STRATEGIES = ['round_robin', 'least_used', 'local'] as const;
 export const POOL_FAILOVERS = ['never', 'new_conversations', 'always'] as const;
 export type PoolFailover = (typeof POOL_FAILOVERS)[number];
 
-export const MOST_POOL_LINES = 500;
+export const MAX_POOL_LINES = 500;
 
 export const PoolLine = z
   .object({ lineId: Id, weight: z.int().min(1).max(100).default(1) })
@@ -25,7 +25,7 @@ const fields = {
   lines: z
     .array(PoolLine)
     .min(1, 'at least one line is required')
-    .max(MOST_POOL_LINES)
+    .max(MAX_POOL_LINES)
     .superRefine((lines, context) => {
       const seen = new Set<string>();
       for (const [index, { lineId }] of lines.entries()) {

@@ -99,7 +99,7 @@ export interface SendTimes {
 }
 
 /** Windows of a week and holidays in a row leave no longer pause. */
-const MOST_DAYS_AHEAD = 16;
+const MAX_DAYS_AHEAD = 16;
 const DAY_MS = 86_400_000;
 
 /** `at` if a message may be sent then, otherwise the first time at which it may; null: never. */
@@ -108,7 +108,7 @@ export function firstSendTime({ window, quiet }: SendTimes, at: Date): Date | nu
     ...(window ? [(time: Date) => clampToWindow(window, time)] : []),
     ...(quiet ? gatesOf(quiet) : []),
   ];
-  const end = new Date(at.getTime() + MOST_DAYS_AHEAD * DAY_MS);
+  const end = new Date(at.getTime() + MAX_DAYS_AHEAD * DAY_MS);
   // Each gate postpones to its own opening, until all are open at once.
   for (let time = at; time <= end;) {
     const next = gates.reduce((postponed, gate) => gate(postponed), time);
@@ -138,7 +138,7 @@ const gatesOf = ({ zones, start, end, law }: WakingHours): Gate[] =>
 function lawfulTime(region: string, timezone: string, at: Date): Date {
   const rule = STATE_RULES[region] ?? FEDERAL;
   let time = at;
-  for (let days = 0; days < MOST_DAYS_AHEAD; days += 1) {
+  for (let days = 0; days < MAX_DAYS_AHEAD; days += 1) {
     const hours = lawfulHours(rule, region, wallClock(timezone, time));
     if (hours) {
       const opening = clampToWindow({ timezone, start: hours[0], end: hours[1] }, time);

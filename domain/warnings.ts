@@ -54,7 +54,7 @@ export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietU
   return zone === undefined || at === null || at.getTime() === without?.getTime() ? null : { at, zone };
 }
 
-const MOST_SEGMENTS = 2;
+const MAX_SEGMENTS = 2;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
@@ -74,7 +74,7 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
   sms_segments: ({ channel, text, fallbackText }) => {
     const sms = channel === 'sms' ? text : (fallbackText ?? '');
     const { segments, encoding } = smsSegments(sms);
-    if (segments <= MOST_SEGMENTS) return null;
+    if (segments <= MAX_SEGMENTS) return null;
     return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
   },
   quiet_hours: ({ quietUntil: until }) =>

@@ -6,7 +6,7 @@ import {
   saveSuppressions,
 } from '#db/queries/suppressions.ts';
 import {
-  MOST_SUPPRESSIONS,
+  MAX_SUPPRESSIONS,
   readSuppressions,
   Suppression,
   SuppressionInput,
@@ -30,7 +30,7 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
     throw invalid('csv', 'excludes address and domain');
   const read = readSuppressions(csv);
   if ('line' in read)
-    throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MOST_SUPPRESSIONS} lines at most`);
+    throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MAX_SUPPRESSIONS} lines at most`);
   if (read.length === 0) throw invalid('csv', 'has no lines');
   return read;
 }

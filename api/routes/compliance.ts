@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { complianceOverview } from '#db/queries/compliance.ts';
-import { MOST_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
+import { MAX_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
 import { workspacePace } from '#db/queries/workspaces.ts';
 import { withTenantReads } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
@@ -14,10 +14,10 @@ import { requireLawfulTime } from './quiet-hours.ts';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Each reads up to `MOST_SENT` messages. */
+/** Each reads up to `MAX_SENT` messages. */
 const LIMIT = perMinute(20);
 
-const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MOST_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
+const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MAX_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
 
 /** The messages that a response covers. */
 const Looked = z.object({
@@ -55,7 +55,7 @@ const Preview = Looked.extend({
     )
     .meta({ description: 'The 50 places with the most held messages.' }),
 }).meta({ id: 'QuietHoursPreview' });
-const MOST_PLACES = 50;
+const MAX_PLACES = 50;
 
 const Overview = z.object({
   success: z.literal(true),
@@ -133,7 +133,7 @@ export const complianceRoutes = [
         previewQuietHours(sent, { workspace: body, campaigns }, timezone),
       );
       const places = byPlace
-        .slice(0, MOST_PLACES)
+        .slice(0, MAX_PLACES)
         .map(({ zones, ...place }) => ({ ...place, zones: [...zones] }));
       return {
         status: 200,
@@ -181,6 +181,6 @@ export const complianceRoutes = [
 ];
 
 function looked({ count, from }: { count: number; from: Date | null }, since: Date, now: Date) {
-  const complete = count < MOST_SENT;
+  const complete = count < MAX_SENT;
   return { from: ((!complete && from) || since).toISOString(), to: now.toISOString(), complete };
 }

@@ -9,7 +9,7 @@ import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
-import { capsOf, LinePace, MOST_WAITING } from '#domain/line-pace.ts';
+import { capsOf, LinePace, MAX_WAITING } from '#domain/line-pace.ts';
 import { waitingFor } from '#domain/waiting.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -31,7 +31,7 @@ export const linePaceRoutes = [
       const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
       const paced = pacedLine(line, await workspacePace(db), now);
       const caps = capsOf(paced, await lineHistory(db, line.id, since), now);
-      const waiting = await countQueued(db, line.id, MOST_WAITING);
+      const waiting = await countQueued(db, line.id, MAX_WAITING);
       const next = waiting === 0 ? null : await nextMessage(db, line.id, now);
       return { status: 200, body: { success: true, pace: { ...caps, waiting, next } } };
     },

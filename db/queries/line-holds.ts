@@ -59,7 +59,7 @@ const Hold = z.object({
 });
 
 /** More would not help the reader of a timeline. */
-const MOST_HOLDS = 50;
+const MAX_HOLDS = 50;
 
 /** The last holds of a line between two times, oldest first. */
 export async function holdsBetween(
@@ -72,6 +72,6 @@ export async function holdsBetween(
     from line_holds h left join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
     where h.workspace_id = ${db.workspaceId} and h.line_id = ${lineId} and h.began_at < ${sql.timestamp(until)}
       and coalesce(h.ended_at > ${sql.timestamp(from)}, true)
-    order by h.began_at desc limit ${MOST_HOLDS}`);
+    order by h.began_at desc limit ${MAX_HOLDS}`);
   return holds.toReversed();
 }

@@ -37,7 +37,7 @@ export async function lookUp(db: SystemDb, kind: LookupKind, key: string): Promi
 
 /** The workspaces of what was found last. A line may have moved since, so whoever uses them looks whether it is there. */
 const found = new Map<string, string>();
-const MOST_FOUND = 20_000;
+const MAX_FOUND = 20_000;
 
 /**
  * Reads something in the workspace to which it belongs, usually with one statement, because the process caches the workspace.
@@ -58,7 +58,7 @@ export async function readWhereItIs<T>(
     found.delete(name);
     return null;
   }
-  if (found.size >= MOST_FOUND) found.clear();
+  if (found.size >= MAX_FOUND) found.clear();
   found.set(name, workspaceId);
   return read(workspaceId);
 }

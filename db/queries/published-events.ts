@@ -70,8 +70,8 @@ const PublishedEvent = z.object({
 export type PublishedEvent = z.infer<typeof PublishedEvent>;
 
 /** Limits of one read. */
-const MOST_EVENTS = 100;
-const MOST_BYTES = 64 * 1024;
+const MAX_EVENTS = 100;
+const MAX_BYTES = 64 * 1024;
 
 /**
  * The next events after a place, in order; those that were deleted or erased without a body; at least one if there is any up to `until`.
@@ -87,7 +87,7 @@ export async function eventsAfter(
     with next as materialized (
       select position, id from published_events
       where workspace_id = ${db.workspaceId} and position > ${place.position} and position <= ${until} and id >= ${from}
-      order by position limit ${MOST_EVENTS}
+      order by position limit ${MAX_EVENTS}
     ), read as (
       select n.position, n.id, e.event, e.body,
         coalesce(sum(octet_length(e.body)) over (order by n.position rows between unbounded preceding and 1 preceding), 0) bytes_before
@@ -97,5 +97,5 @@ export async function eventsAfter(
         offset 0
       ) e on true
     )
-    select position, id, event, body from read where bytes_before < ${MOST_BYTES} order by position`);
+    select position, id, event, body from read where bytes_before < ${MAX_BYTES} order by position`);
 }

@@ -73,7 +73,7 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
 }
 
 /** The number of lanes that are read to show what a line sends next. */
-const MOST_LANES = 50;
+const MAX_LANES = 50;
 
 /** The first message of each lane of a line's queue, except lanes of inactive campaigns. */
 export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readonly string[]> {
@@ -88,7 +88,7 @@ export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readon
         ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
       ) next
     )
-    select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MOST_LANES}`);
+    select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MAX_LANES}`);
 }
 
 /** How many messages wait in a line's queue. @param most further ones are not counted. */

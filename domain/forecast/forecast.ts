@@ -13,7 +13,7 @@ export interface ForecastDay {
 }
 
 export interface ForecastResult {
-  /** null: not within `MOST_DAYS`. */
+  /** null: not within `MAX_DAYS`. */
   completesAt: Date | null;
   firstStepDoneAt: Date | null;
   byDay: ForecastDay[];
@@ -21,7 +21,7 @@ export interface ForecastResult {
 }
 
 /** The forecast does not look further ahead. */
-export const MOST_DAYS = 1096;
+export const MAX_DAYS = 1096;
 const DAY_MS = 86_400_000;
 const LEAST_SHARE = 0.005;
 
@@ -31,7 +31,7 @@ const LEAST_SHARE = 0.005;
  */
 export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult> {
   const { now, timezone } = plan;
-  const horizon = now.getTime() + MOST_DAYS * DAY_MS;
+  const horizon = now.getTime() + MAX_DAYS * DAY_MS;
   const days = new Map<number, ForecastDay>();
   const limits = new Map<HoldReason, number>();
   let today: ForecastDay = { date: '', messages: 0, newConversations: 0 };

@@ -4,7 +4,7 @@ import type { LeadPlace } from './plan.ts';
 import { sendTimes } from './send-times.ts';
 
 /** With more places, leads in the rarer ones are counted in the others. */
-export const MOST_PLACES = 8;
+export const MAX_PLACES = 8;
 
 /**
  * Groups the leads of a campaign by the hours in which they may be sent messages.
@@ -29,6 +29,6 @@ export function leadPlacesOf(
   }
   return [...groups.values()]
     .toSorted((a, b) => b.share - a.share)
-    .slice(0, MOST_PLACES)
+    .slice(0, MAX_PLACES)
     .map(({ share, quiet }) => ({ share, times: sendTimes({ window, quiet }, timezone) }));
 }

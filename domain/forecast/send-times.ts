@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** More than the hours of three years. */
-const MOST_REMEMBERED = 30_000;
+const MAX_REMEMBERED = 30_000;
 
 /** When messages may be sent, in milliseconds: within their window, and outside the recipients' quiet hours. */
 export interface SendTimes {
@@ -75,7 +75,7 @@ function remembered(work: (key: number) => number): (key: number) => number {
   return (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
-    if (known.size >= MOST_REMEMBERED) known.clear();
+    if (known.size >= MAX_REMEMBERED) known.clear();
     const value = work(key);
     known.set(key, value);
     return value;
