@@ -29,10 +29,10 @@ const FETCH_TIMEOUT_MS = 30_000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** How long the event of a reply waits at most for the slowest file of a batch. */
 const MAX_WAIT_MS = 5000;
-/** The retries take about half an hour. */
-const MAX_TRIES = 9;
+/** The retries take about a day. */
+const MAX_TRIES = 34;
 const FIRST_RETRY_MS = 4000;
-const LONGEST_RETRY_MS = 10 * 60_000;
+const LONGEST_RETRY_MS = 3_600_000;
 
 /** The storage quota is used up: the file is skipped, but not its message. */
 class NoRoom extends Error {}

@@ -8,7 +8,7 @@ import { findLead, findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/queue.ts';
-import { lockConversations, recordOutbound, setFallbackSms, startSending } from '#db/queries/sends.ts';
+import { endFallbackSms, lockConversations, recordOutbound, startSending } from '#db/queries/sends.ts';
 import { isPastDue } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
@@ -149,7 +149,7 @@ export async function claimFallback(
   if (await hasOpenAttempt(db, messageId)) return null;
   const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;
   if (isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
-    await setFallbackSms(db, messageId, 'failed');
+    await endFallbackSms(db, messageId, 'failed');
     return null;
   }
   const now = currentTime();

@@ -163,6 +163,7 @@ export async function planSends(
   const isStable = claimed.claims.length === 0 && !failsOver && (!hasOpenAttempts || holds.all?.at === null);
   const hold = isStable ? messageHold(holds) : undefined;
   const { waitsFor, leavesMore, ...plan } = claimed;
+  const nextAside = earliest(aside.nextForcedAt, aside.nextOwedAt);
   const isAlone = aside.forced.length === 0 && aside.owed.length === 0;
   const gapEnd = leavesMore && isAlone ? endOfGap(line, now) : null;
   const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;
@@ -182,8 +183,8 @@ export async function planSends(
     hold,
     forced,
     owed: aside.owed,
-    resumesAt: gapEnd && earliest(gapEnd, aside.nextForcedAt),
-    nextAt: aside.forced.length > 0 ? now : earliest(lookAt, aside.nextForcedAt),
+    resumesAt: gapEnd && earliest(gapEnd, nextAside),
+    nextAt: aside.forced.length > 0 ? now : earliest(lookAt, nextAside),
   };
 }
 

@@ -5,7 +5,8 @@ import { lastLines, openLog } from './log-file.ts';
 import { type RunningProcess, runningProcess } from './running-process.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const READY_TIMEOUT_MS = 60_000;
+/** On a busy machine. A process that ends is noticed at once. */
+const READY_TIMEOUT_MS = 180_000;
 
 /**
  * Starts one of our own services and waits until it reports that it is ready (see `providers/lifecycle.ts`).

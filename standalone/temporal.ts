@@ -31,7 +31,8 @@ const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
 /** Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml. */
 const DYNAMIC_CONFIG = ['matching.useNewMatcher=true', 'matching.enableFairness=true'];
 const NAMESPACE = 'default';
-const READY_TIMEOUT_MS = 60_000;
+/** On a busy machine. A process that ends is noticed at once. */
+const READY_TIMEOUT_MS = 180_000;
 
 /**
  * Starts a Temporal development server on loopback, and waits until its namespace is available.

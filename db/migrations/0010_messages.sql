@@ -34,6 +34,7 @@ create table messages (
   sms_fallback_message text,
   force_fallback boolean not null default false,
   fallback_sms text check (fallback_sms in ('due', 'dispatched', 'failed')),
+  fallback_at timestamptz check (fallback_sms is distinct from 'due' or fallback_at is not null), -- when the SMS may be sent
   source text not null,
   correlation_id text,
   trace_id text,
@@ -78,7 +79,7 @@ create index messages_correlation on messages (workspace_id, correlation_id, id)
 -- The messages that move away from a stopped or removed line, in send order: each chunk continues where the previous one ended.
 create index messages_unsent on messages (workspace_id, line_id, scheduled_at, arrival)
   where status in ('pending', 'scheduled') or fallback_sms = 'due';
-create index messages_fallback_due on messages (workspace_id, line_id) where fallback_sms = 'due';
+create index messages_fallback_due on messages (workspace_id, line_id, fallback_at) where fallback_sms = 'due';
 create index messages_steps on messages (workspace_id, campaign_id, lead_id, step_index)
   where campaign_id is not null and status in ('pending', 'scheduled');
 create index messages_sent on messages (workspace_id, sent_at) where sent_at is not null;
@@ -198,6 +199,8 @@ create index attempts_carrier_message on attempts (workspace_id, line_id, carrie
 -- The attempts that the index of usage omits, for finding how the latest calls for a line ended.
 create index attempts_not_sent on attempts (workspace_id, line_id, started_at)
   where kind = 'primary' and outcome in ('transient', 'not_sent', 'refused', 'unavailable');
+-- For checking whether the SMS account of a workspace has accepted anything lately.
+create index attempts_fallback on attempts (workspace_id, started_at) where kind = 'fallback' and outcome = 'accepted';
 call tenant_table('attempts');
 
 -- The queues of lines that are no longer in the workspace. Reads one entry of `messages_unsent` for each queue, however long it is.

@@ -253,3 +253,26 @@ export async function firstAttemptAt(db: TenantDb, messageId: string): Promise<D
   return db.oneFirst(sql.type(AtRow)`
     select min(started_at) at from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}`);
 }
+
+const FallbackFailuresRow = z.object({
+  /** Its attempts so far. */
+  count: z.number(),
+  firstAt: z.date(),
+  /** Whether the workspace's SMS account has accepted an SMS since the first attempt. */
+  acceptsOthers: z.boolean(),
+});
+
+/** What is known about a fallback SMS that has failed at least once. */
+export async function fallbackFailures(
+  db: TenantDb,
+  messageId: string,
+): Promise<z.infer<typeof FallbackFailuresRow>> {
+  return db.one(sql.type(FallbackFailuresRow)`
+    select own.count, own.first_at, exists (
+        select from attempts a where a.workspace_id = ${db.workspaceId} and a.kind = 'fallback' and a.outcome = 'accepted'
+          and a.started_at > own.first_at) accepts_others
+    from (
+      select count(*) count, min(started_at) first_at from attempts
+      where workspace_id = ${db.workspaceId} and message_id = ${messageId} and kind = 'fallback'
+    ) own`);
+}

@@ -237,8 +237,10 @@ const Aside = z.object({
   forced: z.array(z.string()),
   /** When the next of them is due. */
   nextForcedAt: z.date().nullable(),
-  /** Messages whose fallback SMS is still to be sent. */
+  /** Messages whose fallback SMS is to be sent now. */
   owed: z.array(z.string()),
+  /** When the next of the others may be sent. */
+  nextOwedAt: z.date().nullable(),
   /** A voice note is due soon. */
   hasVoiceNotes: z.boolean(),
 });
@@ -252,12 +254,15 @@ export async function workAside(
   const ofLine = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}`;
   const forced = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
     and ${campaignAllowsSending(db)} and m.force_fallback`;
+  const owed = sql.fragment`${ofLine} and m.fallback_sms = 'due'`;
   return db.one(sql.type(Aside)`
     select
       array(select m.id::text from messages m where ${forced} and m.scheduled_at <= ${sql.timestamp(now)}
         order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) forced,
       (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_forced_at,
-      array(select m.id::text from messages m where ${ofLine} and m.fallback_sms = 'due' limit ${OWED_AT_ONCE}) owed,
+      array(select m.id::text from messages m where ${owed} and m.fallback_at <= ${sql.timestamp(now)}
+        order by m.fallback_at limit ${OWED_AT_ONCE}) owed,
+      (select min(m.fallback_at) from messages m where ${owed} and m.fallback_at > ${sql.timestamp(now)}) next_owed_at,
       exists (select from messages m where ${ofLine} and m.status in ('pending', 'scheduled') and not m.held
         and m.voice_note and m.channel = ${VOICE_NOTE_CHANNEL}
         and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes`);

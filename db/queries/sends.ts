@@ -118,7 +118,8 @@ export interface StatusChange {
   scheduledAt?: Date;
   holdReason?: string;
   countTransientFailure?: boolean;
-  fallbackSms?: 'due' | 'dispatched' | 'failed';
+  /** Queues a fallback SMS, which may be sent from then on. */
+  fallbackAt?: Date;
 }
 
 /**
@@ -145,7 +146,8 @@ export async function advanceMessage(
     ...set('sent_text', change.sentText),
     ...set('error_message', change.errorMessage),
     ...set('carrier_message_id', change.carrierMessageId),
-    ...set('fallback_sms', change.fallbackSms),
+    ...(change.fallbackAt ? [sql.fragment`fallback_sms = 'due'`] : []),
+    ...at('fallback_at', change.fallbackAt),
     ...(change.countTransientFailure ? [sql.fragment`transient_failures = transient_failures + 1`] : []),
   ];
   const advanced = await db.maybeOne(sql.type(MessageRow)`
@@ -226,23 +228,21 @@ function traceMoments(
   for (const { id } of changed) traceMoment(db, id, name, links.get(id));
 }
 
-/** A fallback SMS fails after this many attempts that were certainly not sent. */
-const MAX_FALLBACK_ATTEMPTS = 5;
-
-/** Sets the state of a fallback SMS, and its text once it is sent. `retry` fails it after too many attempts. */
-export async function setFallbackSms(
+/** Ends a fallback SMS that is due, with its text if it was sent. */
+export async function endFallbackSms(
   db: TenantDb,
   messageId: string,
-  result: 'dispatched' | 'failed' | 'retry',
+  result: 'dispatched' | 'failed',
   sentText: string | null = null,
 ): Promise<void> {
-  const value =
-    result === 'retry'
-      ? sql.fragment`case when (
-          select count(*) from attempts a where a.workspace_id = ${db.workspaceId} and a.message_id = ${messageId} and a.kind = 'fallback'
-        ) >= ${MAX_FALLBACK_ATTEMPTS} then 'failed' else 'due' end`
-      : sql.fragment`${result}`;
   await db.query(sql.type(NoRows)`
-    update messages set fallback_sms = ${value}, sent_text = coalesce(${sentText}, sent_text), updated_at = now()
+    update messages set fallback_sms = ${result}, sent_text = coalesce(${sentText}, sent_text), updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
+}
+
+/** Postpones a fallback SMS that is due. */
+export async function retryFallbackSms(db: TenantDb, messageId: string, at: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set fallback_at = ${sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }

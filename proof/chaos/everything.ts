@@ -161,9 +161,12 @@ export async function runEverything({
   say(`seed ${seed}: ${isRight() ? 'nothing is wrong' : 'WRONG'}`);
   return isRight();
 
-  /** Requests to the carrier get no response, and arrive when it goes on. */
-  async function freezeCarrier(): Promise<void> {
-    await until(async () => pidOf('simulator') > 0, 60_000);
+  /**
+   * Requests to the carrier get no response, and arrive when it goes on.
+   * @param killed a process that may be the carrier's and may not have ended yet; 0: none.
+   */
+  async function freezeCarrier(killed: number): Promise<void> {
+    await until(async () => pidOf('simulator') !== killed, 60_000);
     const pid = pidOf('simulator');
     process.kill(pid, 'SIGSTOP');
     say('the carrier answers nobody');
@@ -192,6 +195,7 @@ export async function runEverything({
     let nodesKilled = 0;
     for (const { part, afterMs, tenant, line, freezes, clock, wrongByMs } of schedule) {
       await pause(afterMs);
+      let killed = 0;
       if (part === 'postgres' && cluster) {
         const node = cluster.nodes[nodesKilled++ % cluster.nodes.length];
         if (!node) throw new Error('the cluster has no nodes');
@@ -200,12 +204,13 @@ export async function runEverything({
         await bringBack(node);
       } else {
         await until(async () => pidOf(part) > 0, 60_000);
-        process.kill(pidOf(part), 'SIGKILL');
+        killed = pidOf(part);
+        process.kill(killed, 'SIGKILL');
         say(`${part} killed`);
       }
       writeFileSync(join(clocksDir, clock), String(wrongByMs));
       say(`the clock of ${clock} is wrong by ${wrongByMs} ms`);
-      if (freezes) await freezeCarrier();
+      if (freezes) await freezeCarrier(killed);
       const lineId = tenant?.lineIds[line] ?? '';
       await ask(`/simulated/carrier/lines/${lineId}`, { down: true });
       await pause(DOWN_MS);

@@ -4,7 +4,13 @@ import { failureSignals } from '#domain/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
-import { type AttemptRow, callHistories, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
+import {
+  type AttemptRow,
+  callHistories,
+  fallbackFailures,
+  finishAttempt,
+  firstAttemptAt,
+} from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/erasure.ts';
 import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
@@ -17,7 +23,13 @@ import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { byContact, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { advanceMessage, recordFallback, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
+import {
+  advanceMessage,
+  endFallbackSms,
+  recordFallback,
+  retryFallbackSms,
+  revertOutbound,
+} from '#db/queries/sends.ts';
 
 /**
  * The outcome of an attempt, after reconciliation if necessary. `unsendable`: the message has no text that any
@@ -139,14 +151,19 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
     return fail(db, message, reason, now);
   }
-  const backoff = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** message.transientFailures);
-  const wanted = outcome.kind === 'transient' ? (outcome.retryAfterMs ?? 0) : 0;
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
-    scheduledAt: new Date(now.getTime() + Math.max(backoff, wanted)),
+    scheduledAt: retryAt(outcome, message.transientFailures, now),
     holdReason: credentialsRefusal(reason) === null ? 'carrier_retry' : 'credentials_refused',
     countTransientFailure: true,
   });
+}
+
+/** @param failures earlier attempts that were certainly not sent. */
+function retryAt(outcome: Settled, failures: number, now: Date): Date {
+  const backoff = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+  const wanted = outcome.kind === 'transient' ? (outcome.retryAfterMs ?? 0) : 0;
+  return new Date(now.getTime() + Math.max(backoff, wanted));
 }
 
 /** Cancels an unsent message instead of retrying it, because its contact was erased. */
@@ -205,7 +222,7 @@ export async function fallBack(
   const fallen = await advanceMessage(db, message.id, OPEN, {
     to: 'fallback',
     errorMessage: reason,
-    ...(canSendSms && { fallbackSms: 'due' }),
+    ...(canSendSms && { fallbackAt: now }),
   });
   if (!fallen) return;
   const data = isErased(fallen.address)
@@ -242,11 +259,25 @@ export async function settleFallback(
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
-  const mayRetry = message !== null && !(await isOfErased(db, message));
-  const isRetried = mayRetry && (outcome.kind === 'transient' || outcome.kind === 'not_sent');
-  const state = isAccepted ? 'dispatched' : isRetried ? 'retry' : 'failed';
-  await setFallbackSms(db, messageId, state, isAccepted ? text : null);
+  if (isAccepted) return endFallbackSms(db, messageId, 'dispatched', text);
+  const isRetried = outcome.kind === 'transient' || outcome.kind === 'not_sent';
+  if (isRetried && message && !(await isOfErased(db, message)))
+    return retryFallbackLater(db, messageId, outcome, now);
+  await endFallbackSms(db, messageId, 'failed');
   if (!isOptOut(outcome)) return;
   const shown = message && isErased(message.address) ? message.address : address;
   await carrierOptOut(db, { address: shown, id: messageId }, now);
+}
+
+/** If the SMS account accepts nothing at all, fallback SMS are retried for a day before they fail. */
+async function retryFallbackLater(
+  db: TenantDb,
+  messageId: string,
+  outcome: Settled,
+  now: Date,
+): Promise<void> {
+  const { count, firstAt, acceptsOthers } = await fallbackFailures(db, messageId);
+  const isOutage = !acceptsOthers && now.getTime() - firstAt.getTime() < OUTAGE_TOLERANCE_MS;
+  if (count >= MAX_TRANSIENT_FAILURES && !isOutage) return endFallbackSms(db, messageId, 'failed');
+  await retryFallbackSms(db, messageId, retryAt(outcome, count - 1, now));
 }

@@ -328,9 +328,9 @@ async function store(
   await withSystem(app.pools, async (db) => {
     await db.query(sql.type(NoRows)`
       insert into messages (workspace_id, id, channel, status, address, source, line_id, campaign_id, created_by_user_id,
-        fallback_sms, scheduled_at, created_at, sent_at, error_message)
+        fallback_sms, fallback_at, scheduled_at, created_at, sent_at, error_message)
       select ${workspaceId}, id, 'imessage', case when "isLate" then 'sending' else status end, phone, 'api', "lineId",
-        "campaignId", "userId", case when not "isLate" then "fallbackSms" end, t, t,
+        "campaignId", "userId", case when not "isLate" then "fallbackSms" end, t, t, t,
         case when status in ('sent', 'delivered') then t end, case when status = 'failed' then 'recipient_opted_out' end
       from jsonb_to_recordset(${sql.jsonb(sent as never)}) m (id text, phone text, at bigint, status text, "fallbackSms" text,
         "isLate" boolean, "lineId" text, "campaignId" text, "userId" text), to_timestamp(at / 1000.0) t`);
@@ -361,7 +361,7 @@ async function finish(workspaceId: string, sent: readonly Outbound[]) {
       ['delivered', 'fallback'],
     ])
       await db.query(sql.type(NoRows)`
-        update messages m set fallback_sms = "fallbackSms", status = case
+        update messages m set fallback_sms = "fallbackSms", fallback_at = now(), status = case
             when l.status = any(${sql.array(statuses, 'text')}) then l.status when l.status = 'delivered' then 'sent' else m.status end
         from jsonb_to_recordset(${late}) l (id text, status text, "fallbackSms" text)
         where m.workspace_id = ${workspaceId} and m.id = l.id

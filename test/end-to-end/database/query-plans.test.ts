@@ -135,7 +135,7 @@ test('a line with many due messages finds those forced to SMS without reading th
       await withTenant(app.pools, workspace.id, (db) =>
         workAside(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
       ),
-    ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], hasVoiceNotes: false });
+    ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], nextOwedAt: null, hasVoiceNotes: false });
     await eventually(async () => (await scans()) === before + 1);
   });
 });
@@ -507,13 +507,13 @@ test('the queue of a line that stops or goes is read once, however many chunks i
   const messages = 10_000;
   await connected(app.ownerUrl, async (owner) => {
     await owner.query(
-      `insert into messages (workspace_id, id, channel, status, line_id, line_pinned, address, scheduled_at, source, held, fallback_sms)
+      `insert into messages (workspace_id, id, channel, status, line_id, line_pinned, address, scheduled_at, source, held, fallback_sms, fallback_at)
        select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 10 = 0 then 'sent' else 'pending' end,
          case when n % 2 = 0 then $2 else $3 end, n % 4 = 1, '+1' || (2000000000 + n), now() + n % 100 * interval '1 minute', 'api',
-         n % 3 = 0 and n % 10 <> 0, case when n % 10 = 0 then 'due' end
+         n % 3 = 0 and n % 10 <> 0, case when n % 10 = 0 then 'due' end, now()
        from generate_series(1, $4::int) n
        union all select $1, 'f' || lpad(to_hex(n), 23, '0'), 'imessage', 'delivered', case when n % 2 = 0 then $2 else $3 end, false,
-         '+1' || (2000000000 + n), now(), 'api', false, null
+         '+1' || (2000000000 + n), now(), 'api', false, null, null
        from generate_series(1, $4::int) n`,
       [workspaceId, gone, stopped, 2 * messages],
     );

@@ -378,7 +378,7 @@ describe('subscriptions', () => {
     await app.pools.system.query(sql.unsafe`
       update messages set scheduled_at = now() where workspace_id = ${workspaceId}`);
     await app.pools.system.query(sql.unsafe`
-      update messages set status = 'fallback', fallback_sms = 'due' where id = ${owedSms.id}`);
+      update messages set status = 'fallback', fallback_sms = 'due', fallback_at = now() where id = ${owedSms.id}`);
     await app.pools.system.query(sql.unsafe`
       update campaigns set status = 'active' where id = ${campaign._id}`);
     await app.pools.system.query(sql.unsafe`

@@ -1,0 +1,104 @@
+import { beforeAll, expect, test } from 'vitest';
+import { planSends } from '#activities/send-plan.ts';
+import { forceFallback, settleFallback } from '#db/commands/sending/outcomes.ts';
+import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+// No worker: the test makes the attempts at times of its choice.
+beforeAll(async () => void (app = await sharedApp({ worker: false })));
+
+const SECOND = 1000;
+const DAY = 24 * 3_600_000;
+const accepted = { kind: 'accepted', carrierMessageId: 'SM1' } as const;
+const down = { kind: 'transient', reason: 'connection refused' } as const;
+
+async function createSender() {
+  const workspace = await createWorkspace(app);
+  const { api } = workspace;
+  const lineId = await createLine(app, workspace.id);
+  await api('PATCH', '/api/workspace/fallback-config', {
+    enabled: true,
+    provider: 'simulated',
+    fromNumber: '+14155550100',
+  });
+  const inTenant = <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspace.id, work);
+
+  return {
+    /** A message whose fallback SMS may be sent. */
+    async owe(now: Date) {
+      const to = phone();
+      const request = { message: 'Hello', recipientPhone: to, forceFallback: true };
+      const { body } = await api('POST', '/api/messages', request);
+      await inTenant((db) => forceFallback(db, body._id, now));
+      return { id: body._id as string, to };
+    },
+    async attempt({ id, to }: { id: string; to: string }, outcome: typeof accepted | typeof down, at: Date) {
+      const attempt: AttemptRow = {
+        id: newId(at),
+        messageId: id,
+        lineId,
+        kind: 'fallback',
+        channel: 'sms',
+        carrier: 'simulated',
+        address: to,
+        isNew: false,
+        contactLastSentAt: null,
+        startedAt: at,
+        answerBy: new Date(at.getTime() + SECOND),
+      };
+      await inTenant(async (db) => {
+        await insertAttempts(db, [attempt]);
+        await settleFallback(db, attempt, outcome, 'Hello', at);
+      });
+    },
+    async plan(at: Date) {
+      const plan = await inTenant((db) => planSends(db, lineId, SECOND, () => at));
+      return { owed: plan?.owed, nextAt: plan?.nextAt };
+    },
+    waitsFor: async (id: string): Promise<string | undefined> =>
+      (await api('GET', `/api/messages/${id}/timeline`)).body.waitingFor?.reason,
+  };
+}
+
+test('a fallback SMS is retried with growing pauses for a day while its account accepts nothing', async () => {
+  const sender = await createSender();
+  const start = new Date();
+  const message = await sender.owe(start);
+  const pauses: number[] = [];
+  let now = start;
+  for (let tries = 0; tries < 10; tries += 1) {
+    expect(await sender.plan(now)).toMatchObject({ owed: [message.id] });
+    await sender.attempt(message, down, now);
+    const { owed, nextAt } = await sender.plan(now);
+    expect(owed).toEqual([]);
+    if (!nextAt) throw new Error('nobody looks again');
+    pauses.push((nextAt.getTime() - now.getTime()) / SECOND);
+    now = nextAt;
+  }
+  expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300, 300]);
+  expect(await sender.waitsFor(message.id)).toBe('fallback_sms');
+
+  const dayLater = new Date(start.getTime() + DAY);
+  await sender.attempt(message, down, dayLater);
+  expect(await sender.plan(new Date(dayLater.getTime() + DAY))).toEqual({ owed: [], nextAt: null });
+  expect(await sender.waitsFor(message.id)).toBeUndefined();
+});
+
+test('a fallback SMS fails after eight attempts if its account accepts others', async () => {
+  const sender = await createSender();
+  const start = new Date();
+  const [message, other] = [await sender.owe(start), await sender.owe(start)];
+  const at = (second: number): Date => new Date(start.getTime() + second * SECOND);
+  await sender.attempt(message, down, at(0));
+  await sender.attempt(other, accepted, at(1));
+  for (let tries = 2; tries <= 7; tries += 1) await sender.attempt(message, down, at(tries));
+  expect(await sender.waitsFor(message.id)).toBe('fallback_sms');
+  await sender.attempt(message, down, at(8));
+  expect(await sender.waitsFor(message.id)).toBeUndefined();
+  expect(await sender.plan(at(DAY))).toEqual({ owed: [], nextAt: null });
+});
