@@ -32,7 +32,9 @@ const share = z.number().min(0).max(1).nullable();
 const Responded = z
   .object({
     leads: z.int(),
-    share: share.meta({ description: 'The share of leads to whom it was sent; null: it was sent to nobody.' }),
+    share: share.meta({
+      description: 'The share of leads to whom it was sent; null: it was sent to nobody.',
+    }),
     low: share,
     high: share,
   })
@@ -56,10 +58,12 @@ const Counts = z.object({
     .array(z.object({ reason: SkipReason, leads: z.int() }))
     .meta({ description: 'Leads that do not get the step, by reason, the most frequent first.' }),
   replied: Responded.meta({
-    description: 'A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.',
+    description:
+      'A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.',
   }),
   optedOut: Responded.meta({
-    description: 'An opt-out is attributed to the last message sent before it, if that is a step of the campaign.',
+    description:
+      'An opt-out is attributed to the last message sent before it, if that is a step of the campaign.',
   }),
 });
 
@@ -69,7 +73,9 @@ const Comparison = z
   .object({
     variants: z.tuple([VariantName, VariantName]),
     metric: z.enum(METRICS),
-    difference: z.number().meta({ description: 'The share of the first variant minus the share of the second.' }),
+    difference: z
+      .number()
+      .meta({ description: 'The share of the first variant minus the share of the second.' }),
     low: z.number(),
     high: z.number(),
     conclusive: z.boolean().meta({ description: 'Whether the interval does not contain 0.' }),

@@ -41,7 +41,10 @@ export const Conversation = z
     lastOutboundAt: z.iso.datetime().nullable(),
     inboxHref: z.string(),
     status: ConversationStatus,
-    snoozedUntil: z.iso.datetime().nullable().meta({ description: 'Null unless the conversation is snoozed.' }),
+    snoozedUntil: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'Null unless the conversation is snoozed.' }),
     assigneeId: z.string().nullable().meta({ description: 'The id of the assignee.' }),
     unread: z.boolean().meta({
       description: `Whether the contact has written since the user read the conversation, in the last ${UNREAD_DAYS} days and since they became a member. For a key, which reads nothing: since the last message to the contact.`,

@@ -20,7 +20,10 @@ export const ModelOpinion = z
     }),
     confidence: z.number().nullable().meta({ description: 'From 0 to 1.' }),
     reason: VerdictReason.nullable(),
-    error: z.string().nullable().meta({ description: 'Why there is no answer. In that case, a person decides.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why there is no answer. In that case, a person decides.' }),
     answeredAt: z.iso.datetime().nullable(),
   })
   .meta({ id: 'OptOutModelOpinion' });

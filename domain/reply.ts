@@ -46,7 +46,9 @@ export const Reply = z
     recipientPhone: z.string().nullable(),
     name: z
       .string()
-      .meta({ description: "The lead's name, otherwise the message's `recipientName`, otherwise the address." }),
+      .meta({
+        description: "The lead's name, otherwise the message's `recipientName`, otherwise the address.",
+      }),
     ...ReplyAttachments.shape,
     parentMessages: z
       .array(ParentMessage)

@@ -54,12 +54,16 @@ export const Reputation = LineReputation.extend({
   lineId: z.string(),
   since: z.iso.datetime().nullable().meta({ description: 'Since when the line is in this state.' }),
   policy: ReputationPolicy.meta({ description: "The line's own policy, otherwise the workspace's." }),
-  override: ReputationOverride.nullable().meta({ description: 'Until this time, the reputation has no effects.' }),
+  override: ReputationOverride.nullable().meta({
+    description: 'Until this time, the reputation has no effects.',
+  }),
   effects: ReputationEffects,
   terms: z.array(ReputationTerm),
   history: z
     .array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState }))
-    .meta({ description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.' }),
+    .meta({
+      description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.',
+    }),
 }).meta({ id: 'Reputation' });
 export type Reputation = z.infer<typeof Reputation>;
 

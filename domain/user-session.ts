@@ -26,7 +26,9 @@ export const UserSession = z
     workspaceId: WorkspaceId.meta({ description: 'The workspace to which it was signed in.' }),
     userAgent: z.string().meta({ description: 'The user agent of the browser.' }),
     startedAt: z.iso.datetime(),
-    seenAt: z.iso.datetime().meta({ description: 'The time of the last request that the person caused, to the minute.' }),
+    seenAt: z.iso
+      .datetime()
+      .meta({ description: 'The time of the last request that the person caused, to the minute.' }),
     expiresAt: z.iso.datetime().meta({ description: 'It ends sooner if it is not used.' }),
     isCurrent: z.boolean().meta({ description: 'It is the one of this request.' }),
   })

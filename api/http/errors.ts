@@ -27,7 +27,10 @@ export const ERRORS = {
   ],
   NOT_AN_AGENCY: [403, 'This account is no longer an agency'],
   AGENCY_OWNER_REQUIRED: [403, 'Only the agency owner can do this'],
-  AGENCY_DELETE_SESSION_ONLY: [403, 'Only the signed-in agency owner can delete lines; API keys are not accepted'],
+  AGENCY_DELETE_SESSION_ONLY: [
+    403,
+    'Only the signed-in agency owner can delete lines; API keys are not accepted',
+  ],
   SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are not accepted'],
   ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
   INSUFFICIENT_SCOPE: [403, 'The key lacks the scope that this endpoint needs'],

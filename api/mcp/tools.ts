@@ -61,7 +61,8 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'read_conversation',
     title: 'Read a conversation',
-    description: 'Returns the messages exchanged with one contact, newest first, with the status of each message.',
+    description:
+      'Returns the messages exchanged with one contact, newest first, with the status of each message.',
     operation: 'getConversation',
     input: z.object({ address: z.string().max(320).describe('Phone number or email address'), ...page }),
   }),
@@ -90,7 +91,8 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'list_lines',
     title: 'List lines',
-    description: "Lists the phone numbers and mailboxes that send, with their health, limits and today's usage.",
+    description:
+      "Lists the phone numbers and mailboxes that send, with their health, limits and today's usage.",
     operation: 'listLines',
     input: z.object({}),
   }),

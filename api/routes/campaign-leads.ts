@@ -76,10 +76,7 @@ const StepPreview = z.object({
       zones: z.array(z.string()).meta({ description: 'A message is sent only when all of them allow it.' }),
       start: z.string(),
       end: z.string(),
-      law: z
-        .string()
-        .nullable()
-        .meta({ example: 'US-FL', description: 'The state whose law also applies.' }),
+      law: z.string().nullable().meta({ example: 'US-FL', description: 'The state whose law also applies.' }),
     })
     .nullable()
     .meta({ description: 'The quiet hours that apply to the step; null: none.' }),

@@ -15,7 +15,8 @@ export const optOutSuspicionRoutes = [
     path: '/api/opt-outs/suspected',
     tag: 'Opt-outs',
     summary: 'List replies that ask to be left alone in other words than STOP, newest first',
-    description: 'Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait.',
+    description:
+      'Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait.',
     query: PageQuery.extend({ status: SuspicionStatus.default('open') }),
     responses: {
       200: z.object({

@@ -36,11 +36,7 @@ export const requestRoutes = [
     query: PageQuery.extend({
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
       status: StatusFilter.optional(),
-      path: z
-        .string()
-        .max(200)
-        .optional()
-        .meta({ description: 'The path template: `/api/messages/{id}`.' }),
+      path: z.string().max(200).optional().meta({ description: 'The path template: `/api/messages/{id}`.' }),
       actorId: z.string().max(255).optional().meta({ description: 'The id of a key or a user.' }),
       since: Instant.optional().meta({ description: 'At this time or later.' }),
       until: Instant.optional().meta({ description: 'At this time or earlier.' }),

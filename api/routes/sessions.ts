@@ -134,7 +134,8 @@ export const sessionRoutes = [
     transaction: false,
     openWhenReadOnly: true,
     summary: 'End a session: it is refused from the next request on',
-    description: "The caller's own session; for an owner or admin, any session that was signed in to the workspace.",
+    description:
+      "The caller's own session; for an owner or admin, any session that was signed in to the workspace.",
     credential: 'session',
     params: z.object({ id: Id }),
     audit: { action: 'session.ended', target: 'session', targets: 'handler' },

@@ -88,11 +88,7 @@ export async function sentCampaigns(
 const SpanRow = z.object({ count: z.int(), from: z.date().nullable() });
 
 /** How many messages sent since a time are read, and when the first of them was sent. */
-export async function sentSpan(
-  db: TenantDb,
-  since: Date,
-  most = MAX_SENT,
-): Promise<z.infer<typeof SpanRow>> {
+export async function sentSpan(db: TenantDb, since: Date, most = MAX_SENT): Promise<z.infer<typeof SpanRow>> {
   return db.one(sql.type(SpanRow)`
     select count(*), min(sent_at) "from" from (
       select sent_at from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}

@@ -13,7 +13,10 @@ export const ForecastInput = z
       .int()
       .min(1)
       .max(1_000_000)
-      .meta({ description: 'The number of contacts who get the sequence. None of them has exchanged messages with a line.' }),
+      .meta({
+        description:
+          'The number of contacts who get the sequence. None of them has exchanged messages with a line.',
+      }),
     steps: z
       .array(z.object({ delay: CampaignStep.shape.delay, messageType: Channel.default('imessage') }))
       .min(1)
@@ -47,7 +50,8 @@ export const Forecast = z
       .array(z.object({ reason: z.string(), share: z.number() }))
       .meta({ description: 'What limited the lines, as a `holdReason`, with the share of their days.' }),
     linesFor: z.array(z.object({ days: z.int(), lines: z.int() })).meta({
-      description: 'The number of days, today included, after which this many lines would finish. New lines warm up.',
+      description:
+        'The number of days, today included, after which this many lines would finish. New lines warm up.',
     }),
   })
   .meta({ id: 'Forecast' });
