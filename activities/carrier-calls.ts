@@ -42,7 +42,7 @@ export interface CarrierCalls {
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
    * @param doubt whether the message may have been sent without a record: then the carrier has it, or gets it.
-   * @returns whether the carrier accepted the message at once.
+   * @returns whether the carrier accepted the message in this call.
    */
   send(
     line: LineAtCarrier,

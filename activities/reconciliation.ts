@@ -64,8 +64,8 @@ export function createReconciliation(
 
   /**
    * Settles the open attempts of a line whose `answerBy` is past: their calls have ended, one way or another.
-   * @returns when the line has something to do again: at once when one was settled, for its message may be back in the
-   *   queue or owe a fallback; otherwise when to ask again.
+   * @returns when the line has work again: now if an attempt was settled, because its message may be back in the queue or
+   *   need a fallback; otherwise when to ask again.
    */
   return async (line: LineAtCarrier): Promise<Date> => {
     const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));

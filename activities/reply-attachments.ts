@@ -23,7 +23,7 @@ import { isDue, type Look, roundOf } from './round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
-/** Files fetched at once for a workspace. */
+/** Files fetched concurrently for a workspace. */
 const BATCH = 8;
 const FETCH_TIMEOUT_MS = 30_000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;

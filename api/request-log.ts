@@ -9,7 +9,7 @@ import type { ErrorCode } from './http/errors.ts';
 /** A completed request. */
 export interface AnsweredRequest {
   caller: Caller;
-  /** `path` is that of the declaration, without values. */
+  /** `path` is the declared template, without values. */
   route: { method: string; path: string };
   /** A request to bulk intake. */
   isBulk: boolean;
@@ -21,12 +21,12 @@ export interface AnsweredRequest {
 }
 
 /**
- * Records the requests of workspaces, for `GET /api/requests`. Rows are written every few seconds beside the requests, and
- * those of a process that crashes are lost. Successful requests to bulk intake with the same key share a row for that time,
- * so that intake costs no row of its own.
+ * Records the requests of workspaces, for `GET /api/requests`. Rows are written in the background every few seconds, and a
+ * process that crashes loses its waiting rows. Successful requests to bulk intake with the same key share a row for that
+ * time, so that intake costs no row of its own.
  */
 export interface RequestLog {
-  /** Returns at once. */
+  /** Returns immediately. */
   record(request: AnsweredRequest): void;
   /** Writes the waiting rows. */
   close(): Promise<void>;

@@ -12,8 +12,8 @@ import {
 import type { TenantDb } from './transactions.ts';
 
 /**
- * Every message has a trace of its own, whose id follows from the message's: so it goes on in whatever process works for
- * the message next, however much later, and nothing has to be stored for it. Its spans are linked to the request or the
+ * Every message has its own trace, whose id is derived from the message's id. So whichever process handles the message
+ * next, however much later, continues the trace, and nothing has to be stored for it. Its spans are linked to the request or the
  * activity that they happened in. Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and all of this does nothing.
  */
 const contextOf = (messageId: string): SpanContext => ({

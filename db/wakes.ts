@@ -22,9 +22,9 @@ export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
 }
 
 /**
- * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
- * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds
- * what such a transaction adds.
+ * Like `wake`, for a workflow that many concurrent transactions wake, so that they do not wait for each other. If the
+ * workflow looks by then anyway, this writes nothing and locks no row. Only for workflows that use `decideToRest`, which
+ * finds what these transactions add.
  *
  * The work must be written by an earlier statement of the same transaction, never by the statement that checks
  * whether the workflow is due, and at the isolation level read committed: see `Wakes`.
@@ -58,7 +58,7 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return { requestedBy, wakeAt: new Date(Math.min(wakeAt.getTime() + (db.aheadMs ?? 0), NEVER.getTime())) };
 }
 
-/** A workflow that is at work, and the wakes that it knew when it looked last. */
+/** A running workflow, and the wakes that it knew when it last looked. */
 export interface LastLook {
   workspaceId: string;
   workflowId: string;

@@ -104,7 +104,7 @@ export function fromWallClock(zone: string, wall: Date): Date | null {
   return start.getTime() + DAY_MS <= at && at < end.getTime() - DAY_MS ? new Date(at) : null;
 }
 
-/** Whether `value` is an IANA time zone; an offset such as `+02:00` is not, nor is `PST`, which only `Intl` knows. */
+/** Whether `value` is an IANA time zone. An offset such as `+02:00` is not one; nor is `PST`, which only `Intl` accepts. */
 export function isTimeZone(value: string): boolean {
   if (/^[+-]/.test(value)) return false;
   try {

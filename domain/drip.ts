@@ -65,7 +65,7 @@ export function draftDrip(
   };
 }
 
-/** The recipient and the body, of which attachments are part. */
+/** The recipient and the body, including attachments. */
 function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
   return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'hex').slice(0, 32);
 }

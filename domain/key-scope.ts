@@ -16,6 +16,6 @@ export interface KeyRestrictions {
   allowedIps: readonly string[] | null;
 }
 
-/** @param required the scopes, any one of which is sufficient. */
+/** @param required the key needs one of these scopes. */
 export const hasScope = (granted: readonly KeyScope[], required: readonly KeyScope[]): boolean =>
   required.some((scope) => granted.includes(scope));

@@ -14,7 +14,7 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
-/** The maximum size of all custom fields of a lead, in characters, because lists return hundreds of leads at once. */
+/** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
 const MAX_CUSTOM_TEXT = 50_000;
 
 /** Fields that a tenant defines: string keys and values. */

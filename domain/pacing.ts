@@ -231,7 +231,7 @@ function looksAfter(holds: readonly Hold[], firstAt: Date, now: Date): NextLook[
 }
 
 export interface Choice {
-  /** The messages to send at once. */
+  /** The messages to send now. */
   send: string[];
   /** Contacts who are sent a message now, and until when their other due messages wait. */
   resting: Map<string, Date>;

@@ -109,7 +109,7 @@ export function firstSendTime({ window, quiet }: SendTimes, at: Date): Date | nu
     ...(quiet ? gatesOf(quiet) : []),
   ];
   const end = new Date(at.getTime() + MAX_DAYS_AHEAD * DAY_MS);
-  // Each gate postpones to its own opening, until all are open at once.
+  // Each gate postpones to its own opening, until all are open at the same time.
   for (let time = at; time <= end;) {
     const next = gates.reduce((postponed, gate) => gate(postponed), time);
     if (next.getTime() === time.getTime()) return time;

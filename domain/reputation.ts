@@ -59,11 +59,9 @@ export const Reputation = LineReputation.extend({
   }),
   effects: ReputationEffects,
   terms: z.array(ReputationTerm),
-  history: z
-    .array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState }))
-    .meta({
-      description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.',
-    }),
+  history: z.array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState })).meta({
+    description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.',
+  }),
 }).meta({ id: 'Reputation' });
 export type Reputation = z.infer<typeof Reputation>;
 

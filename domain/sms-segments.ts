@@ -2,7 +2,7 @@
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
-/** Its extension, of which each character takes two places. */
+/** Its extension, whose characters take two places each. */
 const EXTENDED = new Set('\f^{}\\[~]|€');
 
 /** Places in a message of one segment, and in each of several. */

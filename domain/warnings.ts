@@ -124,7 +124,7 @@ export function campaignWarnings(
       })),
     ),
   );
-  // Of each kind, the first; many unanswered messages are those of the last step.
+  // The first of each kind, but the last step for many unanswered messages.
   return (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
     const ofCode = found.filter((warning) => warning.code === code);
     const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];

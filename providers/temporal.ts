@@ -87,8 +87,8 @@ const CONCURRENCY = 20;
 const ATTEMPT_MS = 5000;
 
 /**
- * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. The sweep repeats wakes
- * that a crash lost or that were dropped, because the database records what is due.
+ * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. Wakes that are dropped or
+ * lost in a crash are repeated by the sweep, because the database records due work.
  */
 export function createWaker(client: Client, logger: Logger): Waker {
   const waiting = new Map<string, WaitingWake>();

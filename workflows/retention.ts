@@ -13,7 +13,7 @@ const { trim } = proxyActivities<Activities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** Started by operators. Deletes expired data at once, as `housekeeping` does by schedule. */
+/** Started by operators. Deletes expired data now, as `housekeeping` does on its schedule. */
 export async function retention(): Promise<{ trimmed: number }> {
   return { trimmed: await trim() };
 }

@@ -14,7 +14,7 @@ const step = (summary: string) =>
 const { wakeOverdue } = step('Signal the workflows that are overdue');
 const { rehomeStranded } = step('Find a line for messages that have none');
 
-/** Started by operators. Wakes overdue workflows at once, as `housekeeping` does by schedule. */
+/** Started by operators. Wakes overdue workflows now, as `housekeeping` does on its schedule. */
 export async function sweep(): Promise<{ woken: number; rehomed: number }> {
   return { woken: await wakeOverdue(), rehomed: await rehomeStranded() };
 }

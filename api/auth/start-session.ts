@@ -77,7 +77,7 @@ function readPlace(claims: unknown): Place | null {
   }
 }
 
-/** The workspace that the user signs in to, of which an admin of the provider's organization becomes a member. */
+/** The workspace that the user signs in to. An admin of the provider's organization becomes its member. */
 async function enter(db: SystemDb, userId: string, { organizationId, role }: Place) {
   const workspaceId = organizationId ?? (await homeOf(db, userId));
   const found = workspaceId === null ? null : await workspaceOfSession(db, workspaceId, userId);

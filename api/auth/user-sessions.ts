@@ -41,8 +41,8 @@ export interface CookieRequest {
 }
 
 /**
- * The session of a request's cookie. Every request looks it up, so that an ended session is refused at once by every
- * process.
+ * The session of a request's cookie. Every request looks it up, so that every process refuses an ended session
+ * immediately.
  * @throws UNAUTHORIZED, RATE_LIMITED
  */
 export async function sessionOfCookie(request: CookieRequest, services: Services): Promise<Session> {

@@ -14,8 +14,8 @@ export function parse(schema: z.ZodType, value: unknown, refusal?: () => ApiErro
 }
 
 /**
- * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list holds the
- * event loop. The checks of such a list and of its object see the elements as they came.
+ * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list blocks
+ * the event loop. The checks of such a list and of its object see the unparsed elements.
  * @throws VALIDATION_ERROR
  */
 export async function parseInTurns(schema: z.ZodType, value: unknown): Promise<unknown> {

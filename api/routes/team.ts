@@ -45,7 +45,7 @@ export async function limitAgencyInvitations(
   });
 }
 
-/** When to email an invitation: at once, unless an earlier one, since revoked, was emailed within the hour. */
+/** When to email an invitation: now, unless an earlier one, since revoked, was emailed within the hour. */
 export async function invitationMailAt(
   outbox: Outbox,
   email: string,

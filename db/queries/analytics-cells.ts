@@ -10,7 +10,7 @@ const FEW_CHANGES = 3000;
 /** Adding a change takes as long as reading this many messages. */
 const MESSAGES_PER_CHANGE = 20;
 
-/** Contiguous spans, of which messages with these properties are counted. */
+/** Contiguous spans whose messages with these properties are counted. */
 interface Question {
   /** Its bounds are not used. */
   filter: AnalyticsFilter;

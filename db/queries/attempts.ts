@@ -112,7 +112,7 @@ function accept<Row>(
 }
 
 /**
- * Like `finishAttempt` with `accepted`, for many at once. Those that had another outcome are corrected, as by `acceptLate`.
+ * Like `finishAttempt` with `accepted`, for many attempts. Corrects those that had another outcome, like `acceptLate`.
  * @returns all but those that were accepted before.
  */
 export const finishAccepted = (
@@ -140,7 +140,7 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
 
 const OpenRow = z.object({ isOpen: z.boolean() });
 
-/** Whether a message has an attempt without an outcome, of whichever line. */
+/** Whether a message has an attempt without an outcome, on any line. */
 export async function hasOpenAttempt(db: TenantDb, messageId: string): Promise<boolean> {
   return db.oneFirst(sql.type(OpenRow)`
     select exists (select from attempts

@@ -180,7 +180,7 @@ export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id} for no key update`);
 }
 
-/** The other lines of a channel of which records are lost (domain/lost-records.ts). */
+/** The other lines of a channel that lost records (domain/lost-records.ts). */
 export async function otherLinesWithLoss(
   db: TenantDb,
   { id, channel }: Pick<LineRow, 'id' | 'channel'>,

@@ -8,8 +8,8 @@ const MemberRow = z.object({ role: Role, isOwner: z.boolean() });
 export type Member = z.infer<typeof MemberRow>;
 
 /**
- * Finds a member, and locks the workspace's members until the transaction ends, so that of two changes at once the
- * second sees the first.
+ * Finds a member, and locks the workspace's members until the transaction ends, so that the second of two concurrent
+ * changes sees the first.
  */
 export async function lockMember(db: TenantDb, userId: string): Promise<Member | null> {
   const rows = await db.any(sql.type(MemberRow.extend({ userId: z.string() }))`

@@ -154,7 +154,7 @@ export async function dueMessages(
   );
 }
 
-/** An order is due at once by the clock of its process, which differs from others by less than a round trip to PostgreSQL. */
+/** The clocks of processes, by which an order is due, differ by less than a round trip to PostgreSQL. */
 const CLOCKS_DIFFER_MS = 250;
 
 /** Those of the messages that are due in a line's queue, in any lane. */

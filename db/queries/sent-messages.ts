@@ -25,8 +25,8 @@ const GroupRow = MessageRecipient.extend({
 });
 
 /**
- * The newest messages sent since a time, at most `MAX_SENT`, by recipient and rules; their times without seconds. The place
- * of a recipient that was not stored with the message is that of the first digits of the number.
+ * The latest messages sent since a time, at most `MAX_SENT`, by recipient and rules; their times without seconds. If the
+ * place of a recipient was not stored with the message, it is derived from the first digits of the number.
  */
 export async function sentMessages(db: TenantDb, since: Date, most = MAX_SENT): Promise<SentMessages[]> {
   const rows = await db.any(sql.type(GroupRow)`
@@ -56,7 +56,7 @@ const CampaignRow = z.object({
 export type CampaignConsents = z.infer<typeof CampaignRow>;
 
 /**
- * What the recipients of campaigns had consented to when they were sent a message, among the newest messages sent since a
+ * What the recipients of campaigns had consented to when a message was sent to them, among the latest messages sent since a
  * time, at most `MAX_SENT`. A recipient counts once for each campaign, with the last of its messages.
  */
 export async function sentCampaigns(

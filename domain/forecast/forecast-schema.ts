@@ -9,14 +9,10 @@ const { timezone, sendWindowStart, sendWindowEnd, allowedDaysOfWeek, stickinessP
 /** The body of `POST /api/forecast`. */
 export const ForecastInput = z
   .object({
-    newConversations: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .meta({
-        description:
-          'The number of contacts who get the sequence. None of them has exchanged messages with a line.',
-      }),
+    newConversations: z.int().min(1).max(1_000_000).meta({
+      description:
+        'The number of contacts who get the sequence. None of them has exchanged messages with a line.',
+    }),
     steps: z
       .array(z.object({ delay: CampaignStep.shape.delay, messageType: Channel.default('imessage') }))
       .min(1)

@@ -31,8 +31,8 @@ interface Turn {
 }
 
 /**
- * By time, then those who waited before. Leads who enter at one time arrive in turns, so of their streams the one comes first
- * of which the larger part is left.
+ * By time, then by who waited before. Leads that enter at the same time arrive in turns, so the stream with the larger
+ * remaining part comes first.
  */
 function isBefore({ stream, cohort: a }: Turn, { stream: other, cohort: b }: Turn): boolean {
   if (a.due !== b.due) return a.due < b.due;

@@ -253,7 +253,7 @@ function createPool(
     }),
     pool: true,
     maxConnections: CONNECTIONS_PER_LINE,
-    // The library requeues only a message of which nothing was sent, because the connection was closed.
+    // The library requeues a message only if the connection was closed before anything was sent.
     maxRequeues: 1,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,

@@ -118,7 +118,7 @@ export async function moveLine(
     ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`
     delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
-  // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,
+  // Copies keep their ids, so that no copy counts twice when the line comes back. They have no carrier message id,
   // because reports about the message concern the workspace that sent it.
   await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
