@@ -27,7 +27,7 @@ export const CampaignStep = z
     subject: z.string().max(500).optional(),
     variants: StepVariants.optional().meta({
       description:
-        'A/B texts, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.',
+        'A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.',
     }),
     delay: StepDelay.default({}),
     attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),

@@ -3,7 +3,7 @@ import { draw } from './draw.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { VARIANT_NAMES, type VariantName } from './variant-name.ts';
 
-/** A/B texts of a campaign's step: each lead gets one of them. */
+/** The A/B variants of a campaign step: each lead gets one of them. */
 
 export const StepVariant = z
   .object({

@@ -478,7 +478,7 @@ export type CampaignStep = {
     messageType?: 'imessage' | 'sms' | 'email';
     subject?: string;
     /**
-     * A/B texts, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
+     * A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
      */
     variants?: Array<StepVariant>;
     delay?: {
@@ -2945,7 +2945,7 @@ export type CampaignStepOutput = {
     messageType: 'imessage' | 'sms' | 'email';
     subject?: string;
     /**
-     * A/B texts, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
+     * A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
      */
     variants?: Array<StepVariantOutput>;
     delay: {

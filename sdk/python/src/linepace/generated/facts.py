@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "64c59faf9825cc4eeed281623dcaf269332beb661cd742031bd7e18b36f063e4"
+DIGEST = "aad6b4c4d953f4302d00e1ed4a30fc91d2b4244b3a69ff54bd6c646d1d20d136"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
