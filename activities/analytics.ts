@@ -7,25 +7,25 @@ import { withHeartbeat } from './heartbeat.ts';
 const BUDGET_MS = 10_000;
 
 export function createAnalyticsActivities({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>) {
-  /** A workspace that cannot be counted does not hold up the others: the next run tries again. */
+  /** A workspace that cannot be counted does not delay the others: the next run tries again. */
   async function hasMore(workspaceId: string): Promise<boolean> {
     try {
       return await withTenant(pools, workspaceId, countSome);
     } catch (error) {
-      logger.error({ workspaceId, error }, 'the metrics of a workspace cannot be counted by the day');
+      logger.error({ workspaceId, error }, 'the daily metrics of a workspace could not be counted');
       return false;
     }
   }
 
   return {
-    /** Brings the metrics by the day up to date. @returns the number of workspaces that had changes. */
+    /** Brings the daily metrics up to date. @returns the number of workspaces that had changes. */
     countDays: (): Promise<number> =>
       withHeartbeat(async (canceled) => {
         const end = Date.now() + BUDGET_MS;
         const mayContinue = (): boolean => !canceled.aborted && Date.now() < end;
         const waiting = new Set(await uncountedWorkspaces(systemDb(pools)));
         const { size } = waiting;
-        // In turns, so that a large workspace that is counted for the first time does not hold up the others.
+        // In turns, so that a large workspace that is counted for the first time does not delay the others.
         while (waiting.size > 0 && mayContinue())
           for (const workspaceId of waiting) {
             if (!mayContinue()) break;

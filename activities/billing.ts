@@ -44,7 +44,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       await invoicesOf(line).check();
     },
 
-    /** Reads the open invoice from the payment provider at once, for an operator. */
+    /** Reads the open invoice from the payment provider now, for an operator. */
     async checkLinePayment({
       workspaceId,
       lineId,

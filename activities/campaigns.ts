@@ -25,7 +25,7 @@ import { withHeartbeat } from './heartbeat.ts';
 import { record, refusal } from './order.ts';
 import { type Look, roundOf } from './round.ts';
 
-/** Leads entered in one transaction, for which sends of the campaign wait. */
+/** Leads entered in one transaction; sends of the campaign wait for it. */
 const BATCH = 500;
 /** Transactions of one activity, so that up to 5,000 leads enter. */
 const STEPS_PER_ROUND = 10;
@@ -33,7 +33,7 @@ const STEPS_PER_ROUND = 10;
 const CLEAR_BATCH = 5000;
 /** The maximum age of the progress that operators see. */
 const LOOK_EVERY_MS = 5 * 60_000;
-/** In test mode, where the clock stops at each look. The end of the last lead is looked at in any case. */
+/** In test mode, where the clock stops at each look. The end of the last lead causes a look anyway. */
 const TEST_LOOK_EVERY_MS = 24 * 3_600_000;
 
 interface OfCampaign {
@@ -121,7 +121,7 @@ const campaignRound = ({ status, toEnter, toClear, progress, ...look }: Campaign
 
 /**
  * Enters or clears one batch, or checks the progress, under the campaign's lock.
- * @param enters false: only look, without entering or clearing anything.
+ * @param enters false: only checks the progress, and enters or clears nothing.
  */
 async function advance(db: TenantDb, campaignId: string, enters: boolean, now: Date): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);

@@ -9,24 +9,24 @@ import type { LineAtCarrier } from './line-home.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import type { Settle } from './settlement.ts';
 
-/** An attempt that nobody could ask about for this long counts as unknown. */
+/** An attempt about which the carrier could not be asked for this long counts as unknown. */
 const RECONCILE_FOR_MS = 15 * 60_000;
 
 const OUTCOME_UNKNOWN = { kind: 'unknown', reason: 'outcome_unknown' } as const;
 
-/** A carrier, and the settings of the account that an attempt goes through. */
+/** A carrier, and the settings of the account that an attempt uses. */
 export interface CarrierAccount {
   carrier: Carrier;
   config: unknown;
 }
 
-/** What an attempt sends, as far as it is known. */
+/** The content of an attempt, as far as it is known. */
 export interface AttemptContent {
   text: string | null;
   attachmentCount: number;
 }
 
-/** That a message may have been sent without a record. */
+/** A message may have been sent without a record, because the database was restored. */
 export interface Doubt {
   lost: LostRecords;
   /**
@@ -42,7 +42,7 @@ export interface CarrierCalls {
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
    * @param doubt whether the message may have been sent without a record: then the carrier has it, or gets it.
-   * @returns whether it accepted the message at once.
+   * @returns whether the carrier accepted the message in this call.
    */
   send(
     line: LineAtCarrier,
@@ -88,7 +88,7 @@ export function createCarrierCalls(
     });
   }
 
-  /** @returns how a message was sent without a record; null: it was not. */
+  /** @returns the outcome of a message that was sent without a record; null if it was not sent. */
   async function findLost(
     line: LineAtCarrier,
     account: CarrierAccount,

@@ -39,11 +39,11 @@ import { ownFile } from './outbound-files.ts';
 import { type Look, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
-/** Whatever read the contact before the erasure began has written by then what it makes of it. */
+/** By then, any work that read the contact before the erasure began has written its results. */
 const SETTLED_AFTER_MS = 5000;
-/** What is under way at a carrier is looked at again so often; it is settled within a quarter of an hour. */
+/** How often to check for open attempts, which are settled within a quarter of an hour. */
 const LOOK_EVERY_MS = 2000;
-/** Clocks differ, and ids are made before they are committed. */
+/** A margin, because clocks differ and ids are created before they are committed. */
 const AROUND_MS = 60_000;
 const FILES_AT_ONCE = 8;
 
@@ -57,7 +57,7 @@ export function createContactErasureActivities({
 }: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'secrets' | 'temporal' | 'logger'>) {
   const files = pLimit(FILES_AT_ONCE);
 
-  /** The steps of one pass over all that is stored, for the workspace of an erasure. */
+  /** The steps of one pass over all stored data, in the workspace of an erasure. */
   function passOf(workspaceId: string, erasureId: string) {
     const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
       withTenant(pools, workspaceId, work);
@@ -139,7 +139,7 @@ export function createContactErasureActivities({
           mayContinue,
         );
         await tenant((db) => eraseWrittenDrafts(db, erasure));
-        // What has changed names the contact until it is added to the metrics.
+        // Recorded changes name the contact until they are added to the metrics.
         while (mayContinue() && (await tenant((db) => addChangesOfErased(db, erasure.addresses))));
         await eraseChunks(
           (db) => nextCalls(db, erasure),
@@ -162,16 +162,16 @@ export function createContactErasureActivities({
         return false;
       },
 
-      /** What may still bring something of the contact; null: nothing. */
+      /** The work that may still store something about the contact; null: none. */
       waitsFor: (erasure: Erasure): Promise<string | null> =>
         tenant(async (db) => {
-          if (await hasUnderWay(db, erasure)) return 'a message is under way at its carrier';
-          return (await isImporting(db, erasureId)) ? 'an import from before is under way' : null;
+          if (await hasUnderWay(db, erasure)) return 'the carrier has not reported the outcome of a message';
+          return (await isImporting(db, erasureId)) ? 'an earlier import is running' : null;
         }),
     };
   }
 
-  /** What operators wrote in a draft's place stands in the history of its workflow. */
+  /** The history of a draft's workflow contains texts that operators entered instead of the draft. */
   async function deleteDraftHistories(workspaceId: string, { pseudonyms }: Erasure): Promise<void> {
     const replyIds = await withTenant(pools, workspaceId, (db) => draftsOf(db, pseudonyms));
     for (const replyId of replyIds) {
@@ -221,11 +221,11 @@ export function createContactErasureActivities({
               await finishErasure(db, erasureId);
               return { nextAt: null, reason: 'the contact is erased', ended: true };
             }
-            if (!isDone) return { nextAt: currentTime(), reason: 'more is to be erased' };
+            if (!isDone) return { nextAt: currentTime(), reason: 'there is more to erase' };
             const soon = fromNow(waitsFor === null ? 0 : LOOK_EVERY_MS);
             return {
               nextAt: soon > settledAt ? soon : settledAt,
-              reason: waitsFor ?? 'what was under way may bring something back',
+              reason: waitsFor ?? 'work that was in progress may have stored something new',
             };
           },
         );
@@ -235,7 +235,7 @@ export function createContactErasureActivities({
   };
 }
 
-/** What no key opens any more nobody can read. */
+/** A value that no configured key decrypts cannot be read by anybody. */
 function readable(open: () => string): string {
   try {
     return open();

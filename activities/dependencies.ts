@@ -24,7 +24,7 @@ export interface Dependencies {
   payments: PaymentProvider;
   egress: Egress;
   deliverer: WebhookDeliverer;
-  /** Hears how many workflows a sweep has woken. */
+  /** Called with the number of workflows that a sweep has woken. */
   onSweep(workflows: number): void;
   secrets: SecretBox;
   signer: Signer;

@@ -11,7 +11,7 @@ import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** Uploads examined at once. */
+/** Uploads examined in one batch. */
 const BATCH = 500;
 const AT_ONCE = 8;
 

@@ -6,8 +6,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { type PacedLine, quietUntil } from '#domain/pacing.ts';
 
 /**
- * Those of the messages to send as SMS immediately whose recipients are awake. The others are moved to the end of their
- * quiet hours: they are in no lane, which could wait for it.
+ * Returns the messages to send as SMS immediately whose recipients have no quiet hours now. The others are moved to the end of their
+ * quiet hours, because they are in no lane that could hold them.
  * @param ids in the order in which they are sent.
  */
 export async function awakeAmong(

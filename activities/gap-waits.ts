@@ -6,19 +6,19 @@ import { systemDb } from '#db/transactions.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
 import { type LastLook, requestedSince } from '#db/wakes.ts';
 
-/** A wait this short is no gap, only a moment until something can be done. */
+/** A wait this short is not a gap but a moment until something can be done. */
 const MOMENT_MS = 1000;
 const TEST_MOMENT_MS = 100;
-/** A gap this short keeps its slot in any case: a timer costs an action and is no finer than a second. */
+/** A gap this short always keeps its slot: a timer costs an action and is accurate only to the second. */
 const SHORT_MS = 3000;
-/** The longest gap of a line with the default settings, and as long as the sweep leaves a workflow alone. */
+/** The longest gap of a line with the default settings. It is also the time that a sweep leaves a workflow alone. */
 const LONG_MS = 30_000;
-/** How soon a waiting round notices that somebody asked for it. */
+/** How soon a waiting round notices a wake. */
 const POLL_MS = 500;
 
-/** The task slots of one queue at this worker. */
+/** This worker's task slots of one queue. */
 export interface TaskSlots {
-  /** Whether a task may wait on its slot. */
+  /** Whether a task may wait without giving up its slot. */
   hasRoom(): boolean;
   /**
    * Counts the slot of the calling task as waiting.
@@ -45,10 +45,10 @@ interface RoundAtWork {
 export interface RoundWaits {
   /** Whether the round waits until then. */
   allows(at: Date | null): boolean;
-  /** Whether the next round could. */
+  /** Whether the next round could wait until then. */
   allowsNextRound(at: Date | null): boolean;
   /**
-   * Waits until `at`, or less: until somebody asks the workflow to look, another task needs the slot, or the round is
+   * Waits until `at`; ends earlier if the workflow is woken, another task needs the slot, or the round is
    * canceled.
    */
   wait(at: Date, requestedBy: string): Promise<void>;
@@ -58,7 +58,7 @@ export interface GapWaits {
   /** Whether this worker has slots for a task queue. */
   serves(taskQueue: string): boolean;
   ofRound(round: RoundAtWork): RoundWaits;
-  /** Ends all waits and allows no more: the worker shuts down. */
+  /** Ends all waits and allows no more, because the worker shuts down. */
   close(): void;
 }
 
@@ -82,7 +82,7 @@ export function createGapWaits({
   function allows(taskQueue: string, at: Date | null, gaps: boolean): boolean {
     if (at === null || closing.signal.aborted) return false;
     const ms = at.getTime() - currentTime().getTime();
-    // The clock of a workspace in test mode moves on only when its rounds have ended.
+    // The clock of a workspace in test mode advances only after its rounds have ended.
     if (isTestTime()) return ms <= TEST_MOMENT_MS;
     if (!gaps) return ms <= MOMENT_MS;
     return ms <= SHORT_MS || (ms <= LONG_MS && (slots.get(taskQueue)?.hasRoom() ?? false));
@@ -114,7 +114,7 @@ export function createGapWaits({
   };
 }
 
-/** Tells waiting rounds that somebody asked for them: one query for all of them, and none while nobody waits. */
+/** Ends the waits of rounds that were woken: one query for all of them, and none while no round waits. */
 function watchRequests(pools: Pools, logger: Logger) {
   const watched = new Map<LastLook, () => void>();
   let isWatching = false;
@@ -130,7 +130,7 @@ function watchRequests(pools: Pools, logger: Logger) {
     for (; watched.size > 0; await pause(POLL_MS)) {
       await tellRequested().catch((error: unknown) => {
         logger.warn({ error }, 'waiting rounds cannot hear of requests');
-        // They look for themselves.
+        // The rounds then look themselves.
         for (const tell of watched.values()) tell();
       });
     }

@@ -1,14 +1,14 @@
 import { Context } from '@temporalio/activity';
 
-/** Of the heartbeat timeout. The SDK sends at most one heartbeat in 0.8 of it, whatever it is given. */
+/** A fraction of the heartbeat timeout. The SDK sends at most one heartbeat in 0.8 of it, however many it is given. */
 const EVERY = 2 / 3;
 
 /**
- * Sends heartbeats while work goes on, the first one late: each is an action, and a short round costs none. When its
- * worker dies, Temporal notices within the heartbeat timeout.
+ * Sends heartbeats while the work runs. The first one is late, because each costs an action and a short round then costs
+ * none. If the worker dies, Temporal notices within the heartbeat timeout.
  * @param work may return early when the signal is aborted. The result counts when the worker shuts down, so that the
  *   next round takes place elsewhere.
- * @param details what an operator sees of the running activity. Ids and times only.
+ * @param details what an operator sees of the running activity; only ids and times.
  * @throws CancelledFailure when an operator paused, reset or canceled the activity: with a result it would be over, and
  *   the workflow would schedule the next.
  */

@@ -30,10 +30,10 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** Rows saved in one transaction, which locks the list. With more rows in memory they outlive more garbage collections. */
+/** Rows saved in one transaction, which locks the list. More rows would survive more garbage collections. */
 const BATCH = 500;
 const ROUND_MS = 3 * 60_000;
-/** Rows read before others get their turn, first of all the transaction that saves the batch before. */
+/** Rows read before other work gets its turn, above all the transaction that saves the previous batch. */
 const ROWS_PER_TURN = 50;
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
@@ -48,7 +48,7 @@ interface Batch {
   rows: readonly ReadRow[];
 }
 
-/** What a row's phone numbers are read with. */
+/** The defaults for parsing a row's phone numbers. */
 interface Home {
   country: string;
   callingCode: string | undefined;
@@ -75,7 +75,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
       for await (const batch of ahead(batchesOf(file, delimiter, row.processed, home))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
-        // A smaller batch is the last.
+        // Only the last batch is smaller.
         const isLast = batch.rows.length < BATCH;
         if (!isLast && (canceled.aborted || Date.now() > end)) return 'more';
       }
@@ -132,7 +132,7 @@ async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
     const { value, done } = await next;
     if (done) return;
     next = items.next();
-    // Whoever asks for the next item hears of its error.
+    // The error is reported when the next item is requested.
     next.catch(() => {});
     yield value;
   }
@@ -226,7 +226,7 @@ function withoutNewFields(read: ReadRow, tooMany: ReadonlySet<string>): ReadRow 
   return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
 }
 
-/** What a row says counts for all its addresses. */
+/** A row's consent applies to all its addresses. */
 const consentsOf = (
   { emails, phones }: NormalizedLead,
   { source, evidence, at }: RowConsent,

@@ -32,7 +32,7 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
       const lineId = subjectId === 'none' ? null : subjectId;
       /** The position in the queue. Messages before it that are left are those that no other line can send. */
       let offered: Place | 'all' | null = null;
-      /** The same of a line that is gone, which keeps none. */
+      /** The same for a line that was removed, which keeps no messages. */
       let left: Place | null = null;
       let failover: FailoverProgress | null = null;
 

@@ -20,12 +20,12 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** 100,000 lines within five minutes, 20,000 a round, at half a second for each. */
+/** Enough for 100,000 lines within five minutes: 20,000 per round, at half a second each. */
 const AT_ONCE = 256;
-/** Results that are more than a note that a line is healthy are committed one by one. */
+/** Results that say more than that a line is healthy are committed one by one. */
 const RECORDED_AT_ONCE = 10;
 const ROUND_MS = 45_000;
-/** More than can be probed in a round. The next takes the others first. */
+/** More than can be probed in a round. The next round starts with the rest. */
 const LINES_PER_ROUND = 40_000;
 /** Lines that are read by one statement, or recorded as healthy. */
 const LINES_PER_STATEMENT = 500;
@@ -65,15 +65,15 @@ export function createLineHealthActivities(dependencies: Dependencies) {
   }
 
   return {
-    /** The carriers that have lines to probe. */
+    /** The carriers whose lines are due for a probe. */
     async carriersToProbe(): Promise<string[]> {
       const carriers = await probedCarriers(systemDb(pools));
       return carriers.filter(areProbesDue).map(({ carrier }) => carrier);
     },
 
     /**
-     * Probes active lines of a carrier, the longest unprobed of each workspace first, and the workspaces by turns. The next round
-     * starts with those that are left.
+     * Probes active lines of a carrier, those probed longest ago first, taking the workspaces in turn. The next round
+     * starts with the remaining lines.
      * @returns the number of lines that were probed, or need no probe because the carrier has just accepted a message.
      */
     async probeLines({ carrier }: { carrier: string }): Promise<number> {

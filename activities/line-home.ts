@@ -27,11 +27,11 @@ const carrierOf = ({ carrier }: { carrier: string }): string | null =>
   carrier === NO_CARRIER ? null : carrier;
 
 /**
- * Runs a round of work for a line on the task queue of its carrier. On any other task queue, only returns where the line
+ * Runs a round for a line on the task queue of its carrier. On any other task queue, it only returns where the line
  * is now.
  * @param options.endsUnconnected whether the workflow ends while the line is not connected to a carrier.
- * @param options.taskQueue the task queue in whose stead the round runs.
- * @returns null if the work does.
+ * @param options.taskQueue the task queue that the round replaces.
+ * @returns null if `work` returns null.
  */
 export async function lineRound<Result extends LineRound | null>(
   pools: Pools,
@@ -40,7 +40,7 @@ export async function lineRound<Result extends LineRound | null>(
   work: (line: LineAtCarrier) => Promise<Result>,
   { endsUnconnected, taskQueue = activityInfo().taskQueue }: { endsUnconnected: boolean; taskQueue?: string },
 ): Promise<LineRound | Result> {
-  /** Decides in one look, so that a line that moves or connects in the meantime is looked at again at once. */
+  /** Decides in one transaction, so that a line that moves or connects in the meantime gets another look immediately. */
   async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
       const line = await findLine(db, lineId);

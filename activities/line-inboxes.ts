@@ -55,7 +55,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
       const nextAt = fromNow(inboxPollSeconds * 1000);
       // Set before the settings are read, so that a later change of them brings it forward again.
       await decide(pools, workspaceId, reader, async () => ({ nextAt }));
-      let reason = 'the inbox is read again then';
+      let reason = 'the inbox is polled';
       try {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
@@ -68,7 +68,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
       } catch (error) {
         // The error text comes from the server and may contain personal data.
         logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
-        reason = 'the inbox could not be read, and is tried again then';
+        reason = 'the inbox could not be read';
       }
       return { nextAt: nextAt.toISOString(), reason };
     });

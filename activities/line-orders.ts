@@ -48,7 +48,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     resumeLine: (order: OfLine<Order>): Promise<LineVerdict> => setLinePaused(order, false),
 
     /**
-     * A message, or the next in turn, leaves in the next moments: whatever its time and the gaps, never against an
+     * Sends a message, or the next one, within moments, regardless of its scheduled time and of gaps, but never despite an
      * opt-out, a cap, a window, or on a line that cannot send.
      */
     async sendNow(order: OfLine<Order & Partial<MessageOrder>>): Promise<MessageVerdict> {

@@ -7,7 +7,7 @@ import { withHeartbeat } from './heartbeat.ts';
 
 /** Lines of one turn; the next turn continues. */
 const LINES_AT_ONCE = 2000;
-/** Lines of a workspace that one transaction judges. */
+/** Lines of a workspace that one transaction scores. */
 const LINES_PER_TRANSACTION = 100;
 const BUDGET_MS = 10_000;
 
@@ -22,12 +22,12 @@ export function createLineReputationActivities({
         judgeLines(db, lineIds, mailSeal(secrets, workspaceId), currentTime()),
       );
     } catch (error) {
-      logger.error({ workspaceId, error }, 'the reputation of lines cannot be judged');
+      logger.error({ workspaceId, error }, 'the reputation of lines could not be updated');
     }
   }
 
   return {
-    /** Judges lines that no plan has judged for an hour, so that they recover while they rest. @returns how many. */
+    /** Scores lines that no plan has scored for an hour, so that they recover while they rest. @returns how many. */
     judgeIdleLines: (): Promise<number> =>
       withHeartbeat(async (canceled) => {
         const end = Date.now() + BUDGET_MS;

@@ -42,13 +42,13 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     return { request, ...lineCarrier({ carriers, secrets }, request) };
   }
 
-  /** Stores the carrier's reason for `failLine` in the database, to keep it out of the workflow history. */
+  /** Stores the carrier's reason in the database, for `failLine`, to keep it out of the workflow history. */
   async function refusedBy(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
     await tenant(line, (db) => recordFailureReason(db, line.lineId, reason));
     return refused('the carrier refuses the line');
   }
 
-  /** Changes a request for an operator. One that is in the resulting state already does not change. */
+  /** Changes a request for an operator. A request that is already in the resulting state does not change. */
   async function changeFor(
     { workspaceId, lineId, ...order }: RequestedLine & Order,
     apply: (db: TenantDb) => Promise<Change | null>,

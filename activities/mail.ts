@@ -25,11 +25,11 @@ import { isDue, type Look, roundOf } from './round.ts';
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 15 * 60_000;
-/** Longer than any delivery to a mail server. An older claim belongs to a worker that died. */
+/** Longer than any delivery to a mail server. An older claim belongs to a worker that crashed. */
 const CLAIM_MS = 5 * 60_000;
 /** An email older than this is no longer of use. */
 const GIVE_UP_MS = 3 * 86_400_000;
-/** Tenants choose to whom these are sent; all others are sent to members. */
+/** Emails whose recipients tenants choose; all others go to members. */
 const INVITATIONS: ReadonlySet<MailRow['template']> = new Set(['invitation', 'agencyInvitation']);
 /** Emails wait while no mail server is configured. */
 const NO_SERVER_MS = 10 * 60_000;
@@ -75,7 +75,7 @@ export function createMailActivities({
     withHeartbeat(async (canceled) => {
       const end = Date.now() + ROUND_MS;
       while (Date.now() < end && !canceled.aborted) {
-        // Connections are shared: an email waits for one before it is claimed, behind those of other senders.
+        // Connections are shared: before it is claimed, an email waits for a connection, behind the emails of other senders.
         if (await connections(sendNext, server, sender)) continue;
         const look = await sender.look();
         if (!isDue(look)) return roundOf(look);

@@ -39,7 +39,7 @@ type Contact = z.input<typeof MailData.replyAlert>['contacts'][number];
 export function createNotificationActivities({ pools, secrets, signer, publicUrl }: Needs) {
   const links = createTurnOffLinks(publicUrl, signer);
 
-  /** What a transaction needs to write its emails. */
+  /** The data that a transaction needs to write its emails. */
   function writer(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date) {
     const { workspaceId } = db;
     const turnOffLink = ({ userId }: Recipient, kind: NotificationKind): string =>

@@ -35,7 +35,7 @@ export function createOptOutJudgeActivities({
   }
 
   return {
-    /** Asks the model about the doubtful replies of a workspace, many at once. @returns what the workspace waits for. */
+    /** Asks the model about the doubtful replies of a workspace, in batches. @returns what the workspace waits for. */
     judgeReplies: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
       withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;

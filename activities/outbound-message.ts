@@ -9,7 +9,7 @@ import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
 
-/** What an attempt is to send, before its text is rendered and its files are linked. */
+/** The content of an attempt, before its text is rendered and its files are linked. */
 export interface Draft {
   attempt: AttemptRow;
   message: MessageRow;
@@ -19,7 +19,7 @@ export interface Draft {
   from: OutboundMessage['from'];
 }
 
-/** The message as its carrier gets it, or the outcome of an attempt that cannot be made. */
+/** The message as the carrier gets it, or the outcome of an attempt that cannot be made. */
 export type Composed = { message: OutboundMessage } | { outcome: Settled };
 
 export const renderMessage = (message: MessageRow, template: string, lead: LeadRow | null): OutgoingText =>

@@ -32,7 +32,7 @@ const CONCURRENCY = 16;
 const BATCH = 64;
 /** The length of a round. Short rounds let operators see progress. */
 const ROUND_MS = 45_000;
-/** How long to collect messages that fall due one by one: half of the time by which they are written ahead. */
+/** How long to collect messages that fall due one by one: half of the time by which they are written in advance. */
 const COLLECT_MS = 5 * 60_000;
 
 interface Work extends Look {
@@ -61,7 +61,7 @@ export function createPersonalizationActivities({
         if ('error' in answer)
           logger.warn(
             { workspaceId, campaignId, messageId: message.id, model: use.model, reason: answer.error },
-            'a message leaves as its template says',
+            'the model failed; a message is sent as its template',
           );
         await withTenant(pools, workspaceId, async (db) => {
           const released = await releasePersonalized(db, message.id, use, answer);
@@ -79,7 +79,7 @@ export function createPersonalizationActivities({
         const text = rendered(body, known);
         // An empty message, or a template that cannot be rendered, is left to the line to send or to fail.
         if (text === null || text.trim() === '')
-          return { use: NO_USE, answer: { error: 'the message has no text to write anew' } };
+          return { use: NO_USE, answer: { error: 'the message has no text to personalize' } };
         const prompt = personalizationPrompt(instructions, text, known);
         const { use, answer } = await askModel(model, prompt, PersonalizedMessage, canceled);
         if ('error' in answer) return { use, answer };
@@ -124,7 +124,7 @@ async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> 
       db,
       messages.flatMap(({ leadId }) => leadId ?? []),
     );
-    // The round continues after these. If it dies, the sweep finds the campaign.
+    // The round continues after these. If its worker crashes, the sweep finds the campaign.
     return { instructions, messages, leads, nextAt: now, reason: 'there are more messages to write' };
   }
   const progress = progressText(await personalizationProgress(db, campaignId));

@@ -14,11 +14,11 @@ import type { LineAtCarrier } from './line-home.ts';
 import { renderMessage } from './outbound-message.ts';
 import type { Settle } from './settlement.ts';
 
-/** A call that was ended in time may have reached the carrier in that moment, and clocks differ. */
+/** A call that timed out may have reached the carrier at that moment, and clocks differ. */
 const MARGIN_MS = 1000;
 const ASK_AGAIN_MS = 10_000;
 
-/** Finds out the outcome of attempts that a crash or a lost answer left open. */
+/** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(
   { pools, carriers, secrets }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets'>,
   calls: CarrierCalls,
@@ -63,9 +63,9 @@ export function createReconciliation(
   }
 
   /**
-   * Settles the open attempts of a line whose time to answer is over: their call has ended, one way or another.
-   * @returns when the line has something to do again: at once when one was settled, for its message may be back in the
-   *   queue or owe a fallback; otherwise when to ask again.
+   * Settles the open attempts of a line whose `answerBy` is past: their calls have ended, one way or another.
+   * @returns when the line has work again: now if an attempt was settled, because its message may be back in the queue or
+   *   need a fallback; otherwise when to ask again.
    */
   return async (line: LineAtCarrier): Promise<Date> => {
     const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));

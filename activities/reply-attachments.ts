@@ -23,11 +23,11 @@ import { isDue, type Look, roundOf } from './round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
-/** Files fetched at once for a workspace. */
+/** Files fetched concurrently for a workspace. */
 const BATCH = 8;
 const FETCH_TIMEOUT_MS = 30_000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
-/** The longest time that the event of a reply waits for the slowest file of a batch. */
+/** How long the event of a reply waits at most for the slowest file of a batch. */
 const MAX_WAIT_MS = 5000;
 /** The retries take about a day. */
 const MAX_TRIES = 34;
@@ -85,7 +85,7 @@ export function createReplyAttachmentActivities({
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',
       );
-      const failure = forGood ? error.message : 'the carrier did not hand it over';
+      const failure = forGood ? error.message : 'the carrier did not return the file';
       await tenant((db) => markFetchFailed(db, file.id, { failure, tryAt }));
     }
   }

@@ -16,7 +16,7 @@ import { SILENT_FROM } from '#domain/line-signals.ts';
 import { newId } from '#domain/ids.ts';
 import { movedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 
-/** A message that the rules let go, with its attempt on record. */
+/** A message that may be sent now, with its recorded attempt. */
 export interface Claim {
   line: LineRow;
   message: MessageRow;
@@ -25,7 +25,8 @@ export interface Claim {
 }
 
 /**
- * Claims the chosen messages, except those that somebody else is just changing, or whose contacts. Under the line's lock.
+ * Claims the chosen messages, except those that other transactions are changing, or whose contacts they are changing.
+ * Requires the line's lock.
  */
 export async function claimMessages(
   db: TenantDb,
@@ -59,7 +60,7 @@ export async function claimMessages(
   return claims;
 }
 
-/** Takes messages to `sending`, each with its attempt on record, before the carrier is called. */
+/** Sets messages to `sending` and records their attempts, before the carrier is called. */
 async function startAttempts(
   db: TenantDb,
   line: LineRow,
@@ -128,9 +129,9 @@ async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[
 }
 
 /**
- * Puts the attempt of a fallback SMS on record.
+ * Records the attempt of a fallback SMS.
  * @param timeoutOf how long a provider may take to answer, in milliseconds.
- * @returns null when it may not leave any more, or not now: the plan was made before.
+ * @returns null if it may not be sent any more, or not now: something may have changed since the plan.
  */
 export async function claimFallback(
   db: TenantDb,

@@ -53,21 +53,21 @@ import { type Claim, claimMessages } from './send-claim.ts';
 
 export interface SendPlan extends Look {
   claims: Claim[];
-  /** When the line may send again, if the carrier accepts all claims; null: only another plan can tell. */
+  /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
   resumesAt: Date | null;
   /** Messages to send as SMS immediately, without the line. */
   forced: string[];
-  /** Messages whose fallback SMS is still owed. */
+  /** Messages whose fallback SMS has not been sent yet. */
   owed: string[];
-  /** Nothing was claimed, because voice notes that are due soon may have to be made first. */
+  /** Nothing was claimed, because voice notes that are due soon may have to be created first. */
   awaitsVoiceNotes: boolean;
-  /** Nothing was claimed, because more may leave now than a brief round sends. */
+  /** Nothing was claimed, because more messages may be sent now than a brief round sends. */
   isLong: boolean;
   /** The line is paused. */
   isPaused: boolean;
   /** Why the line cannot send at all, unless it is paused; null: it can. */
   blockedBy: HoldReason | null;
-  /** Nothing may leave before the line's reputation has recovered. */
+  /** Nothing may be sent before the line's reputation has recovered. */
   isResting: boolean;
   /** The current carrier of the line. */
   carrier: string;
@@ -77,8 +77,8 @@ export interface SendPlan extends Look {
 
 /** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
-/** A brief round, which holds up a workflow task, sends no more at once. */
-const MOST_BRIEFLY = 4;
+/** A brief round sends at most this many messages, because it blocks a workflow task. */
+const MAX_BRIEFLY = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;
 /** About the time to commit a reply or a message. */
@@ -88,10 +88,10 @@ const CONTENTION_RETRY_MS = 50;
  * Decides under the line's lock what the line sends now, and commits that decision with its attempts, so caps, gaps and
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
- * @param clock read once the line is locked: what became due while the plan waited for the lock is due.
- * @param options.hasVoiceNotes the voice notes that are due soon have been made.
- * @param options.isBrief claims nothing if more than a few messages may leave now.
- * @param options.seal for an email about the line's reputation; without it, none is written.
+ * @param clock read after the line is locked, so that messages that became due while the plan waited for the lock are included.
+ * @param options.hasVoiceNotes the voice notes that are due soon have been created.
+ * @param options.isBrief claims nothing if more than a few messages may be sent now.
+ * @param options.seal encrypts an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
@@ -282,7 +282,7 @@ async function claimDue(
     const found = [...urgent, ...due.filter(({ id }) => !wanted.includes(id))];
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
-    // Before other messages are locked, because it waits for their locks.
+    // Before other messages are locked, because this waits for their locks.
     await failOptedOut(db, found.filter(isUnwelcome), now);
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
@@ -296,7 +296,7 @@ async function claimDue(
         waitsFor: next.reason,
       };
     if (choice.send.length > 0) {
-      if (isBrief && choice.send.length > MOST_BRIEFLY)
+      if (isBrief && choice.send.length > MAX_BRIEFLY)
         return { ...nothingClaimed, isLong: true, nextAt: now, reason: 'more is due than is sent at once' };
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
@@ -311,7 +311,7 @@ async function claimDue(
       const isLast = found.every(
         (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
       );
-      // What an operator has ordered does not wait for the end of a gap.
+      // A message that an operator ordered does not wait for the end of a gap.
       const leavesMore = !isLast && wanted.length === 0;
       // The round continues after these. If it crashes, the sweep wakes the line.
       return { ...nothingClaimed, claims, leavesMore, nextAt: now, reason: 'more may be due' };
@@ -332,7 +332,7 @@ const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] 
 const lookAgain = (now: Date): Claimed => ({
   ...nothingClaimed,
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
-  reason: 'others are changing what is due',
+  reason: 'other transactions are changing the due messages',
 });
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */

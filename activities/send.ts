@@ -14,9 +14,9 @@ import type { SendPlan } from './send-plan.ts';
 import { createSender } from './sender.ts';
 import { createVoiceNotes } from './voice-notes.ts';
 
-/** A round ends after this, however much is left: an activity that goes on forever tells the operator nothing. */
+/** A round ends after this time, however much is left: an activity that never ends tells an operator nothing. */
 const ROUND_MS = 120_000;
-/** A brief round ends after this, because it holds up a workflow task. */
+/** A brief round ends after this time, because it blocks a workflow task. */
 const BRIEF_MS = 1000;
 
 interface LineInput {
@@ -46,7 +46,7 @@ export function createSendActivities(dependencies: Dependencies) {
     { isSending = false }: SendInput,
     { isBrief = false } = {},
   ): Promise<LineRound | null> {
-    let status: Status = { state: 'sending', reason: 'It plans what is due', until: null };
+    let status: Status = { state: 'sending', reason: 'The round plans what to send', until: null };
     const round = async (canceled: AbortSignal): Promise<LineRound | null> => {
       const waits = gapWaits.ofRound({
         taskQueue: lineQueue(line.carrier),
@@ -60,7 +60,7 @@ export function createSendActivities(dependencies: Dependencies) {
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
         const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, isBrief });
-        if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line is elsewhere now');
+        if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line has moved');
         if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return null;
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
@@ -86,7 +86,7 @@ export function createSendActivities(dependencies: Dependencies) {
   }
 
   return {
-    /** Which carrier's workers serve a line; null: it is not connected to any. */
+    /** The carrier whose workers serve a line; null: it is not connected to any. */
     async findCarrier({ lineId }: LineInput): Promise<string | null> {
       return (await findHome(pools, lineId))?.carrier ?? null;
     },
@@ -100,7 +100,7 @@ export function createSendActivities(dependencies: Dependencies) {
 
     /**
      * Sends like `sendDue`, within the workflow task.
-     * @returns null: `sendDue` is to do it on the task queue of the carrier.
+     * @returns null if `sendDue` must send instead, on the carrier's task queue.
      */
     async sendAtOnce({ carrier, ...input }: LineInput & LineHome): Promise<LineRound | null> {
       const taskQueue = lineQueue(carrier);
@@ -120,7 +120,7 @@ function endOfRound(
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
-  // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
+  // While a round is at work, nobody signals the workflow. So it may rest only after a plan has recorded that.
   if (isAtWork) return { ...goesOn(reason), isPaused };
   const round = {
     ...at(nextAt, reason),

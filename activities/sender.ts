@@ -19,10 +19,10 @@ import { type Claim, claimFallback } from './send-claim.ts';
 import { planSends, type SendPlan } from './send-plan.ts';
 import { createSettle } from './settlement.ts';
 
-/** A fallback SMS that its account did not take is tried again. */
+/** When to retry a fallback SMS that its account did not accept. */
 const FALLBACK_AGAIN_MS = 10_000;
 
-/** The steps of a round: plan what may leave, send it, and find out what a crash or a lost answer left open. */
+/** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
   const { pools, carriers, secrets } = dependencies;
   const settle = createSettle(dependencies);
@@ -32,7 +32,7 @@ export function createSender(dependencies: Dependencies) {
   async function doubtAbout(row: LineRow, { message, attempt }: Draft): Promise<Doubt | null> {
     const lost = lostSendOf(row, message);
     if (!lost) return null;
-    // A fallback SMS goes through one account, whatever its line is.
+    // A fallback SMS is sent through one account, whatever its line.
     const rows =
       attempt.kind === 'fallback'
         ? []
@@ -58,7 +58,7 @@ export function createSender(dependencies: Dependencies) {
   }
 
   async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt }: Claim) {
-    // Rendering is synchronous: between two of a batch, whatever else waits has its turn.
+    // Rendering is synchronous, so other work gets a turn between two messages of a batch.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
     return sendDraft(line, row, { attempt, message, template: message.body, lead, from }, () =>
@@ -84,7 +84,7 @@ export function createSender(dependencies: Dependencies) {
 
   return {
     /**
-     * @param staysFor whether the round itself waits for a time.
+     * @param staysFor whether the round itself waits until a given time.
      * @param options as in `planSends`.
      * @returns null when the line is no longer in this workspace.
      */
@@ -98,7 +98,7 @@ export function createSender(dependencies: Dependencies) {
       const look = async (db: TenantDb) => {
         const plan = await planSends(db, line.lineId, timeoutMs, currentTime, { ...options, seal });
         if (!plan) return null;
-        // A round that waits for the end of the gap anyway needs no plan that says so.
+        // If the round waits for the end of the gap anyway, it needs no plan that says so.
         const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
         return { ...plan, nextAt, isAtWork: plan.blockedBy === null && staysFor(nextAt) };
       };
@@ -107,7 +107,7 @@ export function createSender(dependencies: Dependencies) {
 
     /**
      * Sends what was claimed, side by side; then the fallbacks that are owed.
-     * @returns when to plan again at the latest; null: when the plan says.
+     * @returns when to plan again at the latest; null: as planned.
      */
     async send(line: LineAtCarrier, plan: SendPlan): Promise<{ retryAt: Date | null }> {
       const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
@@ -115,7 +115,7 @@ export function createSender(dependencies: Dependencies) {
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
       }
       for (const messageId of plan.owed) await sendFallback(line, messageId);
-      // What was not sent frees its place.
+      // A message that was not sent frees its place under the caps.
       if (accepted.includes(false)) return { retryAt: currentTime() };
       return { retryAt: plan.owed.length === 0 ? null : fromNow(FALLBACK_AGAIN_MS) };
     },

@@ -21,9 +21,9 @@ export type Settle = (
   text?: string | null,
 ) => Promise<void>;
 
-/** With more, the first of a batch would wait for the last. */
-const MOST_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's others go on. */
+/** In a larger batch, the first would wait for the last. */
+const MAX_TOGETHER = 64;
+/** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 
 export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>): Settle {
@@ -49,7 +49,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),
-    { most: MOST_TOGETHER, atOnce: BATCHES_AT_ONCE },
+    { most: MAX_TOGETHER, atOnce: BATCHES_AT_ONCE },
   );
 
   async function settleSms(

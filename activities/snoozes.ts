@@ -8,7 +8,7 @@ const AT_ONCE = 1000;
 const BUDGET_MS = 10_000;
 
 /**
- * Opens conversations whose snooze is over, so that webhooks and event streams are told. Whoever reads takes them for open
+ * Opens conversations whose snooze is over, so that webhooks and event streams get an event. Reads already show them as open
  * before.
  */
 export async function endDueSnoozes({

@@ -10,7 +10,7 @@ import { withHeartbeat } from './heartbeat.ts';
 import { isDue, roundOf } from './round.ts';
 import { createSendActivities } from './send.ts';
 
-/** How often to look whether the workflows rest. */
+/** How often to check whether the workflows are idle. */
 const POLL_MS = 10;
 /**
  * How long after a step what is still due is woken, then twice as long, and so on: time has gone on by itself to when a
@@ -25,7 +25,7 @@ export function createTestClockActivities(dependencies: Dependencies) {
   const { pools } = dependencies;
   const { sendDue } = createSendActivities(dependencies);
 
-  /** The rounds of pacers, without their workflows: a sequence has many, and each signal costs several round trips. */
+  /** Runs the rounds of pacers without their workflows: a sequence has many, and each signal costs several round trips. */
   async function send(workspaceId: string, lineId: string): Promise<void> {
     let nextAt: string | null;
     do ({ nextAt } = await sendDue({ workspaceId, lineId }));
@@ -46,7 +46,7 @@ export function createTestClockActivities(dependencies: Dependencies) {
             const look = await decide(pools, workspaceId, testClockId(workspaceId), async (db) =>
               (await readTestClock(db)).targetAt === null
                 ? { nextAt: null, reason: 'the clock is not moving', ended: true }
-                : { nextAt: currentTime(), reason: 'the clock is to move on' },
+                : { nextAt: currentTime(), reason: 'the clock is moving' },
             );
             if (!isDue(look)) return roundOf(look);
           } else if (step.kind === 'moved')
@@ -54,7 +54,7 @@ export function createTestClockActivities(dependencies: Dependencies) {
           else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
           else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));
         }
-        return { nextAt: currentTime().toISOString(), reason: 'the clock is to move on' };
+        return { nextAt: currentTime().toISOString(), reason: 'the clock is moving' };
       });
     },
   };

@@ -13,7 +13,7 @@ import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** How long before its message is due a note is made. */
+/** How long before its message is due a note is created. */
 export const VOICE_NOTES_AHEAD_MS = 30_000;
 /** The longest time that a line's other messages wait for voice notes, which are then completed concurrently. */
 const MAX_WAIT_MS = 30_000;
@@ -34,7 +34,7 @@ export function createVoiceNotes({
       withTenant(pools, workspaceId, (db) => insertVoiceNote(db, { ...note, size }));
     try {
       const audio = await storage.open(storageKey(workspaceId, id));
-      if (!audio) throw new Error('the file is no longer there');
+      if (!audio) throw new Error('the file no longer exists');
       const key = storageKey(workspaceId, voiceNoteId(id));
       await done(
         await makeVoiceNote(audio, (made) => storage.put(key, made, MAX_NOTE_BYTES, VOICE_NOTE_TYPE)),

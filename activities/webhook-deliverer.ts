@@ -49,7 +49,7 @@ export function createWebhookDeliverer(services: {
   egress: Egress;
   secrets: SecretBox;
   logger: Logger;
-  /** Hears of each delivery that has ended. */
+  /** Called after each delivery that has ended. */
   onDelivery: (result: DeliveryResult) => void;
 }): WebhookDeliverer {
   const { pools, logger, onDelivery } = services;

@@ -26,10 +26,10 @@ const PER_WORKSPACE = 1536;
  * With more in progress, no endpoint gets more than at first. So half of them are left for others when endpoints that
  * had been given more begin to hang: 96 further endpoints must hang before the rest is delayed.
  */
-const MOST_BEYOND_FIRST = 512;
+const MAX_BEYOND_FIRST = 512;
 const CLAIM_AT_ONCE = 256;
 
-/** A delivery claimed this long ago belongs to a process that died: a delivery's timeout, and time to record it. */
+/** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
 export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
@@ -100,7 +100,7 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
   let claims: Claims | null = null;
   let startedAt = 0;
   return {
-    /** Has the next claim start from the oldest delivery. */
+    /** Makes the next claim start from the oldest delivery. */
     restart(): void {
       claims = null;
     },
@@ -111,7 +111,7 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
       }
       const { last } = claims;
       const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
-      const limits = lane.underWay < MOST_BEYOND_FIRST ? lane.limits : new Map<string, number>();
+      const limits = lane.underWay < MAX_BEYOND_FIRST ? lane.limits : new Map<string, number>();
       const options = { claims, limits, busy: lane.busy, limit };
       const claimed = await tenant((db) => claimDeliveries(db, options));
       for (const delivery of claimed) {

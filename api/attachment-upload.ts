@@ -8,7 +8,7 @@ import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
-/** The most that a multipart form adds to its file. */
+/** The maximum size that a multipart form adds to its file. */
 const FORM_OVERHEAD = 64 * 1024;
 /** How much of a file `file-type` needs to detect its type. */
 const HEAD_BYTES = 4100;

@@ -3,11 +3,11 @@ import { type CallbackLine, findCallbackLines } from '#db/queries/callback-lines
 import { withAuth } from '#db/transactions.ts';
 import { createBatches } from '#domain/batches.ts';
 
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 const LOOKUPS_AT_ONCE = 2;
 const FEWEST_BESIDE = 16;
 
-/** Looks up the lines of callbacks that come at the same moment together. By the address of the client. */
+/** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
 export interface CallbackLines {
   /** @returns null if there is no such line. @throws Busy */
   find(client: string, lineId: string): Promise<CallbackLine | null>;
@@ -27,7 +27,7 @@ export function createCallbackLines(pools: ApiPools): CallbackLines {
       );
       for (const one of asked) one.found = found.get(one.lineId) ?? null;
     },
-    { most: MOST_TOGETHER, atOnce: LOOKUPS_AT_ONCE, fewestBeside: FEWEST_BESIDE },
+    { most: MAX_TOGETHER, atOnce: LOOKUPS_AT_ONCE, fewestBeside: FEWEST_BESIDE },
   );
   return {
     async find(client, lineId) {

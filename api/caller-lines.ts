@@ -5,8 +5,8 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 type Lines = readonly WorkspaceLineRef[];
 
 /**
- * A line of each channel that can be chosen, by caller. Known for as long as the caller is (`CallerCache`): for a second, unless
- * a change of a line drops the caller before (`notify_credentials`). Whether a line can still be used is checked again when it is
+ * One selectable line of each channel, by caller. Cached as long as the caller (`CallerCache`): for a second, unless
+ * a change of a line drops the caller earlier (`notify_credentials`). Whether a line is still usable is checked again when it is
  * chosen.
  */
 export interface CallerLines {

@@ -11,7 +11,7 @@ import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/quiet-hours.
 import { type QuietUntil, quietUntil } from '#domain/warnings.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
-/** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
+/** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to an object of another workspace. */
 export async function checkCampaign(
   db: TenantDb,
   { listId, eligibleLineIds, poolId, steps = [] }: CampaignPatch,
@@ -42,7 +42,7 @@ export async function checkCampaign(
 }
 
 /**
- * Checks that the send window of a campaign and its quiet hours have a time in common, by the clocks of the campaign's zone.
+ * Checks that the send window of a campaign and its quiet hours leave some common time, in the campaign's time zone.
  * @param stored the campaign that the patch changes.
  * @throws VALIDATION_ERROR if it could never send.
  */

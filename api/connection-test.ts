@@ -4,7 +4,7 @@ import type { Egress } from '#providers/egress.ts';
 import { truncate } from '#domain/text.ts';
 import type { Services } from './services.ts';
 
-/** For all checks of a connection together. */
+/** The time limit of all checks of a connection together. */
 export const TEST_TIMEOUT_MS = 15_000;
 const CALLBACK_TIMEOUT_MS = 4000;
 
@@ -47,7 +47,7 @@ export async function testConnection(
 }
 
 /**
- * Whether this installation answers at its public URL, where carriers report to. It asks from here, through the public
+ * Checks whether this installation responds at its public URL, to which carriers report. It asks from here, through the public
  * name: a firewall may let carriers pass and not this process, or the other way round.
  */
 async function reachCallbacks(publicUrl: string, egress: Pick<Egress, 'post'>): Promise<Finding> {
@@ -74,7 +74,7 @@ async function reachCallbacks(publicUrl: string, egress: Pick<Egress, 'post'>): 
   };
 }
 
-/** There is nothing at that path but this installation's own refusal. */
+/** Nothing exists at that path, so only this installation responds with this error. */
 function isOurs(body: string): boolean {
   try {
     return (JSON.parse(body) as { code?: unknown }).code === 'NOT_FOUND';
@@ -83,5 +83,5 @@ function isOurs(body: string): boolean {
   }
 }
 
-/** Of a text that quotes a server, as much as explains a refusal. */
+/** The length of a text that quotes a server: enough to explain a refusal. */
 export const firstLine = (text: string): string => truncate(text.split(/\p{Cc}/u, 1)[0] ?? '', 200);

@@ -30,7 +30,7 @@ function contentSecurityPolicy(publicUrl: string): string {
   ].join('; ');
 }
 
-/** Sends the page that every address of the console starts from. */
+/** Sends the page that serves every URL of the console. */
 export async function sendConsole(context: Context, publicUrl: string): Promise<void> {
   context.set({
     'Content-Security-Policy': contentSecurityPolicy(publicUrl),
@@ -43,7 +43,7 @@ export async function sendConsole(context: Context, publicUrl: string): Promise<
     return;
   }
   await send(context, 'index.html', { root: DIST });
-  // It names other files after each build.
+  // Each build refers to other files.
   context.set('Cache-Control', 'no-cache');
 }
 

@@ -19,7 +19,7 @@ interface Context {
   params: z.infer<typeof ConversationParams>;
 }
 
-/** Like `conversationOf`; it stays locked, so that its contact is not erased meanwhile. */
+/** Like `conversationOf`, but locks the conversation, so that its contact cannot be erased in the meantime. */
 export async function lockedConversationOf(context: Context): Promise<Conversation> {
   await lockConversation(context.db, addressOf(context));
   return conversationOf(context);

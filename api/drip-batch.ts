@@ -80,7 +80,7 @@ export async function acceptPlain<Request extends DripRequest>(
   return outcomesOf(decided, await bufferDripsAtOnce(pools, acceptedIn(decided), now));
 }
 
-/** Whether nothing has to be looked up for a request, apart from the lines of its caller. */
+/** Whether a request needs no lookup except for the lines of its caller. */
 export const isPlain = ({ idempotencyKey, input }: DripRequest): boolean =>
   idempotencyKey === '' && isPlainDrip(input);
 

@@ -30,9 +30,9 @@ interface PendingRequest extends DripRequest {
 
 /** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
-/** Beside a running batch, a second one begins when so many requests wait that they share the cost of its statements. */
+/** A second batch starts next to a running one if enough requests wait to share the cost of its statements. */
 const MIN_SECOND_BATCH = 32;
-/** It begins with fewer when they have waited this long, so that a slow batch does not hold them up. */
+/** It starts with fewer if they have waited this long, so that a slow batch does not delay them. */
 const MAX_WAIT_MS = 50;
 
 export function createDripIntake(
@@ -115,7 +115,7 @@ export function createDripIntake(
     }
   }
 
-  /** What fails because of one workspace must neither fail nor wait for the others. */
+  /** A failure caused by one workspace must neither fail nor delay the requests of others. */
   async function commitAlone(batch: readonly PendingRequest[]): Promise<void> {
     const [first] = batch;
     if (!first) return;

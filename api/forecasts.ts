@@ -42,7 +42,7 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
   };
 }
 
-/** The rest of a campaign; of one that is not active, as if it were started or resumed now. */
+/** The remaining messages of a campaign; if it is not active, as if it were started or resumed now. */
 export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: Site): Promise<ForecastPlan> {
   const pool = campaign.poolId === null ? null : await findPool(db, campaign.poolId);
   const shares = sharesOf(await usableLines(db), pool, campaign.eligibleLineIds);
@@ -50,7 +50,7 @@ export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: 
   const steps = stepsOf(campaign.steps).filter(({ channel }) => reach[channel] > 0);
   const leads = Math.max(0, ...steps.map(({ channel }) => reach[channel]));
   if (leads > 0) requireCarried(steps, shares);
-  // Of lines that the campaign may no longer use, what waits there.
+  // Including messages that wait on lines that the campaign may no longer use.
   const further = (await linesOfCampaign(db, campaign.id)).filter(
     (id) => !shares.some(({ lineId }) => lineId === id),
   );

@@ -3,11 +3,11 @@ import { listen } from '#db/listener.ts';
 import { realTime } from '#domain/clock.ts';
 import { Presence, type PresentPerson } from '#domain/presence.ts';
 
-/** Who looks at conversations now, as all API processes tell each other. It is kept in memory only. */
+/** Who looks at conversations now. API processes inform each other; it is kept only in memory. */
 export interface PresenceBoard {
   /** Whether announcements of other processes arrive, and one's own. */
   readonly isListening: boolean;
-  /** What `announcePresence` does when nothing arrives: only this process knows. */
+  /** Replaces `announcePresence` while notifications cannot arrive: only this process knows. */
   set(presence: Presence): void;
   /** Who is there, except for one user. */
   others(conversation: { workspaceId: string; address: string }, userId: string): PresentPerson[];
@@ -16,7 +16,7 @@ export interface PresenceBoard {
   close(): Promise<void>;
 }
 
-/** People whom a process remembers, so that its memory is bounded. */
+/** The maximum number of people that a process remembers, to bound its memory. */
 const MAX_PEOPLE = 10_000;
 
 export function createPresenceBoard(databaseUrl: string): PresenceBoard {
@@ -75,7 +75,7 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
   };
 }
 
-/** null: it is empty, or a process of another release says it otherwise. */
+/** null: it is empty, or a process of another release uses another format. */
 function announced(payload: string): Presence | null {
   try {
     return Presence.parse(JSON.parse(payload));

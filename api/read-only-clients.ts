@@ -1,7 +1,7 @@
 import type { Client } from '#db/queries/agency.ts';
 import { ApiError } from './http/errors.ts';
 
-/** Nobody writes to a client whose subscription is past due, its agency included. @throws READ_ONLY */
+/** Nobody, not even the agency, may change a client whose subscription is past due. @throws READ_ONLY */
 export function refuseReadOnly(clients: readonly Client[]): void {
   const readOnly = clients.find(({ isReadOnly }) => isReadOnly);
   if (readOnly) throw new ApiError('READ_ONLY', undefined, { reason: 'past_due', workspaceId: readOnly.id });

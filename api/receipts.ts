@@ -4,21 +4,21 @@ import type { Pools } from '#db/pools.ts';
 import { type Batches, createBatches } from '#domain/batches.ts';
 import { forMany } from '#providers/log-context.ts';
 
-/** With more, the first of a batch would wait for the last. */
-const MOST_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's others go on. */
+/** In a larger batch, the first would wait for the last. */
+const MAX_TOGETHER = 64;
+/** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 /** A batch costs eight messages to the database, whatever its size. */
 const FEWEST_BESIDE = 16;
 
-/** Stores receipts that carriers report at the same moment together. By workspace. */
+/** Stores simultaneous receipts together, grouped by workspace. */
 export type Receipts = Batches<LineEvent<Delivered>>;
 
 export const createReceipts = (pools: Pools): Receipts =>
   createBatches(
     forMany((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts)),
     {
-      most: MOST_TOGETHER,
+      most: MAX_TOGETHER,
       atOnce: BATCHES_AT_ONCE,
       fewestBeside: FEWEST_BESIDE,
     },

@@ -5,13 +5,13 @@ import { withSystemShare } from '#db/transactions.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { ErrorCode } from './http/errors.ts';
 
-/** Records in the audit log what a known caller may not do, or does too often. */
+/** Records in the audit log which requests of known callers were refused, as forbidden or too frequent. */
 export interface RefusedRequests {
   /** Returns at once; the entry is written in the background. */
   record(caller: Caller, routeId: string, code: ErrorCode): void;
 }
 
-/** The same refusal of the same caller is recorded once in this time, by each process. */
+/** Each process records the same refusal of the same caller once in this time. */
 const REPEATED_MS = 3_600_000;
 const MAX_REMEMBERED = 10_000;
 

@@ -6,12 +6,12 @@ import { realTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
 import type { ErrorCode } from './http/errors.ts';
 
-/** A request that was answered. */
+/** A completed request. */
 export interface AnsweredRequest {
   caller: Caller;
-  /** `path` is that of the declaration, without values. */
+  /** `path` is the declared template, without values. */
   route: { method: string; path: string };
-  /** It went to bulk intake. */
+  /** A request to bulk intake. */
   isBulk: boolean;
   status: number;
   /** The code of the error; null: it succeeded. */
@@ -21,21 +21,21 @@ export interface AnsweredRequest {
 }
 
 /**
- * Records the requests of workspaces, for `GET /api/requests`. Rows are written every few seconds beside the requests, and
- * those of a process that crashes are lost. Successful requests to bulk intake with the same key share a row for that time,
- * so that intake costs no row of its own.
+ * Records the requests of workspaces, for `GET /api/requests`. Rows are written in the background every few seconds, and a
+ * process that crashes loses its waiting rows. Successful requests to bulk intake with the same key share a row for that
+ * time, so that intake costs no row of its own.
  */
 export interface RequestLog {
-  /** Returns at once. */
+  /** Returns immediately. */
   record(request: AnsweredRequest): void;
-  /** Writes what waits. */
+  /** Writes the waiting rows. */
   close(): Promise<void>;
 }
 
 const WRITE_EVERY_MS = 2000;
-/** Rows of a statement. */
+/** Rows per statement. */
 const BATCH = 500;
-/** With more rows waiting, the database is too slow or away, and requests are dropped from the log. */
+/** If more rows wait, the database is too slow or unavailable, and requests are dropped from the log. */
 const MAX_WAITING = 10_000;
 
 /** @param dropped counts requests that are missing in the log. */
@@ -70,7 +70,7 @@ export function createRequestLog(
     timer = undefined;
     writing ??= writeAll()
       .catch((error: unknown) => {
-        logger.warn({ error, waiting: waiting.length }, 'the log of requests was not written');
+        logger.warn({ error, waiting: waiting.length }, 'the request log was not written');
       })
       .finally(() => {
         writing = undefined;

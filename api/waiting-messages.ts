@@ -3,24 +3,24 @@ import { LimitReached, WORKSPACE_LIMITS } from '#domain/limits.ts';
 
 /** Limits the messages that wait to be sent. */
 export interface WaitingMessages {
-  /** Counts a message that is about to be accepted, at no cost for its request. @throws LimitReached */
+  /** Counts a message that is about to be accepted, without delaying its request. @throws LimitReached */
   admit(workspaceId: string): void;
-  /** Counts those of a campaign, against a count that is made for it. @throws LimitReached if there is no room for all. */
+  /** Counts the messages of a campaign, after a new count. @throws LimitReached if there is no room for all. */
   admitAll(workspaceId: string, messages: number): Promise<void>;
 }
 
 interface Known {
-  /** As counted last; 0 before the first count. */
+  /** The last count; 0 before the first. */
   counted: number;
-  /** Accepted by this process since. */
+  /** Messages that this process has accepted since. */
   since: number;
   countedAt: number;
-  /** The count that is under way. */
+  /** The count in progress. */
   counting: Promise<void> | null;
 }
 
 const { max: MAX } = WORKSPACE_LIMITS.waitingMessages;
-/** How long a count is used, in milliseconds: longer while there is much room. */
+/** How long a count is valid, in milliseconds: longer while there is much room. */
 const KEPT_MS = 5 * 60_000;
 const KEPT_NEAR_MS = 10_000;
 /** A count is renewed after so many messages, too, but not within this time: it may have failed. */

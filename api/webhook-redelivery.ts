@@ -51,7 +51,7 @@ export async function redeliver(
 
   const { id, redelivery, webhook } = claimed;
   const { responseBody: answered, ...result } = await postWithRetry(services, id, webhook, redelivery);
-  // Erasing a contact finds the answers to deliveries of its events by their time, which is not that of a replay.
+  // The erasure of a contact finds the responses to its events' deliveries by time, which would miss a replay.
   const responseBody = redelivery.isReplayOf === null ? answered : null;
   await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result, responseBody }]));
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };

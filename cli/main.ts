@@ -21,7 +21,7 @@ import { trigger } from './commands/trigger.ts';
 import { CommandFailed, EXIT } from './exit-code.ts';
 
 const program = new Command('linepace')
-  .description('Send iMessage, SMS and email through lines that are never banned for sending too fast.')
+  .description('Send iMessage, SMS and email through lines that are paced so that carriers do not flag them.')
   .version(process.env['LINEPACE_VERSION'] ?? 'unreleased')
   .option('--json', 'print results as JSON')
   .option('-p, --profile <name>', 'the profile to use; default: the current one')

@@ -10,9 +10,9 @@ export interface KeySeal {
   open(sealed: string): string;
 }
 
-/** The keyed hashes by which erased addresses are known again. */
+/** The keyed hashes by which erased addresses are recognized. */
 export interface AddressHashes {
-  /** In the order of the addresses; null in a process without encryption keys, which knows none of them. */
+  /** In the order of the addresses; null in a process without encryption keys, which cannot compute them. */
   of(workspaceId: string, addresses: readonly string[]): Promise<string[] | null>;
 }
 
@@ -21,9 +21,9 @@ export const ADDRESS_KEY = 'addresses';
 const KeyRow = z.object({ keySealed: z.string() });
 
 /**
- * The key is drawn once for a database and kept in it, encrypted: so the hashes stay what they are when the encryption
+ * The key is generated once per database and stored in it, encrypted, so the hashes stay the same when the encryption
  * keys are rotated.
- * @param db of the system's login.
+ * @param db a connection of the system's login.
  * @param seal null: the process has no encryption keys.
  */
 export function createAddressHashes(db: CommonQueryMethods, seal: KeySeal | null): AddressHashes {

@@ -15,25 +15,25 @@ export interface Decision {
   nextAt: Date | null;
   /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
-  /** With `nextAt` null: its subject is open, so the run goes on, and the sweep wakes it after a month. */
+  /** With `nextAt` null: its subject is open, so the run continues, and the sweep wakes it after a month. */
   keepsOpen?: boolean;
   /**
    * The workflow does not rest: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
-   * asked for it (`requestedSince`). Work that falls due meanwhile sends it no signal.
+   * woken it (`requestedSince`). Work that falls due in the meantime sends it no signal.
    */
   isAtWork?: boolean;
-  /** Of a pacer: until when messages need no look. */
+  /** For a pacer: until when messages need no look. */
   hold?: MessageHold | undefined;
 }
 
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
-/** With what was known of the requests for the workflow when it began to look. */
+/** A decision, with the wakes that were visible when the look began. */
 type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D;
 
-/** Then a run that waits for somebody looks again, and continues as new with the present code. */
+/** After this time, a run that waits for somebody looks again, and continues as new with the current code. */
 const MONTH_MS = 30 * 24 * 3_600_000;
 
-/** The sweep takes a workflow for dead half a minute after the time at which it was to look. */
+/** The sweep considers a workflow lost half a minute after the time at which it should have looked. */
 const REFRESH_MS = 15_000;
 
 /**
@@ -75,11 +75,11 @@ export async function decide<D extends Decision | null>(
   } as Looked<D>;
 }
 
-/** Until when a workflow rests that nobody wakes. */
+/** Until when a workflow rests if nobody wakes it. */
 const restOf = ({ nextAt, keepsOpen }: Decision): Date =>
   keepsOpen && nextAt === null ? new Date(currentTime().getTime() + MONTH_MS) : NEVER;
 
-/** Whether the row says that the workflow has to look now, and may go on saying so: only the workflow puts that off. */
+/** Whether the row says that the workflow must look now. Only the workflow itself can postpone that. */
 function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {
   const now = currentTime().getTime();
   if (wakeAt === null || wakeAt.getTime() > now || nextAt === null) return false;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Listens for notifications of one channel, on a connection of its own that is opened again when it is lost. */
+/** Listens for notifications of one channel, on a dedicated connection that is reopened when it is lost. */
 export interface Listener {
-  /** Whether notifications arrive. False while the connection is away, and behind a pooler. */
+  /** Whether notifications arrive. False while the connection is lost, and behind a pooler. */
   readonly isListening: boolean;
   close(): Promise<void>;
 }

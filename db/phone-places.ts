@@ -9,7 +9,7 @@ const NOWHERE: PhonePlace = { zones: null, region: null };
 const NORTH_AMERICA = '1';
 
 /**
- * Looks up the zones and the state of a number in the data of Google's libphonenumber, by its longest known beginning.
+ * Looks up the zones and the state of a number in the data of Google's libphonenumber, by its longest known prefix.
  * @param phone in E.164.
  */
 export function placeOf(phone: string): PhonePlace {
@@ -20,7 +20,7 @@ export function placeOf(phone: string): PhonePlace {
   return { zones, region: state !== undefined && US_STATES.has(state) ? `US-${state}` : null };
 }
 
-/** Where the recipient of a message is: by the number it goes to, else by the other number known of the recipient. */
+/** The place of a message's recipient: from the number it goes to, otherwise from another known number of the recipient. */
 export function placeOfRecipient({
   address,
   recipientPhone,
@@ -36,7 +36,7 @@ function zonesOf(digits: string): string[] | null {
   for (let length = digits.length; length > 0; length -= 1) {
     const beginning = digits.slice(0, length);
     const zones = ZONES[beginning];
-    // Of all of North America: an area code without a place, such as 800, or one that is newer than the data.
+    // The zones of all of North America, for an area code without a place, such as 800, or one that is newer than the data.
     if (zones !== undefined) return beginning === NORTH_AMERICA ? null : zones.split('&');
   }
   return null;

@@ -27,7 +27,7 @@ export interface ApiDatabaseUrls extends DatabaseUrls {
 export interface Pools {
   readonly tenant: TenantPool;
   readonly system: DatabasePool;
-  /** For `TenantDb.apart`. A pool of its own, because its users already hold a connection of another pool. */
+  /** For `TenantDb.apart`. A separate pool, because its users already hold a connection of another pool. */
   readonly apart: DatabasePool;
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
@@ -41,7 +41,7 @@ export interface TenantPool {
   readonly queue: FairQueue | null;
 }
 
-/** The pools of an API process, in which no tenant waits for another, and authentication waits for none. */
+/** The pools of an API process. No tenant waits for another, and authentication waits for none of them. */
 export interface ApiPools extends Pools {
   /** Looks up credentials, shared fairly between client addresses. */
   readonly auth: {

@@ -23,7 +23,7 @@ export const prepareStatements: Interceptor = {
   transformQuery: (_, query) => {
     const name = statementName(query.sql);
     if (name === null) return query;
-    // PgBouncer takes statements with the same text for the same, whatever their names.
+    // PgBouncer treats statements with the same text as the same, whatever their names.
     return { ...query, name, ...(generation !== '' && { sql: `${query.sql} -- ${generation}` }) };
   },
   queryExecutionError: (_, query, error) => {
@@ -47,6 +47,6 @@ function statementName(text: string): string | null {
   return name;
 }
 
-/** PostgreSQL has no error code of its own for "cached plan must not change result type". */
+/** PostgreSQL has no specific error code for "cached plan must not change result type". */
 const isStalePlan = (error: Error): boolean =>
   'routine' in error && error.routine === 'RevalidateCachedQuery';

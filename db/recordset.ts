@@ -14,7 +14,7 @@ export function recordset(table: string, rows: readonly Record<string, unknown>[
  */
 export const ROWS_INSERTED = sql.fragment`returning null`;
 
-/** Inserts rows into a table. Columns of which this process does not know get their defaults. */
+/** Inserts rows into a table. Columns that this process does not know get their defaults. */
 export function insertion(table: string, rows: readonly Record<string, unknown>[]) {
   const names = Object.keys(rows[0] ?? {}).map((name) => sql.identifier([snakeCase(name)]));
   const columns = sql.join(names, sql.fragment`, `);

@@ -2,7 +2,7 @@
 export interface Snapshot {
   /** No transaction from this one on had ended. */
   readonly end: bigint;
-  /** Those before it that had not ended either, ascending. */
+  /** Earlier transactions that had not ended either, ascending. */
   readonly running: readonly bigint[];
 }
 
@@ -15,7 +15,7 @@ export function parseSnapshot(text: string): Snapshot {
 export const formatSnapshot = ({ end, running }: Snapshot): string =>
   `${running[0] ?? end}:${end}:${running.join(',')}`;
 
-/** The snapshot of an earlier moment, by which the given transaction, and all after it, had not ended. */
+/** The snapshot of an earlier moment, when the given transaction and all later ones had not ended. */
 export const cutSnapshot = ({ end, running }: Snapshot, before: bigint): Snapshot => ({
   end: before < end ? before : end,
   running: running.filter((transaction) => transaction < before),

@@ -19,7 +19,7 @@ export interface Seen {
 }
 
 /**
- * Until when no message of a line is sent, and none to a new contact: absent or past: such messages are not held. Ends by
+ * Until when no message of a line is sent, and none to a new contact; absent or past: such messages are not held. Ends by
  * itself only at that time: whatever ends it earlier must wake the pacer with `wake` in the same transaction.
  */
 export interface MessageHold {
@@ -57,7 +57,7 @@ interface Entry {
   signals: Set<SignalName>;
   /** Nothing is written if the workflow looks by then anyway. */
   unlessDue: boolean;
-  /** Set if nothing but messages asks for the look, which then waits for the end of their hold. */
+  /** Set if only messages request the look, which then waits for the end of their hold. */
   messages?: DueMessages | undefined;
   /** Set for the decision of the workflow itself. */
   own?: { seen: Seen; wake: OwnWake };
@@ -85,7 +85,7 @@ export class Wakes {
     this.#merge(workspaceId, workflowId, { at, signals: new Set([signal]), unlessDue: true });
   }
 
-  /** Asks a pacer to look when a message is due, or when the hold on such messages ends. */
+  /** Wakes a pacer when a message is due, or when the hold on such messages ends. */
   requestForMessage(workspaceId: string, workflowId: string, at: Date, isNew: boolean): void {
     const messages = { known: isNew ? NEVER : at, new: isNew ? at : NEVER };
     const signals = new Set<SignalName>(['messagesDue']);
@@ -154,7 +154,7 @@ export class Wakes {
     this.#signals.push({ workflowId, workspaceId: ownerId, signal, carrier: null });
   }
 
-  /** @param tell tells of the change; it must not throw. */
+  /** @param tell announces the change; it must not throw. */
   afterCommit(tell: () => void): void {
     this.#afterCommit.push(tell);
   }

@@ -30,7 +30,7 @@ export interface TenantDb extends DatabaseTransactionConnection {
   /** What the transaction adds to the signals of lines. */
   readonly signals: TransactionSignals;
   /**
-   * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and
+   * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and that
    * nobody may keep locked. They see every workspace.
    */
   readonly apart: CommonQueryMethods;

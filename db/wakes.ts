@@ -22,9 +22,9 @@ export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
 }
 
 /**
- * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
- * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds
- * what such a transaction adds.
+ * Like `wake`, for a workflow that many concurrent transactions wake, so that they do not wait for each other. If the
+ * workflow looks by then anyway, this writes nothing and locks no row. Only for workflows that use `decideToRest`, which
+ * finds what these transactions add.
  *
  * The work must be written by an earlier statement of the same transaction, never by the statement that checks
  * whether the workflow is due, and at the isolation level read committed: see `Wakes`.
@@ -58,14 +58,14 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return { requestedBy, wakeAt: new Date(Math.min(wakeAt.getTime() + (db.aheadMs ?? 0), NEVER.getTime())) };
 }
 
-/** A workflow that is at work, and what it knew of the requests for it when it looked last. */
+/** A running workflow, and the wakes that it knew when it last looked. */
 export interface LastLook {
   workspaceId: string;
   workflowId: string;
   requestedBy: string;
 }
 
-/** Those of these workflows that somebody has asked to look since, by their ids. */
+/** The given workflows that were woken since, by id. */
 export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): Promise<ReadonlySet<string>> {
   const requested = await db.anyFirst(sql.type(WorkflowIdRow)`
     select look.workflow_id

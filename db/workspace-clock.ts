@@ -4,7 +4,7 @@ import { setAhead } from '#domain/clock.ts';
 /** Work for one workspace: a request, a task of a workflow, or a transaction. */
 interface Scope {
   workspaceId: string;
-  /** How far the workspace's clock is ahead, in milliseconds; null: it is not a twin, or not read yet. */
+  /** How far the workspace's clock is ahead, in milliseconds; null: it is not a twin, or the clock was not read yet. */
   aheadMs: number | null;
 }
 
@@ -14,7 +14,7 @@ setAhead(() => scopes.getStore()?.aheadMs ?? 0);
 /** Whether the current work is for a workspace in test mode, whose clock has been read. */
 export const isTestTime = (): boolean => (scopes.getStore()?.aheadMs ?? null) !== null;
 
-/** Runs work whose `currentTime` is that of the workspace, as its latest transaction has read it. */
+/** Runs work in which `currentTime` returns the workspace's time, as its latest transaction has read it. */
 export const inWorkspaceTime = <T>(workspaceId: string, work: () => T): T =>
   scopes.run({ workspaceId, aheadMs: null }, work);
 

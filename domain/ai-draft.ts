@@ -53,7 +53,7 @@ export type DraftInput = z.infer<typeof DraftInput>;
 export const AutoReply = z
   .object({
     replyId: Id.meta({
-      description: "The draft's id. A draft of the copilot has that of the reply it answers.",
+      description: "The draft's id. For a draft of the copilot, the id of the reply that it answers.",
     }),
     answeredReplyId: Id.nullable().meta({
       description: 'The reply that the draft answers; null if the contact has not written.',
@@ -68,7 +68,7 @@ export const AutoReply = z
       .number()
       .min(0)
       .max(1)
-      .meta({ description: "The copilot's; 0 if somebody else wrote the draft." }),
+      .meta({ description: "The copilot's confidence; 0 if somebody else wrote the draft." }),
     tags: z.array(z.string()),
     sentiment: Sentiment.nullable(),
     mode: z.literal('copilot'),

@@ -46,7 +46,7 @@ export interface Days {
   end: string;
 }
 
-/** Before every message, and after. */
+/** Bounds before and after every message. */
 const [FIRST_DAY, LAST_DAY] = ['0001-01-01', 'infinity'];
 
 /**
@@ -62,7 +62,7 @@ export function wholeDays(spans: readonly Span[], timezone: string): Days | null
 }
 
 /**
- * The starts of spans that are one clock hour each.
+ * The start times of spans that are each one clock hour.
  * @returns null if one is not.
  */
 export function wholeHours(spans: readonly Span[], timezone: string): readonly Date[] | null {

@@ -23,7 +23,7 @@ export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 export const WorkspaceKeyRecord = ApiKeyRecord.extend({
   scopes: z.array(KeyScope),
   allowedIps: z.array(z.string()).nullable().meta({
-    description: 'The networks that may use it, as CIDR; null: any.',
+    description: 'The networks from which the key may be used, as CIDR; null: any.',
   }),
   mode: Mode,
 }).meta({ id: 'WorkspaceKey' });

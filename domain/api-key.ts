@@ -4,7 +4,7 @@ import type { Mode } from './test-mode.ts';
 /** No prefix is a prefix of another, so the kind of a token is unambiguous. */
 const PREFIXES = { workspace: 'svc_sk_', agency: 'svcagency_' } as const;
 export type ApiKeyKind = keyof typeof PREFIXES;
-/** Of a workspace key that acts in test mode. */
+/** The prefix of a workspace key that acts in test mode. */
 const TEST_PREFIX = 'svc_test_';
 
 export interface NewApiKey {

@@ -33,7 +33,7 @@ const ALLOWED_CONTENT = new Set(
 
 /**
  * Whether content of this type may have an allowed name. The extension decides what a file is: phones name a PNG
- * `photo.jpg`. A program is none of them.
+ * `photo.jpg`. A program never has an allowed name.
  * @param detected the content's type, as `file-type` names it.
  */
 export const isAllowedContent = (detected: string): boolean => ALLOWED_CONTENT.has(detected);

@@ -42,8 +42,8 @@ export function linkExpiry(createdAt: Date, now: Date, days: number): Date {
 export const uploadKeptUntil = (createdAt: Date): Date =>
   new Date(linkExpiry(createdAt, createdAt, UPLOAD_LINK_DAYS).getTime() + (CARRIER_LINK_DAYS + 1) * DAY_MS);
 
-/** Messages name files by their links, which must not become too long for that. */
+/** The maximum length of a file name in a link. Messages refer to files by links, which must not become too long. */
 const LINK_NAME_LENGTH = 100;
 
-/** A file's name as it stands in its link: the end of a long one. */
+/** The file name in a link: the end of the name if it is long. */
 export const linkName = (name: string): string => Array.from(name).slice(-LINK_NAME_LENGTH).join('');

@@ -106,7 +106,7 @@ export type AuditTarget = z.infer<typeof AuditTarget>;
 export const AuditChanges = z.record(z.string(), z.json());
 export type AuditChanges = z.infer<typeof AuditChanges>;
 
-/** Who did what and when; kept for 400 days. */
+/** An entry: who did what and when. Kept for 400 days. */
 export const AuditEntry = z
   .object({
     _id: Id,

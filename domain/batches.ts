@@ -1,22 +1,22 @@
-/** Does work that waits at the same moment together, for example in one commit. */
+/** Processes items that wait at the same time together, for example in one commit. */
 export interface Batches<Item> {
-  /** Settles when the item is done. Only items of the same owner are done together. */
+  /** Settles when the item is done. A batch contains only items of one owner. */
   add(owner: string, item: Item): Promise<void>;
 }
 
 export interface BatchOptions {
   /** The maximum number of items in a batch. */
   most: number;
-  /** The maximum number of an owner's batches under way. While that many are, items wait. */
+  /** The maximum number of an owner's batches in progress. Further items wait. */
   atOnce: number;
   /**
-   * A batch begins beside another one only with this many items, so that they share its cost; default: 1. With fewer after a
-   * moment, so that a slow batch does not hold them up.
+   * A second batch starts next to another one only with this many items, so that they share its cost; default: 1. It starts with fewer after a
+   * moment, so that a slow batch does not delay them.
    */
   fewestBeside?: number;
 }
 
-/** How long items wait for others at most, while a batch is under way. */
+/** How long items wait for others while a batch is in progress. */
 const MAX_WAIT_MS = 50;
 
 interface Waiting<Item> {
@@ -32,7 +32,7 @@ interface Owner<Item> {
 }
 
 /**
- * @param work does all of the items or none. If it fails for several, it is called again for each of them alone, so
+ * @param work processes all of the items or none. If it fails for several, it is called again for each item alone, so
  *   that no item fails because of another.
  */
 export function createBatches<Item>(

@@ -56,12 +56,12 @@ export interface Offsets {
   seconds: readonly number[];
 }
 
-/** Nothing that is counted is older. */
+/** No counted data is older. */
 const [FIRST_YEAR, LAST_YEAR] = [2000, 2100];
 const offsets = new Map<string, Offsets>();
 
 /**
- * From 2000 to 2100, for conversions in SQL: other programs know other zones, and take `CET` for an offset that is the same
+ * From 2000 to 2100, for conversions in SQL: other programs know other zones, and treat `CET` as an offset that is the same
  * all year.
  */
 export function offsetsOf(zone: string): Offsets {
@@ -104,7 +104,7 @@ export function fromWallClock(zone: string, wall: Date): Date | null {
   return start.getTime() + DAY_MS <= at && at < end.getTime() - DAY_MS ? new Date(at) : null;
 }
 
-/** Whether `value` is an IANA time zone; an offset such as `+02:00` is not, nor is `PST`, which only `Intl` knows. */
+/** Whether `value` is an IANA time zone. An offset such as `+02:00` is not one; nor is `PST`, which only `Intl` accepts. */
 export function isTimeZone(value: string): boolean {
   if (/^[+-]/.test(value)) return false;
   try {

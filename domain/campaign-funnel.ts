@@ -7,7 +7,7 @@ import { newcombe, wilson } from './proportion.ts';
 import { textsOf } from './step-variants.ts';
 import { VariantName } from './variant-name.ts';
 
-/** How far the leads of a campaign got, step by step, and what they answered. */
+/** How far the leads of a campaign got, step by step, and how they responded. */
 
 const SKIP_REASONS = [
   'reply',
@@ -24,7 +24,7 @@ const SKIP_REASONS = [
 const SkipReason = z.enum(SKIP_REASONS);
 type SkipReason = z.infer<typeof SkipReason>;
 
-/** The `errorMessage` of messages that failed without being tried. */
+/** The `errorMessage` values of messages that failed without an attempt. */
 export const UNTRIED = ['recipient_opted_out', 'recipient_suppressed'] as const satisfies SkipReason[];
 
 const share = z.number().min(0).max(1).nullable();
@@ -32,7 +32,9 @@ const share = z.number().min(0).max(1).nullable();
 const Responded = z
   .object({
     leads: z.int(),
-    share: share.meta({ description: 'Of those it was sent to; null: it was sent to nobody.' }),
+    share: share.meta({
+      description: 'The share of leads to whom it was sent; null: it was sent to nobody.',
+    }),
     low: share,
     high: share,
   })
@@ -43,23 +45,25 @@ const Counts = z.object({
     description: 'Leads that entered with this step: `reached`, `upcoming` and `skipped` together.',
   }),
   reached: z.int().meta({ description: 'Leads whose turn came: `sent`, `failed` and `waiting` together.' }),
-  sent: z.int().meta({ description: 'Including those delivered, and those sent as fallback SMS.' }),
+  sent: z.int().meta({ description: 'Includes those delivered, and those sent as fallback SMS.' }),
   delivered: z.int(),
   read: z
     .int()
     .nullable()
     .meta({ description: 'Known to be read; null for SMS and email, of which no carrier tells it.' }),
   failed: z.int(),
-  waiting: z.int().meta({ description: 'For their delay, or in the queue of a line.' }),
+  waiting: z.int().meta({ description: 'Waiting for their delay, or in the queue of a line.' }),
   upcoming: z.int().meta({ description: 'Leads that wait for an earlier step.' }),
   skipped: z
     .array(z.object({ reason: SkipReason, leads: z.int() }))
-    .meta({ description: 'Leads that do not get it, most first.' }),
+    .meta({ description: 'Leads that do not get the step, by reason, the most frequent first.' }),
   replied: Responded.meta({
-    description: 'A reply counts to the last step sent before it. Automatic replies and STOP do not count.',
+    description:
+      'A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.',
   }),
   optedOut: Responded.meta({
-    description: 'An opt-out counts to the last message sent before it, if that is a step of the campaign.',
+    description:
+      'An opt-out is attributed to the last message sent before it, if that is a step of the campaign.',
   }),
 });
 
@@ -69,7 +73,9 @@ const Comparison = z
   .object({
     variants: z.tuple([VariantName, VariantName]),
     metric: z.enum(METRICS),
-    difference: z.number().meta({ description: 'The share of the first less that of the second.' }),
+    difference: z
+      .number()
+      .meta({ description: 'The share of the first variant minus the share of the second.' }),
     low: z.number(),
     high: z.number(),
     conclusive: z.boolean().meta({ description: 'Whether the interval does not contain 0.' }),
@@ -88,7 +94,7 @@ const FunnelStep = Counts.extend({
     .meta({ description: 'Empty if the step has none.' }),
   comparisons: z
     .array(Comparison)
-    .meta({ description: 'Of all pairs of variants that were sent, by metric.' }),
+    .meta({ description: 'The differences between all pairs of variants that were sent, by metric.' }),
 }).meta({ id: 'FunnelStep' });
 type FunnelStep = z.infer<typeof FunnelStep>;
 
@@ -104,13 +110,13 @@ interface OfStep {
 /** How many messages of a step are in a state. */
 export interface StepState extends OfStep {
   status: StoredStatus;
-  /** Of a waiting message why it waits, of a canceled one why it was canceled. */
+  /** Why the message waits, or why it was canceled. */
   holdReason: string | null;
   leads: number;
   read: number;
 }
 
-/** How many messages of a step failed without being tried. */
+/** How many messages of a step failed without an attempt. */
 export interface StepUntried extends OfStep {
   reason: (typeof UNTRIED)[number];
   leads: number;

@@ -5,10 +5,10 @@ export const LeadWait = z
   .object({
     reason: z.string().meta({
       description:
-        'As `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: for the time of the message, or for its turn.',
+        'The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn.',
     }),
     leads: z.int(),
-    lines: z.int().meta({ description: 'The number of lines on which they wait.' }),
+    lines: z.int().meta({ description: 'The number of lines on which the leads wait.' }),
   })
   .meta({ id: 'LeadWait' });
 export type LeadWait = z.infer<typeof LeadWait>;

@@ -27,7 +27,7 @@ export const CampaignStep = z
     subject: z.string().max(500).optional(),
     variants: StepVariants.optional().meta({
       description:
-        'A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.',
+        'A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.',
     }),
     delay: StepDelay.default({}),
     attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),
@@ -57,7 +57,7 @@ const NewSteps = z
           refuse(path, `a ${variant === null ? 'message' : 'body'} or attachmentUrls is required`);
         refuse(path, templateProblem(body, budget));
       }
-      // Not sent, but it would be without the variants.
+      // Sent only if the step has no variants.
       if (variants) refuse(['message'], templateProblem(message, budget));
       refuse(['subject'], subjectProblem(subject));
       variants?.forEach((variant, number) =>
@@ -86,7 +86,7 @@ const fields = {
   eligibleLineIds: eligibleLineIds.nullish(),
   poolId: Id.nullish().meta({
     description:
-      'The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.',
+      'The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.',
   }),
   stickinessPolicy,
   timezone: TimeZone.nullish(),
@@ -94,7 +94,7 @@ const fields = {
   sendWindowEnd: sendWindowEnd.nullish(),
   allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
   quietHours: CampaignQuietHours.nullish().meta({
-    description: "Instead of the workspace's quiet hours; null: those of the workspace.",
+    description: "Replaces the workspace's quiet hours; null: the workspace's apply.",
   }),
   requireConsent: z.boolean().optional().meta({
     description:
@@ -157,7 +157,7 @@ export const CampaignProgress = z
       description: 'Leads that replied, opted out, could not be reached, had not consented or were removed.',
     }),
     noConsent: z.int().meta({
-      description: 'Those of the stopped leads that had not consented (`requireConsent`).',
+      description: 'The stopped leads that had not consented (`requireConsent`).',
     }),
     enteredAll: z.boolean().meta({ description: 'Whether all leads of the list have entered.' }),
   })

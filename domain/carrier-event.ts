@@ -17,7 +17,7 @@ const MAX_EVENTS = 1000;
 const MAX_SECONDS = 10 * 365 * 86_400;
 const MAX_CENTS = 100_000_000;
 
-/** Free text: what cannot be stored is removed. */
+/** Free text, without characters that cannot be stored. */
 const freeText = (max: number) => z.string().transform((text) => truncate(toStorable(text), max));
 
 /** An identifier: refused if it cannot be stored unchanged. */
@@ -136,7 +136,7 @@ const Recording = z.object({
 });
 export type CallRecording = z.infer<typeof Recording>;
 
-/** An inbound event, in the same form for every carrier. */
+/** An inbound event, in the same format for every carrier. */
 export const CarrierEvent = z.discriminatedUnion('kind', [
   Receipt,
   Read,
@@ -156,7 +156,7 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 const CarrierEvents = z.array(CarrierEvent).max(MAX_EVENTS);
 
 /**
- * Bounds the number and length of what an adapter parsed, removes text that cannot be stored, and replaces
+ * Limits the number and length of what an adapter parsed, removes text that cannot be stored, and replaces
  * implausible timestamps by `now`.
  * @throws ZodError
  */

@@ -1,12 +1,12 @@
-/** What `performance.now()` counts from, in milliseconds since the epoch; null: not set yet. */
+/** The time at which `performance.now()` was 0, in milliseconds since the epoch; null: not set yet. */
 let origin: number | null = null;
 
-/** How far the clock of the workspace is ahead that the current work is for, in milliseconds (`db/workspace-clock.ts`). */
+/** How far the clock of the current work's workspace is ahead, in milliseconds (`db/workspace-clock.ts`). */
 let ahead = (): number => 0;
 
 /**
- * The time of PostgreSQL (`db/clock.ts`), the same in all processes, so that the deadlines of work hold whatever the clock of a
- * machine says. Until it is known it is the time of this machine.
+ * PostgreSQL's time (`db/clock.ts`), the same in all processes, so that deadlines hold even if the clock of a
+ * machine is wrong. Until it is known, the time of this machine.
  */
 export const realTime = (): Date => new Date(origin === null ? Date.now() : origin + performance.now());
 
@@ -19,13 +19,13 @@ export const currentTime = (): Date => new Date(realTime().getTime() + ahead());
 /** @param ms negative for a time in the past. */
 export const fromNow = (ms: number): Date => new Date(currentTime().getTime() + ms);
 
-/** Like `fromNow`, in real time, which ids and partitions have. */
+/** Like `fromNow`, in real time, for ids and partitions. */
 export const realFromNow = (ms: number): Date => new Date(realTime().getTime() + ms);
 
 /** The real time at which the current workspace's clock, as it is now, shows `at`. */
 export const toRealTime = (at: Date): Date => new Date(at.getTime() - ahead());
 
-/** Sets what reads how far the clock of the current work's workspace is ahead. */
+/** Sets the function that returns how far the clock of the current work's workspace is ahead. */
 export function setAhead(read: () => number): void {
   ahead = read;
 }
@@ -34,9 +34,9 @@ export function setAhead(read: () => number): void {
 export const clockOffset = (): number => (Date.now() - realTime().getTime()) / 1000;
 
 /**
- * Sets the time, from which a monotonic clock counts on that nobody sets. A difference within the precision changes nothing,
+ * Sets the time, which a monotonic clock then advances. A difference within the precision changes nothing,
  * so that the time does not jump back and forth.
- * @param readAt of `performance.now()`.
+ * @param readAt the value of `performance.now()` at the time of the reading.
  */
 export function setClock(at: Date, readAt: number, precisionMs: number): void {
   const next = at.getTime() - readAt;

@@ -1,5 +1,5 @@
 /**
- * Words of a reply that call messages spam, or announce a report or a block. Counted for the line's reputation only; nobody
+ * Phrases of a reply that call messages spam, or announce a report or a block. Counted only for the line's reputation; nobody
  * is opted out by them.
  */
 const COMPLAINTS = [
@@ -12,14 +12,14 @@ const COMPLAINTS = [
   /\b(truffa|molestie|golpe|assédio|denunciar)\b/u,
 ];
 
-/** A question such as "is this spam?" counts as well: it is how the message was received. */
+/** A question such as "is this spam?" also counts, because it shows how the message was received. */
 export function complainsInText(text: string): boolean {
   const said = text.normalize('NFC').toLowerCase().slice(0, 1000);
   return COMPLAINTS.some((pattern) => pattern.test(said));
 }
 
 /**
- * Codes by which carriers say that they took a message for spam, or that the recipient does not take messages of the sender:
+ * Carrier codes for a message classified as spam, or a recipient who blocks the sender:
  * 30004 and 30007 of Twilio (https://www.twilio.com/docs/api/errors), 5.7.28 of Gmail. Others say so in words.
  */
 const CODES = /\b(30004|30007|5\.7\.28)\b/;

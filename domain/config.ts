@@ -27,7 +27,7 @@ const configOf = (env: Variables) => ({
     maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     buildId: env.WORKER_BUILD_ID,
   },
-  /** Who may have payloads decoded, by the `sub` of their session; null: nobody. */
+  /** The users who may decode payloads, by the `sub` of their session; null: nobody. */
   codec: {
     operators: env.TEMPORAL_CODEC_OPERATORS,
     uiOrigin: env.TEMPORAL_UI_ORIGIN === null ? null : new URL(env.TEMPORAL_UI_ORIGIN).origin,
@@ -51,7 +51,7 @@ const configOf = (env: Variables) => ({
     audience: env.AUTH_AUDIENCE,
     authorizedParties: env.AUTH_AUTHORIZED_PARTIES,
     localJwk: env.AUTH_LOCAL_JWK,
-    /** The client that people sign in to the console with; null: no OpenID Connect. */
+    /** The OpenID Connect client for signing in to the console; null: none. */
     client: env.AUTH_CLIENT_ID === null ? null : { id: env.AUTH_CLIENT_ID, secret: env.AUTH_CLIENT_SECRET },
     sessions: { idleMinutes: env.AUTH_SESSION_IDLE_MINUTES, hours: env.AUTH_SESSION_HOURS },
   },
@@ -60,7 +60,7 @@ const configOf = (env: Variables) => ({
   stripe: stripe(env),
   twilioUrl: env.TWILIO_API_URL,
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
-  /** null: those of the operating system. */
+  /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
   llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
@@ -181,7 +181,7 @@ function validated<Output>(
 
 type Given = Partial<Record<keyof typeof Environment.shape, string>>;
 
-/** Variables that are required once another is set. */
+/** Variables that are required if another is set. */
 const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['AUTH_ISSUER', 'AUTH_JWKS_URL'],
   ['AUTH_ISSUER', 'AUTH_CLIENT_ID'],

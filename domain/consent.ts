@@ -10,7 +10,7 @@ export const ConsentSource = z.enum(['form', 'import', 'keyword', 'verbal', 'api
 export type ConsentSource = z.infer<typeof ConsentSource>;
 
 const Evidence = z.string().max(2000).meta({
-  description: 'What shows it, for example the form and its wording, or who heard it.',
+  description: 'The evidence, for example the form and its wording, or a witness.',
 });
 
 /** The body of `POST /api/consents`. */
@@ -47,12 +47,12 @@ export type Consent = z.infer<typeof Consent>;
 export const ConsentCoverage = z
   .object({
     total: z.int().meta({ description: 'Leads of the list.' }),
-    unreachable: z.int().meta({ description: 'Without an address for the channel.' }),
+    unreachable: z.int().meta({ description: 'Leads without an address for the channel.' }),
     optedOut: z.int(),
     suppressed: z.int().meta({ description: 'Suppressed by the agency, and not opted out.' }),
-    granted: z.int().meta({ description: 'Of the others: who consented last.' }),
-    revoked: z.int().meta({ description: 'Of the others: who withdrew consent last.' }),
-    unknown: z.int().meta({ description: 'Of the others: without an entry.' }),
+    granted: z.int().meta({ description: 'Other leads whose latest entry is a consent.' }),
+    revoked: z.int().meta({ description: 'Other leads whose latest entry is a withdrawal.' }),
+    unknown: z.int().meta({ description: 'Other leads without an entry.' }),
   })
   .meta({ id: 'ConsentCoverage' });
 export type ConsentCoverage = z.infer<typeof ConsentCoverage>;
@@ -75,14 +75,14 @@ export const OPT_OUT_SOURCES: Record<OptOutSource, ConsentSource> = {
   api: 'api',
 };
 
-/** Names an address on a channel in a set of those who consented. */
+/** The key of an address and channel in a set of consents. */
 export const consentKey = (address: string, channel: Channel): string => `${channel} ${address}`;
 
-/** What a row of an import says about consent; null: nothing. */
+/** The consent in a row of an import; null: none. */
 export interface RowConsent {
   source: ConsentSource;
   evidence: string | null;
-  /** null: when it is imported. */
+  /** null: the time of the import. */
   at: Date | null;
 }
 
@@ -92,7 +92,7 @@ const Source = z
   .refine(...SINGLE_LINE);
 
 /**
- * Reads the columns `consentSource` and `consentAt` of a row. A source that is not one of ours is evidence.
+ * Reads the columns `consentSource` and `consentAt` of a row. An unknown source is stored as evidence.
  * @throws RangeError with the reason why the row is rejected.
  */
 export function rowConsent(sourceText: string, atText: string, now: Date): RowConsent | null {

@@ -63,7 +63,7 @@ const ExportedEvent = z.object({
   ),
 });
 
-/** All that is stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
+/** Everything stored about a contact, as one document. Lists are in the order of their ids, which begin with the time. */
 export const ContactExport = z
   .object({
     success: z.literal(true),
@@ -99,7 +99,7 @@ export const ContactExport = z
       .meta({ description: 'Rows of imports that were not saved.' }),
     drips: z
       .array(z.object({ messageId: Id, acceptedAt: At, draft: z.record(z.string(), z.json()) }))
-      .meta({ description: 'Accepted in bulk, and not yet a message.' }),
+      .meta({ description: 'Accepted by bulk intake; not a message yet.' }),
     messages: z.array(
       Message.extend({ smsFallbackMessage: z.string().nullable(), attempts: z.array(ExportedAttempt) }),
     ),

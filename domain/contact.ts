@@ -1,19 +1,19 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 /**
- * A person as a workspace knows them: the addresses of a lead, and every lead that shares one of them, in whatever list
- * it is. Leads without a common address are different contacts, however alike their names are.
+ * A person as a workspace knows them: the addresses of a lead, and every lead that shares one of them, in any
+ * list. Leads without a common address are different contacts, even if their names are equal.
  */
 export interface Contact {
   readonly addresses: readonly string[];
   readonly leadIds: readonly string[];
 }
 
-/** Fewer digits stand in too many other numbers. */
+/** Fewer digits occur in too many other numbers. */
 const FEWEST_DIGITS = 6;
 
 /**
- * What a text contains that names an address, however it is written there.
+ * The substrings by which a text names an address, in any format.
  * @returns `plain`: of lower-cased texts; `digits`: of texts without spaces and punctuation.
  */
 export function writtenForms(addresses: readonly string[]): { plain: string[]; digits: string[] } {

@@ -35,7 +35,7 @@ export const NoteInput = z
   })
   .meta({ id: 'ConversationNoteInput' });
 
-/** What a member writes to the others about a contact. It is never sent. */
+/** A comment that a member writes about a contact for the other members. It is never sent. */
 export const ConversationNote = z
   .object({
     _id: Id,
@@ -44,7 +44,7 @@ export const ConversationNote = z
     author: AuditActor,
     mentions: z
       .array(z.object({ userId: z.string(), name: z.string() }))
-      .meta({ description: 'Mentioned members. Those who left the workspace are missing.' }),
+      .meta({ description: 'Mentioned members, without those who have left the workspace.' }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'ConversationNote' });

@@ -7,16 +7,16 @@ import { SINGLE_LINE } from './text.ts';
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
 export type ConversationStatus = z.infer<typeof ConversationStatus>;
 
-/** The stored status with the end of a snooze taken into account, which the sweep writes a little later. */
+/** The stored status, taking into account that a snooze may have ended, which the sweep records a little later. */
 export const statusAt = (
   { status, snoozedUntil }: { status: ConversationStatus; snoozedUntil: Date | null },
   now: Date,
 ): ConversationStatus =>
   status === 'snoozed' && snoozedUntil !== null && snoozedUntil <= now ? 'open' : status;
 
-/** How far an inbox looks back for what nobody has read. */
+/** How far an inbox looks back for unread messages. */
 export const UNREAD_DAYS = 30;
-/** Counts of unread messages and conversations end here. */
+/** Counts of unread messages and conversations stop here. */
 export const MAX_UNREAD = 100;
 
 /** The conversation with one address, as the inbox lists it. */
@@ -41,8 +41,11 @@ export const Conversation = z
     lastOutboundAt: z.iso.datetime().nullable(),
     inboxHref: z.string(),
     status: ConversationStatus,
-    snoozedUntil: z.iso.datetime().nullable().meta({ description: 'Null unless it is snoozed.' }),
-    assigneeId: z.string().nullable().meta({ description: 'The id of the user who answers.' }),
+    snoozedUntil: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'Null unless the conversation is snoozed.' }),
+    assigneeId: z.string().nullable().meta({ description: 'The id of the assignee.' }),
     unread: z.boolean().meta({
       description: `Whether the contact has written since the user read the conversation, in the last ${UNREAD_DAYS} days and since they became a member. For a key, which reads nothing: since the last message to the contact.`,
     }),
@@ -78,7 +81,7 @@ export const ThreadItem = z
     readAt: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When the contact read it, if the carrier tells.' }),
+      .meta({ description: 'When the contact read it, if the carrier reports that.' }),
     errorMessage: z.string().nullable().meta({ description: 'Why it failed.' }),
     voiceNote: z.boolean().meta({ description: 'Outbound messages: sent as a voice note.' }),
     autoReply: z.boolean().meta({ description: 'An automatic reply, which does not count as a reply.' }),
@@ -98,7 +101,7 @@ export const ConversationPatch = z
   .object({
     status: ConversationStatus.optional(),
     snoozedUntil: z.iso.datetime({ offset: true }).optional().meta({
-      description: 'In the future; required to snooze. The conversation is open again from then on.',
+      description: 'A time in the future, at which the conversation opens again. Required for `snoozed`.',
     }),
     assigneeId: z
       .string()
@@ -134,7 +137,7 @@ export const ConversationFilters = z.object({
   line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
   q: z.string().trim().min(1).max(100).optional().meta({
     description:
-      'Part of a name, an address or a text. Texts are looked for in the newest 5,000 replies, sent messages and notes.',
+      'Part of a name, an address or a text. Texts are searched in the newest 5,000 replies, sent messages and notes.',
   }),
 });
 export type ConversationFilters = z.infer<typeof ConversationFilters>;

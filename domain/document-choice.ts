@@ -3,7 +3,7 @@ import type { KnowledgeDocument } from './knowledge-base.ts';
 const PASSAGE_CHARACTERS = 2000;
 
 /**
- * The documents to send to the model with a question: all of them if they fit, else the passages that score highest
+ * The documents to send to the model with a question: all of them if they fit, otherwise the passages that score highest
  * by inverse document frequency, in document order.
  * @param budget in characters, without titles.
  */

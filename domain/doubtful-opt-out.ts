@@ -2,19 +2,19 @@ import { ownText } from './opt-out.ts';
 import { asksToBeLeftAlone, MAX_LENGTH, plain } from './suspected-opt-out.ts';
 
 /**
- * How a reply looks that is no opt-out keyword: a clear request to be left alone, one that only somebody who understands it
- * can tell, or neither.
+ * Classifies a reply that is not an opt-out keyword: a clear request to be left alone, one that only somebody who understands it
+ * can judge, or neither.
  */
 export type Suspicion = 'clear' | 'doubtful' | 'none';
 
-/** Rules alone, measured on a labelled set (docs/compliance.md). */
+/** Only rules, measured on a labeled set (docs/compliance.md). */
 export function optOutSuspicion(text: string): Suspicion {
   if (asksToBeLeftAlone(text)) return 'clear';
   const own = ownText(text, MAX_LENGTH);
   return own !== null && DOUBTFUL.test(plain(own)) ? 'doubtful' : 'none';
 }
 
-/** Words of refusal. Most who use them mean something else: to stop by, a wrong size, no interest today. */
+/** Words of refusal. Most people who use them mean something else: to stop by, a wrong size, no interest today. */
 const WORDS = [
   // English
   'stop(?:s|ped|ping)?|quit|cease|unsub\\w*|opt(?:ed|ing)? out|cancel|remove\\w*|delete\\w*|lose|erase|take (?:me|us|my) (?:off|out)',

@@ -21,7 +21,7 @@ export interface DraftPrompt {
 
 /** In characters, about 6,000 tokens. */
 const DOCUMENT_BUDGET = 24_000;
-/** Per message, so that a contact cannot push the conversation out of the model's context. */
+/** The limit per message, so that a contact cannot push the conversation out of the model's context. */
 const MESSAGE_CHARACTERS = 4000;
 
 const RULES = `You draft the next message of a business to one of its contacts. A person reviews every draft before anything is sent.

@@ -14,7 +14,7 @@ export const DripAcknowledgement = z
   .meta({ id: 'DripAcknowledgement' });
 export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
 
-/** What the responses to a drip and to its duplicates have in common. */
+/** The part that the responses to a drip and to its duplicates share. */
 export type Claim = Pick<DripAcknowledgement, 'scheduledDate' | 'jitterMs'>;
 
 export interface Drip {
@@ -65,14 +65,14 @@ export function draftDrip(
   };
 }
 
-/** The recipient and the body, of which attachments are part. */
+/** The recipient and the body, including attachments. */
 function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
   return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'hex').slice(0, 32);
 }
 
 /**
  * Finds the duplicates among drips: of earlier drips, and of earlier ones in this batch.
- * @param earlier what was claimed before, by fingerprint.
+ * @param earlier the earlier claims, by fingerprint.
  * @returns the claims of the first, by duplicate.
  */
 export function findDuplicates(

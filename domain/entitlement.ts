@@ -30,7 +30,7 @@ export type LineOverrides = z.infer<typeof LineOverrides>;
 /** The workspace's lines of one kind that are provisioning or active. */
 export interface HeldLines {
   total: number;
-  /** Those that count against the included lines because nobody paid for them. */
+  /** Lines that count against the included lines because nobody paid for them. */
   included: number;
 }
 

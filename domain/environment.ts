@@ -10,7 +10,7 @@ interface Documentation {
   readBy: readonly Reader[];
   /** In Markdown, as a cell of a table on a page of docs/. */
   description: string;
-  /** In place of the default of the schema, where that says too little. */
+  /** Replaces the schema's default in the documentation if that says too little. */
   shownDefault?: string;
 }
 
@@ -108,7 +108,7 @@ const RetentionDays = z.string().transform((text, context) => {
 const MODE = {
   NODE_ENV: forBoth(
     z.string().default('development'),
-    '`production` in every deployment: it requires what is safe, and refuses what is only for a local installation',
+    '`production` in every deployment: requires safe settings, and refuses those that are only for a local installation',
   ),
 };
 
@@ -128,11 +128,11 @@ const DATABASE_OWNER = {
 const DATABASE = {
   DATABASE_REPLICA_URL: forApi(
     optional(PostgresUrl),
-    'URL of a replica for the login `linepace_tenant`; analytics, searches and exports are read from it, [which may be slightly out of date](scaling.md#a-replica)',
+    'URL of a replica for the login `linepace_tenant`. Analytics, searches and exports read from it, so they [may be slightly out of date](scaling.md#a-replica)',
   ),
   DATABASE_DIRECT_URL: forApi(
     optional(PostgresUrl),
-    'URL of the same database for the login `linepace_system`, past a pooler ([PgBouncer](scaling.md#pgbouncer))',
+    'direct URL of the same database for the login `linepace_system`, bypassing a pooler ([PgBouncer](scaling.md#pgbouncer))',
     '`DATABASE_SYSTEM_URL`',
   ),
   DATABASE_POOL_SIZE: forBoth(
@@ -154,7 +154,7 @@ const TEMPORAL_SERVER = {
   TEMPORAL_API_KEY: forBoth(optional(z.string()), 'API key of a managed Temporal'),
   TEMPORAL_API_KEY_FILE: forBoth(
     optional(z.string()),
-    'a file that contains the API key and is read again when it changes, as the PEM files are',
+    'a file that contains the API key. Like the PEM files, it is read again when it changes',
   ),
   TEMPORAL_TLS: forBoth(
     optional(Flag),
@@ -162,7 +162,7 @@ const TEMPORAL_SERVER = {
     '`1` with an API key or a variable below',
   ),
   TEMPORAL_TLS_CLIENT_CERT_PATH: forBoth(optional(z.string()), 'PEM file of the client certificate (mTLS)'),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: forBoth(optional(z.string()), 'PEM file of its key'),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: forBoth(optional(z.string()), "PEM file of the client certificate's key"),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: forBoth(optional(z.string()), "PEM file of the server's CA"),
   TEMPORAL_TLS_SERVER_NAME: forBoth(optional(z.string()), "the name in the server's certificate"),
   TEMPORAL_CODEC_KEYS: forBoth(
@@ -183,8 +183,8 @@ const ADDRESS = {
   PORT: documented('API', '`npm start`')(Port.default(3000), 'port of the API'),
   HOST: forApi(
     optional(z.string()),
-    'address that the API listens on. `HOST=0.0.0.0 npm start` exposes the demo and its simulators to your network',
-    '`0.0.0.0` in production, else `127.0.0.1`',
+    'the address on which the API listens. `HOST=0.0.0.0 npm start` exposes the demo and its simulators to your network',
+    '`0.0.0.0` in production, otherwise `127.0.0.1`',
   ),
   PUBLIC_URL: forBoth(
     optional(HttpUrl),
@@ -197,7 +197,7 @@ const ADDRESS = {
   ),
   FAILED_ATTEMPTS_PER_MINUTE: forApi(
     z.coerce.number().int().min(1).default(60),
-    'limit of requests with an invalid key, link or signature per client address; above it the response is `429`',
+    'limit on requests with an invalid key, link or signature per client address; further requests get `429`',
   ),
   SECURITY_CONTACT: forApi(
     optional(z.url({ protocol: /^(https|mailto)$/ })),
@@ -205,8 +205,8 @@ const ADDRESS = {
   ),
   DNS_SERVERS: forApi(
     optional(DnsServers),
-    'comma-separated addresses, with optional ports, of the name servers that [email authentication](compliance.md#email-authentication) is checked with: `192.0.2.53,[2001:db8::53]:5353`',
-    'those of the operating system',
+    'comma-separated addresses, with optional ports, of the name servers for checking [email authentication](compliance.md#email-authentication): `192.0.2.53,[2001:db8::53]:5353`',
+    "the operating system's",
   ),
 };
 
@@ -240,16 +240,16 @@ const SIGN_IN = {
   AUTH_AUTHORIZED_PARTIES: forBoth(optional(List), 'comma-separated accepted `azp` values'),
   AUTH_CLIENT_ID: forApi(
     optional(z.string()),
-    'the client with which people sign in to the console at `AUTH_ISSUER`, by [OpenID Connect](security.md#signing-in-to-the-console) with PKCE. Its redirect URI is `PUBLIC_URL/auth/callback`',
+    'the client id for signing in to the console at `AUTH_ISSUER` through [OpenID Connect](security.md#signing-in-to-the-console) with PKCE. Its redirect URI is `PUBLIC_URL/auth/callback`',
   ),
-  AUTH_CLIENT_SECRET: forApi(optional(z.string()), 'its secret; without one it is a public client'),
+  AUTH_CLIENT_SECRET: forApi(optional(z.string()), "the client's secret; without one it is a public client"),
   AUTH_SESSION_IDLE_MINUTES: forApi(
     z.coerce.number().int().min(5).max(1440).default(60),
-    'a session of the console ends after so many minutes in which nobody uses it',
+    'minutes without use after which a console session ends',
   ),
   AUTH_SESSION_HOURS: forApi(
     z.coerce.number().int().min(1).max(168).default(12),
-    'a session of the console ends after so many hours in any case',
+    'hours after which a console session ends in any case',
   ),
 };
 
@@ -271,11 +271,11 @@ const PROVIDERS = {
     'any OpenAI-compatible endpoint, for [drafts](ai-drafts.md) and personalization',
     'no drafts; simulated by `npm start`',
   ),
-  LLM_API_KEY: forWorkers(optional(z.string()), 'its key'),
+  LLM_API_KEY: forWorkers(optional(z.string()), "the endpoint's API key"),
   LLM_MODEL: forWorkers(optional(z.string()), 'the model; required with `LLM_BASE_URL`'),
   LLM_TIMEOUT_SECONDS: forWorkers(
     z.coerce.number().min(0.1).max(120).default(45),
-    'the time that the model has for an answer',
+    'the time limit of a model call',
   ),
   SMTP_URL: forWorkers(
     optional(z.url({ protocol: /^smtps?$/ })),
@@ -284,7 +284,7 @@ const PROVIDERS = {
   ),
   MAIL_FROM: forWorkers(
     z.string().default('Linepace <no-reply@linepace.example>'),
-    'their sender; required with `SMTP_URL` in production',
+    'the sender of these emails; required with `SMTP_URL` in production',
   ),
   INBOX_POLL_SECONDS: forWorkers(
     z.coerce.number().min(1).max(3600).default(60),
@@ -299,22 +299,22 @@ const FILES = {
     '`npm start`',
   )(z.string().default('.data'), 'folder for attachments without a bucket, and for the data of `npm start`'),
   S3_BUCKET: forBoth(optional(z.string()), 'S3-compatible bucket for attachments', 'files under `DATA_DIR`'),
-  S3_REGION: forBoth(z.string().default('us-east-1'), 'its region'),
+  S3_REGION: forBoth(z.string().default('us-east-1'), 'the region of the bucket'),
   S3_ENDPOINT: forBoth(optional(HttpUrl), 'URL of another S3-compatible service', "Amazon's"),
   S3_ACCESS_KEY_ID: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
   S3_SECRET_ACCESS_KEY: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
   FFMPEG_PATH: forWorkers(
     optional(z.string()),
-    'ffmpeg with `libopus`, which makes voice notes. A native one is about three times as fast as the WebAssembly build, [which is GPL](dependencies.md)',
-    'the `ffmpeg` on the `PATH`, else WebAssembly',
+    'path of an ffmpeg with `libopus`, for voice notes. A native one is about three times as fast as the WebAssembly build, [which is GPL](dependencies.md)',
+    'the `ffmpeg` on the `PATH`, otherwise WebAssembly',
   ),
   STORAGE_QUOTA_GB: forBoth(
     z.coerce.number().positive().default(20),
-    'storage limit per workspace; the limit per day (UTC) is a tenth of it. Above it, uploads are rejected with `413 STORAGE_QUOTA_EXCEEDED`, and files from contacts are skipped',
+    'storage limit per workspace; the limit per day (UTC) is a tenth of it. Above the limit, uploads are rejected with `413 STORAGE_QUOTA_EXCEEDED`, and files from contacts are skipped',
   ),
   RETENTION_DAYS: forWorkers(
     RetentionDays.default(DEFAULT_RETENTION),
-    'days for which records are kept, by kind: `attempts=90,mails=7`. [Kinds and defaults](privacy.md#how-long-records-are-kept)',
+    'retention periods in days, by kind of record: `attempts=90,mails=7`. [Kinds and defaults](privacy.md#how-long-records-are-kept)',
     '`events=30,attempts=400,…`',
   ),
 };
@@ -344,11 +344,11 @@ const WORKERS = {
 const OBSERVABILITY = {
   LOG_LEVEL: forBoth(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
-    'the least severe lines that are logged: `trace`, `debug`, `info`, `warn`, `error` or `silent`',
+    'the minimum severity of log lines: `trace`, `debug`, `info`, `warn`, `error` or `silent`',
   ),
   METRICS_PORT: forBoth(
     optional(Port),
-    'separate port for `/metrics` of the API, which in production is served nowhere else, and for `/healthz`, `/readyz` and `/metrics` of a worker ([observability](observability.md))',
+    "separate port for the API's `/metrics`, which production serves nowhere else, and for a worker's `/healthz`, `/readyz` and `/metrics` ([observability](observability.md))",
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: forBoth(
     optional(HttpUrl),
@@ -356,10 +356,10 @@ const OBSERVABILITY = {
     'no traces',
   ),
   // The exporter reads it by itself.
-  OTEL_EXPORTER_OTLP_HEADERS: forBoth(optional(z.string()), 'headers of its requests: `name=value,…`'),
+  OTEL_EXPORTER_OTLP_HEADERS: forBoth(optional(z.string()), 'headers of these requests: `name=value,…`'),
   OTEL_TRACES_SAMPLER_ARG: forBoth(
     z.coerce.number().min(0).max(1).default(1),
-    'the sampled share, `0` to `1`',
+    'the share of traces to record, `0` to `1`',
   ),
 };
 
@@ -411,12 +411,12 @@ export const SUBJECTS: readonly Subject[] = [
   { title: 'Logs, metrics, traces', variables: OBSERVABILITY },
   {
     title: 'Local installation',
-    introduction: 'Not for production, which refuses them or does not use them.',
+    introduction: 'Not for production, which refuses or ignores these variables.',
     variables: LOCAL,
   },
 ];
 
-/** Of the API and the workers. */
+/** The variables of the API and the workers. */
 export const Environment = z.object({
   ...MODE,
   ...DATABASE_LOGINS,

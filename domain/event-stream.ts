@@ -4,7 +4,7 @@ import { type Presence, PRESENCE_EVENT } from './presence.ts';
 /** Streams that one key or user may have open at a time. */
 export const STREAMS_PER_HOLDER = 20;
 
-/** After so long without anything else, a comment shows that the connection is alive. */
+/** After this time without any other data, a comment shows that the connection is alive. */
 export const COMMENT_EVERY_MS = 15_000;
 
 /** A stream can be resumed from an event of this age. */

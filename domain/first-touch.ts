@@ -9,7 +9,7 @@ const EMAIL = /(?<!\S)\S+@\S+/g;
 
 export const hasLink = (text: string): boolean => LINK.test(text.replaceAll(EMAIL, ' '));
 
-/** What makes a first message look like advertising: a link or a file. */
+/** Whether a first message looks like advertising, because it contains a link or a file. */
 export const isLinked = ({
   body,
   attachmentUrls,

@@ -23,7 +23,7 @@ export type KeyDecision<Value> =
   | { kind: 'refused'; error: Error };
 
 /**
- * Decides which requests of a batch are processed: one for each key, and all without a key. A refused request does not
+ * Decides which requests of a batch are processed: one per key, and all requests without a key. A refused request does not
  * use up its key.
  * @param process returns the value of a request, or the reason for its refusal.
  */

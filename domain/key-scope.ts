@@ -16,6 +16,6 @@ export interface KeyRestrictions {
   allowedIps: readonly string[] | null;
 }
 
-/** @param required the scopes of which one suffices. */
+/** @param required the key needs one of these scopes. */
 export const hasScope = (granted: readonly KeyScope[], required: readonly KeyScope[]): boolean =>
   required.some((scope) => granted.includes(scope));

@@ -14,7 +14,7 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
-/** Of all custom fields of a lead, in characters: lists return hundreds of leads at once. */
+/** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
 const MAX_CUSTOM_TEXT = 50_000;
 
 /** Fields that a tenant defines: string keys and values. */
@@ -43,7 +43,7 @@ const LeadTimeZone = z
   .refine((zone) => zone.trim() === '' || isTimeZone(zone.trim()), 'must be an IANA time zone')
   .meta({
     example: 'America/New_York',
-    description: "Where the lead is, for quiet hours. null: as the area of the lead's number.",
+    description: "The lead's time zone, for quiet hours. null: determined by the area of the lead's number.",
   });
 
 /** A lead in a request; further addresses go in `emails` and `phones`. */

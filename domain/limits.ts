@@ -3,11 +3,11 @@ import { MAX_TEST_MESSAGES } from './test-mode.ts';
 /** A cap on a number of things, so that no tenant can slow down or fill the installation for the others. */
 export interface Limit {
   max: number;
-  /** What is counted: it completes "A workspace may have 50 …". */
+  /** The counted objects; completes the sentence "A workspace may have 50 …". */
   text: string;
 }
 
-/** What a workspace may have. The names are part of the API: `409 LIMIT_REACHED {limit, max}`. */
+/** The limits of a workspace. The names are part of the API: `409 LIMIT_REACHED {limit, max}`. */
 export const WORKSPACE_LIMITS = {
   webhooks: { max: 50, text: 'webhooks' },
   apiKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
@@ -22,7 +22,7 @@ export const WORKSPACE_LIMITS = {
 } as const satisfies Record<string, Limit>;
 export type WorkspaceLimit = keyof typeof WORKSPACE_LIMITS;
 
-/** What an agency may have. */
+/** The limits of an agency. */
 export const AGENCY_LIMITS = {
   agencyKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
   workspaces: { max: 500, text: 'workspaces' },
@@ -30,11 +30,11 @@ export const AGENCY_LIMITS = {
   invitations: { max: 100, text: 'invitations within an hour, over all its workspaces' },
 } as const satisfies Record<string, Limit>;
 
-/** What a workspace in test mode may have. */
+/** The limits of a workspace in test mode. */
 export const TEST_LIMITS = {
   testMessages: { max: MAX_TEST_MESSAGES, text: 'messages in test mode, which are kept for 30 days' },
 } as const satisfies Record<string, Limit>;
-/** What a workspace may have of each contact. */
+/** The limits per contact. */
 const CONTACT_LIMITS = {
   notes: { max: 1000, text: 'notes about one contact' },
 } as const satisfies Record<string, Limit>;
@@ -55,7 +55,7 @@ const ALL: Record<AnyLimit, Limit> = {
   ...CONTACT_LIMITS,
 };
 
-/** Nothing was added, because there are as many as there may be. */
+/** Nothing was added, because the limit is reached. */
 export class LimitReached extends Error {
   override readonly name = 'LimitReached';
   readonly limit: AnyLimit;

@@ -22,17 +22,17 @@ describe('the probes of a carrier', () => {
     ).toEqual([55, 55, 115, 295]);
     fc.assert(
       fc.property(fc.nat(1_000_000), (lines) => {
-        const { healthy, unwell } = probePeriods(lines);
+        const { healthy, unhealthy } = probePeriods(lines);
         expect(healthy).toBeLessThanOrEqual(300);
         expect(healthy).toBeLessThanOrEqual(probePeriods(lines + 1).healthy);
-        expect(unwell).toBe(55);
+        expect(unhealthy).toBe(55);
       }),
     );
   });
 
   it('are due when a healthy line has waited for its period, or one with something wrong for a minute', () => {
-    const due = (healthy: number | null, unwell: number | null) =>
-      areProbesDue({ lines: 100_000, healthy, unwell });
+    const due = (healthy: number | null, unhealthy: number | null) =>
+      areProbesDue({ lines: 100_000, healthy, unhealthy });
     expect([due(200, null), due(296, null), due(200, 50), due(200, 56), due(null, null)]).toEqual([
       false,
       true,

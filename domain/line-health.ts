@@ -27,15 +27,15 @@ export function afterProbe(
 /** Seconds between two probes of a line. */
 export interface ProbePeriods {
   healthy: number;
-  /** With something wrong: three failed probes make a line `down`, and that must not take long. */
-  unwell: number;
+  /** For an unhealthy line: it is `down` after three failed probes, which must not take long. */
+  unhealthy: number;
 }
 
-/** A carrier's lines, and the seconds since the longest unprobed healthy and unwell ones were probed; null: there are none. */
+/** A carrier's lines, and the seconds since the oldest probes of healthy and unhealthy lines; null: there are none. */
 export interface ProbeAges {
   lines: number;
   healthy: number | null;
-  unwell: number | null;
+  unhealthy: number | null;
 }
 
 /** How many healthy lines of a carrier are probed in a minute. With more lines, each is probed less often. */
@@ -44,14 +44,14 @@ const LONGEST_MINUTES = 5;
 /** Probes take place once a minute. The time that they take must not delay the next to the minute after. */
 const EARLIER_SECONDS = 5;
 
-/** @param lines that the carrier has. */
+/** @param lines the number of the carrier's lines. */
 export function probePeriods(lines: number): ProbePeriods {
   const minutes = Math.min(LONGEST_MINUTES, Math.max(1, Math.ceil(lines / PROBES_A_MINUTE)));
-  return { healthy: minutes * 60 - EARLIER_SECONDS, unwell: 60 - EARLIER_SECONDS };
+  return { healthy: minutes * 60 - EARLIER_SECONDS, unhealthy: 60 - EARLIER_SECONDS };
 }
 
-/** Whether any line of the carrier is to be probed. */
-export function areProbesDue({ lines, healthy, unwell }: ProbeAges): boolean {
+/** Whether any line of the carrier is due for a probe. */
+export function areProbesDue({ lines, healthy, unhealthy }: ProbeAges): boolean {
   const periods = probePeriods(lines);
-  return (healthy ?? 0) > periods.healthy || (unwell ?? 0) > periods.unwell;
+  return (healthy ?? 0) > periods.healthy || (unhealthy ?? 0) > periods.unhealthy;
 }

@@ -19,7 +19,7 @@ export interface LimitedLine extends LineLimits {
   timezone: string;
   /** null: no warm-up. */
   warmupStartedAt: Date | null;
-  /** Of its reputation: caps of new conversations and gaps are multiplied by these. Default 1. */
+  /** The effects of its reputation: factors for the caps of new conversations and for gaps. Default 1. */
   newFactor?: number;
   gapFactor?: number;
 }
@@ -44,7 +44,7 @@ const GAP_JITTER = 0.5;
 /** The cap of new conversations for the local day of `now`. It rises per local calendar day during the warm-up. */
 export const dailyNewCap = (line: LimitedLine, now: Date): number => slowed(line, warmUpCap(line, now));
 
-/** Slows down, but stops nothing: a line that rests is not sent to at all (`restsUntil`). */
+/** At least 1, because it only slows a line down. A line that rests starts no conversations at all (`restsUntil`). */
 const slowed = ({ newFactor = 1 }: Pick<LimitedLine, 'newFactor'>, cap: number): number =>
   cap === 0 ? 0 : Math.max(1, Math.floor(cap * newFactor));
 

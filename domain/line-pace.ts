@@ -7,28 +7,28 @@ import { WaitingFor } from './waiting.ts';
 const Cap = z.object({ used: z.int(), limit: z.int() });
 
 /** More messages than these are not counted. */
-export const MOST_WAITING = 1000;
+export const MAX_WAITING = 1000;
 
 /** How much of its caps a line has used, and what it sends next, as the API returns it. */
 export const LinePace = z
   .object({
     dailyTotal: Cap,
-    dailyNew: Cap.meta({ description: 'New conversations today; the limit is the one of the warm-up.' }),
+    dailyNew: Cap.meta({ description: 'New conversations today; the limit includes the warm-up.' }),
     hourlyNew: Cap,
     warmup: z
       .object({
         startedAt: z.iso.datetime(),
         limits: z.array(z.int()).meta({
-          description: 'New conversations a day, from its first day until it ends, 60 days at most.',
+          description: 'The cap of new conversations for each day of the warm-up, at most 60 days.',
         }),
       })
       .nullable(),
-    waiting: z.int().meta({ description: `Messages in its queue; ${MOST_WAITING} at most.` }),
+    waiting: z.int().meta({ description: `Messages in its queue; ${MAX_WAITING} at most.` }),
     next: z
       .object({
         messageId: Id,
         recipient: z.string(),
-        scheduledDate: z.iso.datetime().meta({ description: 'When it leaves at the earliest.' }),
+        scheduledDate: z.iso.datetime().meta({ description: 'The earliest time at which it is sent.' }),
         waitingFor: WaitingFor.nullable(),
       })
       .nullable(),

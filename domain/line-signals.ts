@@ -1,5 +1,5 @@
 /**
- * What a line's reputation is judged by: numbers for each line and UTC day, written in the transactions in which things
+ * The counts from which a line's reputation is computed, per line and UTC day, written in the transactions in which things
  * happen. UTC days, because a change of the workspace's zone must not move what was counted.
  */
 export const SIGNALS = [
@@ -7,7 +7,7 @@ export const SIGNALS = [
   'sent',
   /** New conversations: first messages to addresses with which the line had exchanged none. */
   'opened',
-  /** Of these, with a link or a file. */
+  /** The part of these with a link or a file. */
   'linked',
   /** Times a contact was written to after having answered, or for the first time. */
   'approached',
@@ -15,7 +15,7 @@ export const SIGNALS = [
   'silent',
   /** Answers of such contacts. */
   'revived',
-  /** Conversations opened on that day, not later, that were answered. */
+  /** Conversations started on that day that were answered, on any day. */
   'answered',
   /** Messages of contacts, without automatic ones. */
   'received',
@@ -23,7 +23,7 @@ export const SIGNALS = [
   'undelivered',
   /** Messages that the carrier refused. */
   'failed',
-  /** Contacts who opted out by a keyword, or of whom the carrier said so. */
+  /** Contacts who opted out by a keyword, or according to the carrier. */
   'optouts',
   /** Complaints: what contacts wrote or carriers reported about spam. */
   'complained',
@@ -40,7 +40,7 @@ export const NO_SIGNALS: Readonly<SignalCounts> = Object.fromEntries(
   SIGNALS.map((name) => [name, 0]),
 ) as SignalCounts;
 
-/** A contact is silent with this message in a row that they have not answered. */
+/** From this many consecutive unanswered messages on, a contact counts as silent. */
 export const SILENT_FROM = 3;
 
 const DAY_MS = 86_400_000;
@@ -48,11 +48,11 @@ const DAY_MS = 86_400_000;
 /** The UTC day of a time. */
 export const signalDay = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** The UTC day so many days before that of `now`. */
+/** The UTC day a number of days before that of `now`. */
 export const daysBefore = (now: Date, days: number): string =>
   signalDay(new Date(now.getTime() - days * DAY_MS));
 
-/** The first moment of the UTC day so many days after that of `now`. */
+/** The start of the UTC day a number of days after that of `now`. */
 export const startOfDayAfter = (now: Date, days: number): Date =>
   new Date(Date.parse(signalDay(now)) + days * DAY_MS);
 

@@ -1,13 +1,13 @@
-/** A time of which no record is left of what a line sent, because the database was restored to a point before it. */
+/** A period without records of what a line sent, because the database was restored to an earlier point. */
 export interface LostRecords {
   from: Date;
   until: Date;
 }
 
-/** A carrier may take so long to send, and to know that it has sent. Lines send nothing before: they could not be told. */
+/** How long a carrier may take to send and to list a message. Lines send nothing before, because carriers could not answer yet. */
 export const ON_ITS_WAY_MS = 180_000;
 
-/** Callers repeat requests that were lost, until their idempotency keys expire. */
+/** Callers may repeat lost requests until their idempotency keys expire. */
 const REPEATED_FOR_MS = 24 * 3_600_000;
 
 /**

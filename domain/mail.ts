@@ -53,7 +53,7 @@ export const MailData = {
     lineName: z.string(),
     state: z.enum(['at_risk', 'critical']),
     score: z.int(),
-    /** The terms that take most, in sentences. */
+    /** The terms that subtract most, as sentences. */
     reasons: z.array(z.string()),
   }),
   lineDown: z.object({ workspaceName: Name, lineName: z.string(), since: z.iso.datetime() }),

@@ -58,7 +58,7 @@ export interface IntakeContext {
   timezone: string;
   country: string;
   quiet: QuietPolicy;
-  /** Where the recipient of a message is. */
+  /** The place of a message's recipient. */
   placeOf(recipient: { address: string; recipientPhone: string | null }): PhonePlace;
   leads: ReadonlyMap<string, IntakeLead>;
   /** Those of the pools that requests name, with the channels of their usable lines. */

@@ -11,7 +11,7 @@ import { z } from 'zod';
  *      ├────────────┼──────────────┴─────────────▶ failed      refused, opted out, outcome unknown
  *      └────────────┴────────────────────────────▶ canceled    by the caller
  *
- * A message whose carrier reports its arrival before it answers goes from `sending` to `delivered` at once.
+ * If the carrier reports the delivery before it responds to the send, a message goes directly from `sending` to `delivered`.
  * The trigger `message_status_moves_forward` enforces them in the database.
  */
 export const TRANSITIONS = {
@@ -37,7 +37,7 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 export const shownStatus = (status: StoredStatus): MessageStatus =>
   status === 'sending' ? 'pending' : status;
 
-/** The stored statuses that may match a filter of the API: what a cap holds is stored as `pending` or `scheduled`. */
+/** The stored statuses that may match a filter of the API: a message held by a cap is stored as `pending` or `scheduled`. */
 export function storedStatuses(status: MessageStatus): StoredStatus[] {
   if (status === 'pending') return ['pending', 'sending'];
   return status === 'scheduled' ? ['scheduled', 'pending'] : [status];

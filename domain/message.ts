@@ -62,7 +62,7 @@ export const DripInput = z
     fromLineId: z.string().max(100).optional(),
     poolId: z.string().max(100).optional().meta({
       description:
-        'A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.',
+        'A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.',
     }),
     subject: Subject.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
@@ -95,7 +95,7 @@ export type DripInput = z.infer<typeof DripInput>;
 export const MessageInput = DripInput.extend({
   scheduledDate: Moment.optional().meta({
     description:
-      "When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.",
+      "The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.",
   }),
   batchId: Name.optional(),
   stepIndex: z.int().min(0).max(10_000).optional(),
@@ -134,7 +134,7 @@ export const Message = z
     batchId: z.string().nullable(),
     stepIndex: z.int().nullable(),
     variant: VariantName.nullable().meta({
-      description: "Which of the A/B texts of the campaign's step it is; null: the step has none.",
+      description: "The A/B text of the campaign's step; null: the step has none.",
     }),
     campaignId: Id.nullable(),
     errorMessage: z.string().nullable(),

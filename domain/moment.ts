@@ -15,7 +15,7 @@ export const Moment = z.union(
 /** Whether a moment is a whole day. */
 export const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
 
-/** The instant that a moment means; the start of a whole day. @param timezone of a text without an offset. */
+/** The instant of a moment; for a whole day, its start. @param timezone the zone of a text without an offset. */
 export function startOf(text: string, timezone: string): Date {
   if (isDate(text)) return dayOf(text, timezone).start;
   if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return new Date(text);

@@ -9,7 +9,7 @@ export type SuspicionStatus = z.infer<typeof SuspicionStatus>;
 export const Certainty = z.enum(['clear', 'doubtful']);
 export type Certainty = z.infer<typeof Certainty>;
 
-/** The question to the model about a doubtful reply, and what came of it. */
+/** The question to the model about a doubtful reply, and its result. */
 export const ModelOpinion = z
   .object({
     status: z.enum(['awaited', 'answered', 'failed']),
@@ -20,7 +20,10 @@ export const ModelOpinion = z
     }),
     confidence: z.number().nullable().meta({ description: 'From 0 to 1.' }),
     reason: VerdictReason.nullable(),
-    error: z.string().nullable().meta({ description: 'Why there is no answer. A person decides then.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why there is no answer. In that case, a person decides.' }),
     answeredAt: z.iso.datetime().nullable(),
   })
   .meta({ id: 'OptOutModelOpinion' });

@@ -6,7 +6,7 @@ import { ownText } from './opt-out.ts';
 export const ModelVerdict = z.enum(['opt_out', 'not_opt_out', 'unsure']);
 export type ModelVerdict = z.infer<typeof ModelVerdict>;
 
-/** Why, as a code: a model's own words might repeat what the contact wrote. */
+/** The reason as a code, because the model's own words might repeat what the contact wrote. */
 export const VerdictReason = z.enum([
   'asks_to_stop',
   'wrong_recipient',
@@ -26,10 +26,10 @@ export const VerdictOutput = z.strictObject({
 });
 export type VerdictOutput = z.infer<typeof VerdictOutput>;
 
-/** With less, a person decides. */
+/** With a lower confidence, a person decides. */
 const LEAST_CONFIDENCE = 0.7;
 
-/** Whether the contact goes on being sent campaigns without a person looking at the reply. */
+/** Whether campaigns to the contact continue without a decision by a person. */
 export const dismisses = ({ verdict, confidence }: VerdictOutput): boolean =>
   verdict === 'not_opt_out' && confidence >= LEAST_CONFIDENCE;
 

@@ -11,7 +11,7 @@ import {
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
 /**
- * The pacing rules, which protect lines from being banned. Pure functions with the clock passed in. Messages that a cap or
+ * The pacing rules, which keep lines from being flagged or banned. Pure functions that take the time as a parameter. Messages that a cap or
  * window holds keep their place in the queue without a write; what callers see (`shownWait`) follows from the same rules.
  */
 
@@ -59,7 +59,7 @@ export interface PacedLine extends LimitedLine {
   pastDue?: boolean;
   /** Whether its carrier accepts messages; absent: it does. */
   circuit?: Circuit;
-  /** Until then it opens or opened no conversations, because its reputation was critical. Answers go on. */
+  /** Until then it starts, or started, no conversations, because its reputation was critical. Answers continue. */
   restsUntil?: Date | null;
   /** Absent: the workspace and its campaigns have no quiet hours. */
   quiet?: QuietPolicy;
@@ -101,7 +101,7 @@ export interface Lane {
 /** A lane whose messages may be sent now, if scheduled at `since` or later. */
 export interface OpenLane extends Pick<Lane, 'key' | 'isNew'> {
   since: Date;
-  /** Its recipients are asleep, except for those who wrote within 24 hours. */
+  /** Its recipients have quiet hours, except for those who wrote within 24 hours. */
   answersOnly?: boolean;
 }
 
@@ -136,7 +136,7 @@ export interface NextLook {
 
 const DEFAULT_BATCH = 16;
 const BEGINNING = new Date(0);
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 
 /** The order of a line's queue: messages to send now, answers, then by scheduled time, then by arrival. */
 export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
@@ -231,7 +231,7 @@ function looksAfter(holds: readonly Hold[], firstAt: Date, now: Date): NextLook[
 }
 
 export interface Choice {
-  /** The messages to send at once. */
+  /** The messages to send now. */
   send: string[];
   /** Contacts who are sent a message now, and until when their other due messages wait. */
   resting: Map<string, Date>;
@@ -289,7 +289,7 @@ export type WaitingMessage = Pick<
   'scheduledAt' | 'isNew' | 'isAnswer' | 'window' | 'recipient'
 >;
 
-/** The rules of a message's own. A contact who has just written is not asleep. */
+/** The rules of the message itself. Quiet hours do not apply to a contact who has just written. */
 const rulesOf = ({
   window,
   recipient,
@@ -302,7 +302,7 @@ const rulesOf = ({
 /** What callers see of a waiting message. */
 export interface ShownWait {
   scheduledAt: Date;
-  /** undefined: the reason stored with its scheduled time, which has not come. */
+  /** undefined: the reason stored with its scheduled time, which is in the future. */
   holdReason: HoldReason | null | undefined;
   /** The cap or window that postponed it, and until when; null: none that the line remembers. */
   moved: { to: Date; reason: HoldReason } | null;
@@ -341,7 +341,7 @@ export function movedBy(line: PacedLine, message: WaitingMessage, now: Date): Sh
   return hold && { to: hold.until, reason: hold.reason };
 }
 
-/** When the recipient of a message that is not paced wakes up; null: they are awake. */
+/** When the quiet hours of an unpaced message's recipient end; null: there are none now. */
 export function quietUntil(
   line: PacedLine,
   message: Pick<WaitingMessage, 'window' | 'recipient' | 'isAnswer'>,
@@ -368,8 +368,8 @@ function standstillOf(line: PacedLine, now: Date): NextLook | null {
 }
 
 /**
- * Why the line sends nothing at all, for the record. The pauses of a carrier that accepts nothing count as one, with the
- * trials between them.
+ * Why the line sends nothing at all, for the records of holds. The pauses of a carrier that accepts nothing count as one, including the
+ * attempts in between.
  */
 export const reasonToRecord = (line: PacedLine, now: Date): HoldReason | null =>
   standstillOf(line, now)?.reason ?? (line.circuit?.state === 'trial' ? 'carrier_pause' : null);
@@ -430,7 +430,7 @@ interface Hold {
   until: Date;
 }
 
-/** What the rules of a message are derived from. */
+/** The data from which a message's rules are derived. */
 type Rules = Pick<WaitingMessage, 'window' | 'recipient'>;
 
 const timesOf = ({ quiet, timezone }: PacedLine, { window, recipient }: Rules): SendTimes => ({
@@ -472,7 +472,7 @@ const openings = new Map<string, { since: Date; opening: Date }>();
 const mornings = new Map<string, Date>();
 
 function remember<T>(known: Map<string, T>, key: string, value: T): T {
-  if (known.size >= MOST_REMEMBERED) known.clear();
+  if (known.size >= MAX_REMEMBERED) known.clear();
   known.set(key, value);
   return value;
 }

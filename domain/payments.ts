@@ -10,7 +10,7 @@ export interface PaymentProvider {
   createCustomer(payer: { id: string; name: string }): Promise<string>;
   /** @returns the URL of a hosted page for entering a card; a `card` event follows when it is completed. */
   openCardPage(page: { customerId: string; returnUrl: string }): Promise<string>;
-  /** Makes the card of a completed page the customer's default. */
+  /** Makes the card entered on a completed page the customer's default. */
   setDefaultCard(card: { customerId: string; setupId: string }): Promise<void>;
 
   /** Creates a hosted invoice; idempotent per line and round. */

@@ -16,7 +16,7 @@ export const PersonalizationProgress = z
   .meta({ id: 'PersonalizationProgress' });
 export type PersonalizationProgress = z.infer<typeof PersonalizationProgress>;
 
-/** Per field, so that a contact's data cannot push the message out of the model's context. */
+/** The limit per field, so that a contact's data cannot push the message out of the model's context. */
 const FIELD_CHARACTERS = 1000;
 const MAX_CUSTOM_FIELDS = 20;
 

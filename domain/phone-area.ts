@@ -1,9 +1,9 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
-/** Where a number is from, by its digits; null: they do not say. */
+/** The area of a number, from its digits; null: unknown. */
 export interface PhoneArea {
   country: string | null;
-  /** Of the United States and Canada: the postal code of the state or province, for example `NY`. */
+  /** In the United States and Canada: the postal code of the state or province, for example `NY`. */
   state: string | null;
   /** Of North America. */
   areaCode: string | null;

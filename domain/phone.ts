@@ -7,7 +7,7 @@ import {
 } from 'libphonenumber-js/max';
 
 /**
- * A normalized number of the plan where every number has ten digits: most of what comes, at a hundredth of the cost of
+ * A normalized number of the plan in which every number has ten digits: the most frequent case, at a hundredth of the cost of
  * parsing it.
  */
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
@@ -31,7 +31,7 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
 
 /** More than a number with its extension and a word about it; the parser searches a longer text for one. */
 const MAX_LENGTH = 80;
-/** Of the shortest national numbers, in any script. */
+/** The digits of the shortest national numbers, in any script. */
 const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
 
 /** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */

@@ -1,6 +1,6 @@
 import { type DripInput, CRM_FIELDS } from './message.ts';
 
-/** The fields that are stored as they are: nothing has to be looked up to check them. */
+/** The fields that are stored as they are, and checked without a lookup. */
 const PLAIN: ReadonlySet<string> = new Set<keyof DripInput>([
   'message',
   'messageType',

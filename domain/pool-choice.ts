@@ -9,7 +9,7 @@ export interface PoolMember {
   channel: Channel;
   phone: string | null;
   weight: number;
-  /** Since when it sends nothing, or starts no conversations; null: it does. */
+  /** Since when it sends nothing, or starts no conversations; null: it is not stopped. */
   stoppedAt: Date | null;
 }
 
@@ -33,7 +33,7 @@ export interface Acquaintance {
 /**
  * The line that a contact keeps, as long as the pool does not give up on it: a line that has stopped keeps the contacts whom
  * its failover leaves with it, until then.
- * @returns null: another line is to be chosen.
+ * @returns null if another line must be chosen.
  */
 export function keptLine<M extends PoolMember>(
   { failover, failoverAfterMinutes }: Pick<Pool, 'failover' | 'failoverAfterMinutes'>,
@@ -53,7 +53,7 @@ export function keptLine<M extends PoolMember>(
 }
 
 /**
- * Those of the lines whose numbers are closest to the address; all of them if it is no phone number.
+ * The lines whose numbers are closest to the address; all of them if it is not a phone number.
  * @param states postal codes by area code.
  */
 export function closest<M extends PoolMember>(
@@ -70,7 +70,7 @@ export function closest<M extends PoolMember>(
   return members.filter((_, index) => distances[index] === nearest);
 }
 
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 const sequences = new Map<string, readonly number[]>();
 
 /**
@@ -88,20 +88,20 @@ export function turnsOf(weights: readonly number[]): readonly number[] {
     )
     .toSorted((a, b) => a.at - b.at || a.index - b.index)
     .map(({ index }) => index);
-  if (sequences.size >= MOST_REMEMBERED) sequences.clear();
+  if (sequences.size >= MAX_REMEMBERED) sequences.clear();
   sequences.set(key, turns);
   return turns;
 }
 
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 
-/** The line whose turn it is. @param position of the rotation over these lines. */
+/** The line whose turn it is. @param position the position of the rotation over these lines. */
 export function inTurn<M extends { weight: number }>(members: readonly M[], position: number): M | undefined {
   const turns = turnsOf(members.map(({ weight }) => weight));
   return members[turns[position % turns.length] ?? 0];
 }
 
-/** The line with the least use for its weight; of equals the first. @param used messages sent today and waiting, by line. */
+/** The line with the least usage relative to its weight; of equals, the first. @param used messages sent today and waiting, by line. */
 export function leastUsed<M extends { id: string; weight: number }>(
   members: readonly M[],
   used: ReadonlyMap<string, number>,

@@ -8,7 +8,7 @@ export const POOL_STRATEGIES = ['round_robin', 'least_used', 'local'] as const;
 export const POOL_FAILOVERS = ['never', 'new_conversations', 'always'] as const;
 export type PoolFailover = (typeof POOL_FAILOVERS)[number];
 
-export const MOST_POOL_LINES = 500;
+export const MAX_POOL_LINES = 500;
 
 export const PoolLine = z
   .object({ lineId: Id, weight: z.int().min(1).max(100).default(1) })
@@ -25,7 +25,7 @@ const fields = {
   lines: z
     .array(PoolLine)
     .min(1, 'at least one line is required')
-    .max(MOST_POOL_LINES)
+    .max(MAX_POOL_LINES)
     .superRefine((lines, context) => {
       const seen = new Set<string>();
       for (const [index, { lineId }] of lines.entries()) {
@@ -38,16 +38,16 @@ const fields = {
     description:
       '`round_robin`: in turn, by weight. `least_used`: the line with the fewest messages sent today and waiting, divided by its weight. `local`: the lines of the same area code, else state or province, else country, in turn.',
   }),
-  sticky: z.boolean().meta({ description: 'Whether a contact keeps the line that wrote to it first.' }),
+  sticky: z.boolean().meta({ description: 'Whether a contact keeps the line that first wrote to it.' }),
   failover: z.enum(POOL_FAILOVERS).meta({
     description:
-      'Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.',
+      'Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.',
   }),
   failoverAfterMinutes: z
     .int()
     .min(0)
     .max(10_080)
-    .meta({ description: 'How long a line may be unable to send before its messages move.' }),
+    .meta({ description: 'How long a line must be unable to send before its messages move.' }),
 };
 
 /** The body of `POST /api/pools`. */
@@ -92,7 +92,7 @@ export function movesFrom(failover: PoolFailover, reason: LineStop): MovesFrom {
   return failover === 'always' ? LINE_STOPS[reason].holds : 'new_conversations';
 }
 
-/** When a pool gives away the messages of a line that has been stopped since `stoppedAt`. */
+/** When a pool moves the messages of a line that has been stopped since `stoppedAt`. */
 export const failsOverAt = (
   { failoverAfterMinutes }: Pick<Pool, 'failoverAfterMinutes'>,
   stoppedAt: Date,

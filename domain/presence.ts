@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WorkspaceId } from './ids.ts';
 
-/** Somebody is gone when nothing was heard of them for so long. */
+/** After this time without a report, a user is considered gone. */
 export const PRESENCE_SECONDS = 20;
 
 /** The name of the event of the stream. It has no id, and nothing stores it. */
@@ -17,7 +17,7 @@ const Person = z.object({
   userId: z.string(),
   name: z.string().nullable(),
   state: PresenceInput.shape.state,
-  expiresAt: z.iso.datetime().meta({ description: 'Unless they report again before.' }),
+  expiresAt: z.iso.datetime().meta({ description: 'Unless they report again earlier.' }),
 });
 
 /** Who else is there. */

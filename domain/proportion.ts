@@ -1,4 +1,4 @@
-/** Intervals of shares that were counted: what the true share may be. */
+/** Confidence intervals of observed shares. */
 
 /** Both ends are included; shares are between 0 and 1, differences of two between -1 and 1. */
 export interface Interval {
@@ -6,7 +6,7 @@ export interface Interval {
   high: number;
 }
 
-/** Of a standard normal distribution, where 95 % lie within ± this. */
+/** The quantile of the standard normal distribution: 95 % lie within ± this value. */
 const Z_95 = 1.959964;
 
 /**

@@ -13,7 +13,7 @@ import type { SendWindow } from './send-window.ts';
 export interface SentMessages {
   recipient: Recipient;
   window?: SendWindow;
-  /** To contacts who had written within 24 hours. */
+  /** Sent to contacts who had written within 24 hours. */
   areAnswers: boolean;
   /** When they were sent, in ascending order. */
   at: readonly Date[];
@@ -30,10 +30,10 @@ export interface Held {
 export interface QuietHoursPreview extends Held {
   /** Held messages by what closes first: the hours themselves, or within them the law of a state. */
   byReason: { hours: number; law: number };
-  /** Held messages whose window and quiet hours have no time in common. */
+  /** Held messages whose window and quiet hours never allow a time. */
   neverSent: number;
   byDay: (Held & { date: string })[];
-  /** Where messages would have been held, most first. */
+  /** The places in which messages would have been held, the most frequent first. */
   byPlace: (Held & { zones: readonly string[]; region: string | null })[];
 }
 
@@ -41,8 +41,8 @@ const MINUTE_MS = 60_000;
 const none = (): Held => ({ messages: 0, held: 0, longestHoldMinutes: null });
 
 /**
- * What quiet hours would have done to messages that were sent, by the rules of pacing. Yields after each message, so that
- * others can have a turn.
+ * The effect that quiet hours would have had on sent messages, by the pacing rules. Yields after each message, so that
+ * other work gets a turn.
  * @param timezone of the workspace: of its days, and of recipients who may be anywhere.
  */
 export function* previewQuietHours(
@@ -88,7 +88,7 @@ export function* previewQuietHours(
   };
 }
 
-/** @param minutes that the message would have waited; null: for ever; undefined: not at all. */
+/** @param minutes how long the message would have waited; null: forever; undefined: not at all. */
 function add(total: Held, minutes: number | null | undefined): void {
   total.messages += 1;
   if (minutes === undefined) return;
@@ -101,7 +101,7 @@ interface Hold {
   minutes: number | null;
 }
 
-/** Tells what holds a message at a time; the times have to be in ascending order. */
+/** Returns what holds a message at a time; the times must be in ascending order. */
 function holds(quiet: WakingHours, window: SendWindow | undefined): (at: Date) => Hold | undefined {
   const awake = openings({ quiet });
   const open = openings({ quiet: { ...quiet, law: null } });

@@ -4,7 +4,7 @@ import { clampToWindow, type SendWindow } from './send-window.ts';
 import { FEDERAL, lawfulHours, STATE_RULES } from './us-quiet-hours.ts';
 
 /**
- * When recipients may be sent messages, by the clocks where they are. Pure functions with the clock passed in, for the
+ * When recipients may get messages, in their own time zones. Pure functions that take the time as a parameter, for the
  * pacing rules and for what callers see of a waiting message.
  */
 
@@ -26,7 +26,7 @@ const fields = {
   }),
 };
 
-/** What a message is, for quiet hours: of a campaign, from `POST /api/drip`, or any other. */
+/** The kind of a message, for quiet hours: of a campaign, from `POST /api/drip`, or any other. */
 export const MessageKind = z.enum(['campaign', 'drip', 'message']);
 export type MessageKind = z.infer<typeof MessageKind>;
 
@@ -51,30 +51,30 @@ export interface QuietPolicy {
 
 export const NO_QUIET_POLICY: QuietPolicy = { workspace: NO_QUIET_HOURS, campaigns: new Map() };
 
-/** Where a phone number is from, by its digits. People keep their numbers when they move. */
+/** The place of a phone number, from its digits. People keep their numbers when they move. */
 export interface PhonePlace {
-  /** IANA time zones of the number's area; null: its digits do not say. */
+  /** The IANA time zones of the number's area; null: unknown. */
   zones: string[] | null;
-  /** A state of the United States (`US-FL`); null: none, or its digits do not say. */
+  /** A state of the United States (`US-FL`); null: none, or unknown. */
   region: string | null;
 }
 
-/** Whom a message is for, as far as quiet hours go. */
+/** The facts about a message's recipient that quiet hours depend on. */
 export interface Recipient {
   kind: MessageKind;
   campaignId: string | null;
-  /** The zones where the recipient may be; null: that of the workspace. */
+  /** The zones in which the recipient may be; null: the workspace's. */
   zones: readonly string[] | null;
   /** The state of a number of the United States (`US-FL`). */
   region: string | null;
 }
 
-/** When a recipient is awake: by the clocks of all `zones`. */
+/** The hours in which a recipient may get messages, in all `zones`. */
 export interface WakingHours {
   zones: readonly string[];
   start: string;
   end: string;
-  /** The state whose law is kept as well, `US` for federal law alone; null: none. */
+  /** The state whose law also applies, `US` for only federal law; null: none. */
   law: string | null;
 }
 
@@ -99,17 +99,17 @@ export interface SendTimes {
 }
 
 /** Windows of a week and holidays in a row leave no longer pause. */
-const MOST_DAYS_AHEAD = 16;
+const MAX_DAYS_AHEAD = 16;
 const DAY_MS = 86_400_000;
 
-/** `at` if a message may be sent then, else the first time at which it may; null: never. */
+/** `at` if a message may be sent then, otherwise the first time at which it may; null: never. */
 export function firstSendTime({ window, quiet }: SendTimes, at: Date): Date | null {
   const gates = [
     ...(window ? [(time: Date) => clampToWindow(window, time)] : []),
     ...(quiet ? gatesOf(quiet) : []),
   ];
-  const end = new Date(at.getTime() + MOST_DAYS_AHEAD * DAY_MS);
-  // Each gate postpones to its own opening, until all are open at once.
+  const end = new Date(at.getTime() + MAX_DAYS_AHEAD * DAY_MS);
+  // Each gate postpones to its own opening, until all are open at the same time.
   for (let time = at; time <= end;) {
     const next = gates.reduce((postponed, gate) => gate(postponed), time);
     if (next.getTime() === time.getTime()) return time;
@@ -134,11 +134,11 @@ const gatesOf = ({ zones, start, end, law }: WakingHours): Gate[] =>
     ...(law === null ? [] : [(at: Date) => lawfulTime(law, timezone, at)]),
   ]);
 
-/** `at` if the law of the state allows it, else the first time at which it does, within some days. */
+/** `at` if the law of the state allows it, otherwise the first time at which it does, within some days. */
 function lawfulTime(region: string, timezone: string, at: Date): Date {
   const rule = STATE_RULES[region] ?? FEDERAL;
   let time = at;
-  for (let days = 0; days < MOST_DAYS_AHEAD; days += 1) {
+  for (let days = 0; days < MAX_DAYS_AHEAD; days += 1) {
     const hours = lawfulHours(rule, region, wallClock(timezone, time));
     if (hours) {
       const opening = clampToWindow({ timezone, start: hours[0], end: hours[1] }, time);

@@ -44,9 +44,9 @@ export const Reply = z
     respondedAtUtc: z.iso.datetime(),
     recipientEmail: z.string().nullable(),
     recipientPhone: z.string().nullable(),
-    name: z
-      .string()
-      .meta({ description: "The lead's name, else the message's `recipientName`, else the address." }),
+    name: z.string().meta({
+      description: "The lead's name, otherwise the message's `recipientName`, otherwise the address.",
+    }),
     ...ReplyAttachments.shape,
     parentMessages: z
       .array(ParentMessage)

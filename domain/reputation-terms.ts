@@ -1,7 +1,7 @@
 import type { Channel } from './channel.ts';
 import { type DaySignals, daysBefore, type SignalCounts, sumSignals } from './line-signals.ts';
 
-/** The terms of a line's reputation, each a number of points that it takes away. `docs/reputation.md` has the sources. */
+/** The terms of a line's reputation. Each subtracts a number of points. `docs/reputation.md` lists the sources. */
 export const TERM_NAMES = [
   'reply_rate',
   'balance',
@@ -20,9 +20,9 @@ export interface Term {
   name: TermName;
   /** `count / of`; null: nothing to divide by. For `burst`, how many usual days the busiest day was. */
   value: number | null;
-  /** The most points it can take. */
+  /** The maximum number of points that it can subtract. */
   weight: number;
-  /** What it takes of 100: 0 to -weight. */
+  /** The points that it subtracts: 0 to -weight. */
   points: number;
   /** For customers, with the numbers. */
   text: string;
@@ -30,9 +30,9 @@ export interface Term {
 }
 
 /**
- * @property fine with this value the term takes nothing.
- * @property bad with this value it takes all of its weight. Less than `fine` where more is better.
- * @property prior so many imagined cases with the value `fine` are added, so that a few cases decide nothing.
+ * @property fine the value at which the term subtracts nothing.
+ * @property bad the value at which it subtracts its whole weight; less than `fine` if more is better.
+ * @property prior the number of imaginary cases with the value `fine` that are added, so that a few cases decide little.
  * @property days the days that count, ending with today.
  */
 interface Scale {
@@ -58,16 +58,16 @@ export const SCALES: Record<TermName, Scale> = {
 
 /** Days before those of `burst`, whose average is the line's usual day. */
 const USUAL_DAYS = 21;
-/** A line that opens fewer conversations on a usual day is taken to open so many. */
+/** The minimum number of conversations assumed for a line's usual day. */
 const LEAST_USUAL = 12;
-/** With fewer days before, no day is usual. */
+/** With fewer days before, there is no usual day. */
 const LEAST_KNOWN_DAYS = 7;
 const DAY_MS = 86_400_000;
 
 /** All terms of a line at `now`; `bounces` of email lines only. */
 export function termsOf(channel: Channel, days: readonly DaySignals[], now: Date): Term[] {
   const sums = new Map<number, SignalCounts>();
-  /** Of the days that a term looks at. */
+  /** The sum over the days of a term. */
   const over = (name: TermName): SignalCounts => {
     const length = SCALES[name].days;
     const sum = sums.get(length) ?? sumSignals(days, daysBefore(now, length - 1), daysBefore(now, 0));
@@ -86,7 +86,7 @@ export function termsOf(channel: Channel, days: readonly DaySignals[], now: Date
       evidence: { count, of, days: length },
     };
   };
-  // A conversation of the day before yesterday or earlier is older than 24 hours for certain.
+  // A conversation of the day before yesterday or earlier is certain to be older than 24 hours.
   const older = sumSignals(days, daysBefore(now, SCALES.reply_rate.days - 1), daysBefore(now, 2));
   const answered = Math.min(older.answered, older.opened);
   const { received, sent } = over('balance');
@@ -193,7 +193,7 @@ function burst(days: readonly DaySignals[], now: Date): Term {
   };
 }
 
-/** What a term takes: linear between `fine` and `bad`. */
+/** The points that a term subtracts: linear between `fine` and `bad`. */
 function points(name: TermName, count: number, of: number): number {
   const { weight, fine, bad, prior } = SCALES[name];
   const cases = of + prior;

@@ -4,13 +4,13 @@ import { type DaySignals, daysBefore, signalDay, startOfDayAfter, sumSignals } f
 import { type Term, TERM_NAMES, termsOf } from './reputation-terms.ts';
 
 /**
- * How the messages of a line are received, and what follows for its pacing. Pure functions of counted signals, with the
+ * The reputation of a line, and its effect on pacing. Pure functions of counted signals, with the
  * time as a parameter, so that they can be replayed over history.
  */
 export const ReputationState = z.enum(['new', 'healthy', 'watch', 'at_risk', 'critical']);
 export type ReputationState = z.infer<typeof ReputationState>;
 
-/** `protect`: it slows new conversations down; `observe`: it is judged and told only; `off`: neither told. */
+/** `protect`: slows down new conversations; `observe`: only scores and notifies; `off`: does not notify either. */
 export const ReputationPolicy = z.enum(['protect', 'observe', 'off']);
 export type ReputationPolicy = z.infer<typeof ReputationPolicy>;
 
@@ -21,8 +21,8 @@ export const ReputationTerm = z
       description:
         '`count / of`; null: nothing was counted. For `burst`, the busiest day as a multiple of the usual one.',
     }),
-    weight: z.number().meta({ description: 'The most points that it can take.' }),
-    points: z.number().meta({ description: 'What it takes of 100 points: 0 to `-weight`.' }),
+    weight: z.number().meta({ description: 'The maximum number of points that it can subtract.' }),
+    points: z.number().meta({ description: 'The points that it subtracts from 100: 0 to `-weight`.' }),
     text: z.string().meta({ description: 'The numbers in a sentence for a person; may change.' }),
     evidence: z.object({ count: z.int(), of: z.int(), days: z.int() }),
   })
@@ -43,7 +43,7 @@ export const ReputationOverride = z
   .object({ until: z.iso.datetime(), reason: z.string() })
   .meta({ id: 'ReputationOverride' });
 
-/** As lines carry it. */
+/** The reputation in the representation of a line. */
 export const LineReputation = z.object({
   state: ReputationState,
   score: z.int().min(0).max(100),
@@ -53,13 +53,15 @@ export const LineReputation = z.object({
 export const Reputation = LineReputation.extend({
   lineId: z.string(),
   since: z.iso.datetime().nullable().meta({ description: 'Since when the line is in this state.' }),
-  policy: ReputationPolicy.meta({ description: "The line's own, else that of the workspace." }),
-  override: ReputationOverride.nullable().meta({ description: 'While set, there are no effects.' }),
+  policy: ReputationPolicy.meta({ description: "The line's own policy, otherwise the workspace's." }),
+  override: ReputationOverride.nullable().meta({
+    description: 'Until this time, the reputation has no effects.',
+  }),
   effects: ReputationEffects,
   terms: z.array(ReputationTerm),
-  history: z
-    .array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState }))
-    .meta({ description: 'By UTC day, oldest first. Later answers improve earlier days.' }),
+  history: z.array(z.object({ date: z.iso.date(), score: z.int(), state: ReputationState })).meta({
+    description: 'By UTC day, oldest first. Answers count for the day on which the conversation started.',
+  }),
 }).meta({ id: 'Reputation' });
 export type Reputation = z.infer<typeof Reputation>;
 
@@ -74,7 +76,7 @@ const HEALTHY_FROM = 75;
 const WATCH_FROM = 50;
 const AT_RISK_FROM = 25;
 
-/** Days that a judgement looks at. */
+/** The days from which the score is computed. */
 export const JUDGED_DAYS = 28;
 /** Days of the history that the API shows. */
 export const HISTORY_DAYS = 60;
@@ -86,7 +88,7 @@ export interface Judgement {
   terms: Term[];
 }
 
-/** Judges a line at `now` by the signals of its days. Days after that of `now` do not count. */
+/** Scores a line at `now` from the signals of its days. Days after that of `now` do not count. */
 export function judge(channel: Channel, days: readonly DaySignals[], now: Date): Judgement {
   const terms = termsOf(channel, days, now);
   const score = Math.round(Math.max(0, 100 + terms.reduce((sum, term) => sum + term.points, 0)));
@@ -114,7 +116,7 @@ const EFFECTS: Record<ReputationState, ReputationEffects> = {
   critical: { newConversationsFactor: 0, gapFactor: 1.5, newConversationsStopped: true },
 };
 
-/** What a state does to the pacing of a line. @param overriddenUntil null: not overridden. */
+/** The effects of a state on the pacing of a line. @param overriddenUntil null: not overridden. */
 export function effectsOf(
   {
     state,
@@ -134,11 +136,11 @@ export function restsUntil(channel: Channel, days: readonly DaySignals[], now: D
     const at = startOfDayAfter(now, day);
     if (judge(channel, days, at).state !== 'critical') return at;
   }
-  // By then, nothing that was counted counts any more.
+  // By then, no counted day is in the window any more.
   return startOfDayAfter(now, JUDGED_DAYS);
 }
 
-/** How the line stood at the end of each of the last days, and stands now. @param length days with today. */
+/** The line's score at the end of each of the last days, and now. @param length the number of days, including today. */
 export function historyOf(
   channel: Channel,
   days: readonly DaySignals[],

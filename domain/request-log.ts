@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { AuditActor } from './audit.ts';
 import { Id } from './ids.ts';
 
-/** A request of a workspace, as its log keeps it. */
+/** A request in the log of a workspace. */
 export const LoggedRequest = z
   .object({
     _id: Id,
     at: z.iso.datetime().meta({ description: 'When the response began.' }),
     method: z.string(),
-    path: z.string().meta({ description: 'As the reference has it, without values: `/api/messages/{id}`.' }),
+    path: z.string().meta({ description: 'The path template, without values: `/api/messages/{id}`.' }),
     status: z.int(),
     code: z.string().nullable().meta({ description: 'The code of the error.' }),
     requestId: z.string().meta({ description: '`X-Request-Id`.' }),
@@ -16,7 +16,7 @@ export const LoggedRequest = z
     durationMs: z.int(),
     count: z.int().meta({
       description:
-        'More than 1: so many requests to bulk intake that succeeded within seconds. `at` and `requestId` are those of the first, `durationMs` that of the slowest.',
+        'More than 1: the number of requests to bulk intake that succeeded within seconds. `at` and `requestId` are from the first request, `durationMs` is from the slowest.',
     }),
   })
   .meta({ id: 'LoggedRequest' });

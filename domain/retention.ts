@@ -2,9 +2,9 @@
 export const DEFAULT_RETENTION = {
   /** Events for webhooks and the event stream, with their deliveries. */
   events: 30,
-  /** The ids of carriers' callbacks, by which a repeated one is known. */
+  /** The ids of carriers' callbacks, by which duplicates are recognized. */
   'carrier-events': 30,
-  /** Calls of carriers for messages. */
+  /** Calls to carriers for messages. */
   attempts: 400,
   /** Which rules moved a message, and when its line could not send, for its timeline. */
   'message-moves': 30,
@@ -14,16 +14,16 @@ export const DEFAULT_RETENTION = {
   /** Which inbound messages could not be read, and why. */
   'unreadable-inbound': 30,
   'audit-log': 400,
-  /** The log of requests. */
+  /** The request log. */
   requests: 30,
-  /** What an erased address is known by when its contact opts out by the link of an earlier email. */
+  /** The hashes by which an erased address is recognized when its contact opts out through the link of an earlier email. */
   'erased-addresses': 60,
 } as const;
 
 export type RetentionKind = keyof typeof DEFAULT_RETENTION;
 export type Retention = Readonly<Record<RetentionKind, number>>;
 
-/** A carrier or a payment provider tells all that there is to tell within a week; an email is tried for three days. */
+/** Carriers and payment providers report everything within a week; an email is retried for three days. */
 const SHORTEST: Partial<Record<RetentionKind, number>> = {
   'carrier-events': 7,
   attempts: 7,

@@ -28,10 +28,12 @@ const fields = {
     .trim()
     .max(200)
     .refine(...SINGLE_LINE)
-    .meta({ description: 'As in the search box of the inbox: part of a text, and `tag:vip` for a tag.' }),
+    .meta({
+      description: 'A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.',
+    }),
   shared: z.boolean().meta({
     description:
-      'Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.',
+      'Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.',
   }),
 };
 

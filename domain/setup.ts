@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The first steps of a workspace, in the order in which somebody takes them. */
+/** The first steps of a workspace, in the order in which a user takes them. */
 export const SETUP_STEPS = ['line', 'message', 'reply', 'webhook', 'contacts', 'team'] as const;
 export type SetupStep = (typeof SETUP_STEPS)[number];
 
@@ -18,13 +18,13 @@ export const Setup = z
     complete: z.boolean().meta({ description: 'All steps are done.' }),
     dismissed: z.boolean().meta({
       description:
-        'Somebody hid the steps (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than they are.',
+        'The steps are hidden (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than this feature.',
     }),
   })
   .meta({ id: 'Setup' });
 export type Setup = z.infer<typeof Setup>;
 
-/** @param done of each step, whether what it leads to is there. */
+/** @param done for each step, whether its result exists. */
 export function setupOf(done: Record<SetupStep, boolean>, dismissed: boolean): Setup {
   const steps = SETUP_STEPS.map((step) => ({ step, done: done[step] }));
   return { steps, complete: steps.every((step) => step.done), dismissed };

@@ -1,6 +1,6 @@
 import { DRIP_SOURCE, MessageDraft } from './message-draft.ts';
 
-/** What nearly every drip has in common. */
+/** The values that nearly all drips share. */
 const USUAL = {
   pinnedLineId: null,
   poolId: null,
@@ -29,7 +29,7 @@ const USUAL = {
 } satisfies Partial<MessageDraft>;
 
 /**
- * The draft of a drip as it is buffered: without its id, which has a column, and without what is usual. Each further field of
+ * The buffered draft of a drip: without its id, which has a column, and without the usual values. Each further field of
  * each drip would be written, logged and parsed.
  */
 export function shortDraft(draft: MessageDraft): object {

@@ -3,7 +3,7 @@ import type { Channel } from './channel.ts';
 import { isLinked } from './first-touch.ts';
 import { type DaySignals, NO_SIGNALS, SILENT_FROM, signalDay, type SignalCounts } from './line-signals.ts';
 
-/** What is stored of a line's past, in the order of time. */
+/** The stored history of a line, in chronological order. */
 export type PastEvent = { at: Date; address: string } & (
   | {
       kind: 'send';
@@ -11,7 +11,7 @@ export type PastEvent = { at: Date; address: string } & (
       outcome: 'carried' | 'refused';
       body: string;
       attachmentUrls: readonly string[];
-      /** What the carrier said about a message that was refused or failed later; null: nothing bad. */
+      /** The carrier's reason for a message that was refused or failed later; null: none. */
       problem: { at: Date; reason: string; optedOut: boolean } | null;
     }
   | { kind: 'reply'; text: string; keyword: string | null }
@@ -24,8 +24,8 @@ interface Contact {
 }
 
 /**
- * Counts the signals of a line again from what is stored, as they are counted when it happens. Messages in a row are those
- * of this line only.
+ * Recounts the signals of a line from its stored history, as they were counted live. Messages in a row are only those
+ * of this line.
  */
 export function replaySignals(channel: Channel, past: Iterable<PastEvent>): DaySignals[] {
   const days = new Map<string, DaySignals>();
@@ -85,13 +85,13 @@ export function replaySignals(channel: Channel, past: Iterable<PastEvent>): DayS
   return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** What a message that failed after it was handed to the carrier says about its line. */
+/** The signals of a message that failed after it was handed to the carrier. */
 export const failureSignals = (
   channel: Channel,
   reason: string,
   signal: 'failed' | 'undelivered',
 ): Partial<SignalCounts> =>
-  // What was reported had arrived.
+  // A reported message had arrived.
   isComplaint(reason)
     ? { complained: 1 }
     : {

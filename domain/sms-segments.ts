@@ -2,7 +2,7 @@
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
-/** Its extension, of which each character takes two places. */
+/** Its extension, whose characters take two places each. */
 const EXTENDED = new Set('\f^{}\\[~]|€');
 
 /** Places in a message of one segment, and in each of several. */
@@ -10,7 +10,7 @@ const SEVEN_BIT = { one: 160, several: 153 };
 const UCS_2 = { one: 70, several: 67 };
 
 /**
- * The segments that carriers send and bill a text as. One character outside of GSM-7 makes all of them UCS-2. A character
+ * The number of segments that carriers send and bill for a text. One character outside GSM-7 makes all of them UCS-2. A character
  * that takes two places is not split.
  */
 export function smsSegments(text: string): { segments: number; encoding: 'GSM-7' | 'UCS-2' } {

@@ -14,7 +14,7 @@ const fields = {
     .refine(...NOT_BLANK),
   text: TemplateText.refine(...NOT_BLANK).meta({
     description:
-      "A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.",
+      "A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.",
   }),
 };
 

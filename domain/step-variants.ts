@@ -3,7 +3,7 @@ import { draw } from './draw.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { VARIANT_NAMES, type VariantName } from './variant-name.ts';
 
-/** A/B texts of a campaign's step: each lead gets one of them. */
+/** The A/B variants of a campaign step: each lead gets one of them. */
 
 export const StepVariant = z
   .object({
@@ -12,7 +12,7 @@ export const StepVariant = z
       .string()
       .max(500)
       .optional()
-      .meta({ description: 'Of an email. Default: the `subject` of the step.' }),
+      .meta({ description: 'The subject of an email. Default: the `subject` of the step.' }),
     weight: z
       .int()
       .min(1)
@@ -42,7 +42,7 @@ interface StepTexts {
   variants?: readonly StepVariant[] | undefined;
 }
 
-/** The texts that a step can send: those of its variants, else its message. */
+/** The texts that a step can send: those of its variants, otherwise its message. */
 export function textsOf({ message, subject, variants }: StepTexts): StepText[] {
   if (!variants)
     return [{ variant: null, weight: 1, body: message, subject: subject ?? null, path: ['message'] }];

@@ -14,7 +14,7 @@ export const Suppression = z
 export type Suppression = z.infer<typeof Suppression>;
 
 /** Of one request. */
-export const MOST_SUPPRESSIONS = 10_000;
+export const MAX_SUPPRESSIONS = 10_000;
 
 const Named = {
   address: z.string().max(320).optional().meta({
@@ -36,7 +36,7 @@ export const SuppressionInput = z
       .max(900_000)
       .optional()
       .meta({
-        description: `Up to ${MOST_SUPPRESSIONS} lines with an address or a domain, and after a comma the reason. Instead of \`address\` or \`domain\`.`,
+        description: `Up to ${MAX_SUPPRESSIONS} lines with an address or a domain, and after a comma the reason. Instead of \`address\` or \`domain\`.`,
       }),
   })
   .meta({ id: 'SuppressionInput' });
@@ -64,7 +64,7 @@ export function readSuppressions(csv: string): { value: string; reason: string |
     if (name === '' || (index === 0 && /^(?:address|domain|email|phone)$/i.test(name))) continue;
     const isAddress = name.startsWith('+') || /[^@]@/.test(name);
     const value = suppressionOf(isAddress ? { address: name } : { domain: name });
-    if (value === null || entries.length === MOST_SUPPRESSIONS) return { line: index + 1 };
+    if (value === null || entries.length === MAX_SUPPRESSIONS) return { line: index + 1 };
     const reason = truncate(rest.join(', '), 500);
     entries.push({ value, reason: reason === '' ? null : reason });
   }

@@ -14,7 +14,7 @@ export function asksToBeLeftAlone(text: string): boolean {
   return BARE.test(last);
 }
 
-/** Somebody who writes more wants to talk. */
+/** A longer reply is a conversation. */
 export const MAX_LENGTH = 300;
 
 /** Lower case, without accents and punctuation; `don't` is `dont`, `m'envoyer` is `m envoyer`. */
@@ -45,7 +45,7 @@ const rule = (asks: string, unless?: string): Rule => ({
   ...(unless !== undefined && { unless: new RegExp(unless) }),
 });
 
-/** Up to so many words in between. */
+/** The maximum number of words in between. */
 const words = (most: number): string => String.raw`(?: \w+){0,${most}}?`;
 
 const CONTACTING = any(

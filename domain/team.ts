@@ -17,7 +17,7 @@ export const TeamMember = z
     userId: z.string(),
     email: z
       .string()
-      .meta({ description: "'' if it is not known: the member has signed in without an invitation." }),
+      .meta({ description: "'' if it is unknown because the member signed in without an invitation." }),
     name: z.string(),
     role: Role,
     isOwner: z.boolean(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Channel } from './channel.ts';
 import type { SendOutcome } from './send-outcome.ts';
 
-/** Which workspace a credential acts in: the live one, or its twin for tests. */
+/** The workspace in which a credential acts: the live one, or its twin for tests. */
 export const Mode = z.enum(['live', 'test']);
 export type Mode = z.infer<typeof Mode>;
 
@@ -12,15 +12,15 @@ export const modeOf = ({ liveWorkspaceId }: { liveWorkspaceId: string | null }):
 /** The carrier of all lines in test mode (`providers/carriers/test.ts`). */
 export const TEST_CARRIER = 'test';
 
-/** The most messages that a workspace in test mode holds, and for how many days. */
+/** The maximum number of messages in a workspace in test mode, and for how many days they are kept. */
 export const MAX_TEST_MESSAGES = 10_000;
 export const TEST_DAYS = 30;
 
-/** The furthest that a call moves the clock, and how long it waits for it before it answers `202`. */
+/** The maximum that one call moves the clock, and how long it waits before it responds `202`. */
 export const MAX_ADVANCE_SECONDS = 90 * 86_400;
 
 /**
- * What becomes of a message to an address that stands for a failure: by the last four digits of a phone number, or the part of
+ * The outcome of a message to an address that simulates a failure: by the last four digits of a phone number, or the part of
  * an email address before `@`. The same as those of the simulated carrier of `npm start`.
  * @returns null: it is sent.
  */
@@ -34,7 +34,7 @@ export function testOutcome(address: string, channel: Channel): SendOutcome | nu
   return isRefused ? { kind: 'refused', reason: 'refused in test mode' } : null;
 }
 
-/** The address of a new line: a number or domain that nobody has. */
+/** The address of a new line: a number or domain that belongs to nobody. */
 export function testLineAddress(channel: Channel, serial: number): string {
   return channel === 'email'
     ? `line-${serial}@test.invalid`

@@ -94,10 +94,10 @@ export interface RecordedHold {
   /** null: not yet. */
   endedAt: Date | null;
   reason: string;
-  /** The operator, and what he gave as reason. */
+  /** The operator, and their reason. */
   by: string | null;
   note: string | null;
-  /** What its carrier said. */
+  /** The carrier's error. */
   error: string | null;
 }
 
@@ -233,7 +233,7 @@ const HOLDS: Record<string, string> = {
   subscription_past_due: 'the subscription was past due',
 };
 
-/** A message that is claimed in the moment in which a hold begins or ends has not waited for it. */
+/** A message that is claimed at the moment at which a hold begins or ends has not waited for it. */
 const SHORTEST_HOLD_MS = 1000;
 
 /** From when until when a message could have been sent. `until` null: it still can. */

@@ -1,11 +1,11 @@
-/** How long one piece of work may hold the event loop before others get a turn, in milliseconds. */
+/** How long one piece of work may block the event loop before other work gets a turn, in milliseconds. */
 const SLICE_MS = 10;
 
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a later turn of the event loop. Each turn admits one of those who wait, first come first served, so that
- * many long requests at once hold the event loop no longer than one does.
+ * Resolves in a later turn of the event loop. Each turn admits one waiting task, first come first served, so that
+ * many concurrent long requests block the event loop no longer than one does.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -5,13 +5,13 @@ import { textProblem } from './text.ts';
 const MAX_DEPTH = 100;
 /** More than any object has. Schemas check each name and value of a record, which is slow. */
 const MAX_FIELDS = 1000;
-/** More values than any body has that is not a list of contacts. */
+/** More values than any body has, except lists of contacts. */
 export const MAX_VALUES = 12_000;
 
 /** A JSON text that would take too long to process: nested too deeply, or with too many values. */
 export class JsonTooComplex extends Error {
   override readonly name = 'JsonTooComplex';
-  /** The outermost field or element that it is about; '' if it is the whole. */
+  /** The outermost field or element that is too complex; '' if it is the whole text. */
   readonly path: string;
 
   constructor(message: string, path = '') {

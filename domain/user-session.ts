@@ -2,18 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 
-/** How often the identity provider is asked whether it still knows the user, in minutes. */
+/** How often to ask the identity provider whether it still knows the user, in minutes. */
 export const RENEWAL_MINUTES = 15;
-/** How long a session lasts for which the provider cannot be asked again, in minutes. */
+/** How long a session lasts if the provider cannot be asked again, in minutes. */
 export const UNRENEWED_MINUTES = 60;
 /** How long signing in at the provider may take, in minutes. */
 export const SIGN_IN_MINUTES = 10;
 
 /** How long sessions last, from `AUTH_SESSION_IDLE_MINUTES` and `AUTH_SESSION_HOURS`. */
 export interface SessionLimits {
-  /** Since the last request that a person caused. */
+  /** The limit since the last request that a person caused. */
   idleMinutes: number;
-  /** Since signing in. */
+  /** The limit since signing in. */
   hours: number;
 }
 
@@ -23,17 +23,19 @@ export const UserSession = z
     _id: Id,
     userId: UserId,
     userName: z.string().nullable(),
-    workspaceId: WorkspaceId.meta({ description: 'Where it was signed in to.' }),
-    userAgent: z.string().meta({ description: 'Of the browser, as it names itself.' }),
+    workspaceId: WorkspaceId.meta({ description: 'The workspace to which it was signed in.' }),
+    userAgent: z.string().meta({ description: 'The user agent of the browser.' }),
     startedAt: z.iso.datetime(),
-    seenAt: z.iso.datetime().meta({ description: 'The last request that the person caused, to the minute.' }),
+    seenAt: z.iso
+      .datetime()
+      .meta({ description: 'The time of the last request that the person caused, to the minute.' }),
     expiresAt: z.iso.datetime().meta({ description: 'It ends sooner if it is not used.' }),
     isCurrent: z.boolean().meta({ description: 'It is the one of this request.' }),
   })
   .meta({ id: 'UserSession' });
 export type UserSession = z.infer<typeof UserSession>;
 
-/** What the cookie of a session holds: 32 random bytes as 43 base64url characters. */
+/** The content of a session's cookie: 32 random bytes as 43 base64url characters. */
 export const newSessionToken = (): string => randomBytes(32).toString('base64url');
 
 /** The stored form: SHA-256 in hex. */
@@ -43,7 +45,7 @@ export const hashSessionToken = (token: string): string => createHash('sha256').
 export const lifetimeOf = ({ hours }: SessionLimits, canBeRenewed: boolean): number =>
   canBeRenewed ? hours * 60 : Math.min(hours * 60, UNRENEWED_MINUTES);
 
-/** Where signing in may lead: pages of this server, by a path that no browser takes for another server. */
+/** The allowed redirects after signing in: pages of this server, by a path that no browser interprets as another server. */
 export const isReturnPath = (path: string): boolean =>
   /^\/(console|invitations)(\/[\w%.~/+@:-]*)?(\?[\w%.~/+@:&=-]*)?$/.test(path) &&
   !/\/\/|\/\.\.?(\/|$)/.test(path);

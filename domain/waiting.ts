@@ -13,7 +13,7 @@ import { clampToWindow, type SendWindow } from './send-window.ts';
 /** Why a message has not been sent yet, in words for a person. */
 export const WaitingFor = z
   .object({
-    reason: z.string().meta({ description: 'As in `holdReason`, for example `daily_new_cap`.' }),
+    reason: z.string().meta({ description: 'A `holdReason`, for example `daily_new_cap`.' }),
     until: z.iso.datetime().nullable().meta({ description: 'null: until something changes.' }),
     text: z.string().meta({ description: 'One or two sentences for a person.' }),
     data: z.object({ messageId: Id }).optional().meta({
@@ -34,7 +34,7 @@ export interface WaitFacts {
     holdReason: string | null;
     scheduledAt: Date;
     window?: SendWindow;
-    /** The quiet hours that it keeps. */
+    /** The quiet hours that apply to it. */
     quiet?: WakingHours;
     /** Its fallback SMS is still to be sent. */
     owesFallbackSms: boolean;

@@ -6,7 +6,7 @@ import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 import { type StepVariant, textsOf } from './step-variants.ts';
 
-/** What the sender should know about an accepted message. Never a refusal. */
+/** A hint to the sender of an accepted message. Never a refusal. */
 export const Warning = z
   .object({
     code: z.enum([
@@ -23,15 +23,15 @@ export type Warning = z.infer<typeof Warning>;
 
 export const Warnings = z.array(Warning).meta({
   description:
-    'What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.',
+    'Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.',
 });
 
-/** A message as it was handed in. */
+/** A submitted message. */
 export interface WarnedMessage {
   channel: Channel;
   text: string;
   files: number;
-  /** The text of an SMS in its place; absent: none. */
+  /** The text of a fallback SMS; absent: none. */
   fallbackText?: string | undefined;
   /** Whether it is the first message to the contact; null: not known without a query. */
   isFirst: boolean | null;
@@ -47,14 +47,14 @@ export interface QuietUntil {
   zone: string;
 }
 
-/** When a message leaves that quiet hours postpone, pacing aside; null: they do not. @param earliest its scheduled time. */
+/** When a message that quiet hours postpone is sent, apart from pacing; null: they do not postpone it. @param earliest its scheduled time. */
 export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietUntil | null {
   const [zone] = quiet?.zones ?? [];
   const [at, without] = [firstSendTime({ window, quiet }, earliest), firstSendTime({ window }, earliest)];
   return zone === undefined || at === null || at.getTime() === without?.getTime() ? null : { at, zone };
 }
 
-const MOST_SEGMENTS = 2;
+const MAX_SEGMENTS = 2;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
@@ -74,7 +74,7 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
   sms_segments: ({ channel, text, fallbackText }) => {
     const sms = channel === 'sms' ? text : (fallbackText ?? '');
     const { segments, encoding } = smsSegments(sms);
-    if (segments <= MOST_SEGMENTS) return null;
+    if (segments <= MAX_SEGMENTS) return null;
     return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
   },
   quiet_hours: ({ quietUntil: until }) =>
@@ -95,7 +95,7 @@ export const warningsOf = (message: WarnedMessage): Warning[] =>
   });
 
 /**
- * The steps of a campaign as messages: whoever does not answer gets one after the other.
+ * The steps of a campaign as messages, for a contact who never answers.
  * @param quiet until when quiet hours postpone its first step, by the clock of its zone.
  */
 export function campaignWarnings(
@@ -124,7 +124,7 @@ export function campaignWarnings(
       })),
     ),
   );
-  // Of each kind, the first; many unanswered messages are those of the last step.
+  // The first of each kind, but the last step for many unanswered messages.
   return (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
     const ofCode = found.filter((warning) => warning.code === code);
     const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];

@@ -53,7 +53,7 @@ export const ROTATION_HOURS = 24;
 export const WebhookDelivery = z
   .object({
     id: Id,
-    eventId: Id.meta({ description: '`X-Svc-Event-Id`: the same for a replay.' }),
+    eventId: Id.meta({ description: '`X-Svc-Event-Id`; the same in a replay.' }),
     event: DeliveredEvent,
     isReplayOf: Id.optional(),
     success: z.boolean().nullable().meta({ description: 'null: in progress.' }),
@@ -77,7 +77,7 @@ export const DeliveryExchange = WebhookDelivery.extend({
     .meta({ description: 'The payload, exactly as it was sent. null: its contact was erased.' }),
   responseBody: z.string().nullable().meta({
     description:
-      'The first 2,000 characters of the answer. null: it succeeded, is empty or a replay, or the contact was erased.',
+      'The first 2,000 characters of the response. null: the delivery succeeded or is a replay, the response was empty, or the contact was erased.',
   }),
 }).meta({ id: 'DeliveryExchange' });
 

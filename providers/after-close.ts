@@ -1,8 +1,8 @@
 import { InterceptingCall, type Interceptor, Metadata, type NextCall, status } from '@grpc/grpc-js';
 
 /**
- * Ends calls on a closed connection as canceled. gRPC throws there, and where Temporal's client repeats a call, it does so in
- * a timer: nothing catches that, and the process would end.
+ * Ends calls on a closed connection as canceled. gRPC throws there, and when Temporal's client retries a call, it does so in
+ * a timer, where nothing catches the error, and the process would end.
  */
 export const endAfterClose: Interceptor = (options, nextCall) => {
   try {

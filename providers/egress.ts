@@ -17,7 +17,7 @@ export interface EgressOptions {
 export interface EgressRequest {
   headers: Record<string, string>;
   body: string;
-  /** For the whole exchange: queueing, connecting, and reading the response. */
+  /** The time limit of the whole exchange: queueing, connecting, and reading the response. */
   timeoutMs: number;
   /** A longer response body is truncated and the connection closed; the response counts as complete. */
   maxResponseBytes: number;

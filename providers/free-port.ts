@@ -16,7 +16,7 @@ export function tryPort(port: number, host?: string): Promise<number> {
 /** Below the ports that Linux and macOS give to outgoing connections and to servers that ask for any. */
 const [LOWEST, HIGHEST] = [20_000, 32_767];
 
-/** A free loopback port that nothing takes by chance before it is used, or while its server restarts. */
+/** A free loopback port that no other program takes by chance before it is used, or while its server restarts. */
 export const freePort = (): Promise<number> =>
   tryPort(randomInt(LOWEST, HIGHEST + 1), '127.0.0.1').catch((error: { code?: unknown }) => {
     if (error.code === 'EADDRINUSE' || error.code === 'EACCES') return freePort();

@@ -20,24 +20,24 @@ import {
   tokenRevocation,
 } from 'openid-client';
 
-/** The identity provider refuses, or its answer is not valid. The message is for logs. */
+/** The identity provider refuses, or its response is not valid. The message is for logs. */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** The identity provider does not answer, or not as it should. */
+/** The identity provider does not respond, or responds unexpectedly. */
 export class IdentityProviderUnavailable extends Error {
   override readonly name = 'IdentityProviderUnavailable';
 }
 
-/** What proves that an answer belongs to a request: kept by the browser meanwhile. */
+/** The data that binds a response to its request, stored in the browser in the meantime. */
 export interface SignInChecks {
   state: string;
   nonce: string;
   verifier: string;
 }
 
-/** What a session keeps of the provider. */
+/** The provider's tokens that a session stores. */
 export interface ProviderTokens {
   idToken: string;
   /** null: the provider issues none. */
@@ -65,9 +65,9 @@ export interface IdentityProvider {
   renew(
     tokens: ProviderTokens,
   ): Promise<{ claims: Record<string, unknown> | null; tokens: ProviderTokens } | null>;
-  /** The address that signs out at the provider as well; null if it has none. @throws IdentityProviderUnavailable */
+  /** The URL that also signs out at the provider; null if it has none. @throws IdentityProviderUnavailable */
   signOutUrl(tokens: ProviderTokens): Promise<string | null>;
-  /** Has the provider forget the refresh token, if it can. @throws IdentityProviderUnavailable */
+  /** Revokes the refresh token at the provider, if it supports that. @throws IdentityProviderUnavailable */
   revoke(tokens: ProviderTokens): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export interface IdentityProviderOptions {
   clientSecret: string | null;
   /** Exactly as it is registered with the provider. */
   redirectUri: string;
-  /** Where the provider leads after signing out. */
+  /** The URL to which the provider redirects after signing out. */
   signedOutUri: string;
 }
 
@@ -176,7 +176,7 @@ async function discover({ issuer, clientId, clientSecret }: IdentityProviderOpti
   return configuration;
 }
 
-/** `client_secret_basic` is what a provider supports that names no method. */
+/** A provider that names no method supports `client_secret_basic`. */
 const authenticationBy = ({ token_endpoint_auth_methods_supported: methods }: ServerMetadata) =>
   methods === undefined || methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost;
 
@@ -184,7 +184,7 @@ const authenticationBy = ({ token_endpoint_auth_methods_supported: methods }: Se
 const scopesOf = ({ scopes_supported: supported }: ServerMetadata): string =>
   [...SCOPES, ...(supported?.includes('offline_access') ? ['offline_access'] : [])].join(' ');
 
-/** What is wrong with the answer itself, as opposed to the provider, the connection or our credential. */
+/** Errors of the response itself, as opposed to the provider, the connection or our credential. */
 const NOT_VALID = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
@@ -193,7 +193,7 @@ const NOT_VALID = new Set([
   'OAUTH_KEY_SELECTION_FAILED',
 ]);
 
-/** A renewal that fails for another reason than a refusal is tried again, so that an outage signs nobody out. */
+/** A renewal that fails for another reason than a refusal is retried, so that an outage signs nobody out. */
 function translated(error: unknown): never {
   const isRefused =
     error instanceof AuthorizationResponseError ||

@@ -7,7 +7,7 @@ import { flushCompileCache } from 'node:module';
 
 /** Reports that this process is ready. The launcher waits for it before it starts dependent processes. */
 export function announceReady(): void {
-  // Otherwise Node writes it at the end, which a process that is killed does not reach.
+  // Otherwise Node writes it when the process ends, which a killed process never does.
   flushCompileCache();
   process.send?.({ type: 'ready' });
 }

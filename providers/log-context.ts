@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What a process works for: a request, or a task of a workflow. Every log line of that work names it. */
+/** What the current work belongs to: a request, or a task of a workflow. Every log line of that work names it. */
 type LogContext =
   | { requestId: string }
   | { workflowId: string | undefined; activityType: string; attempt: number };
 
 const current = new AsyncLocalStorage<LogContext>();
 
-/** Runs work whose log lines name what it is for. */
+/** Runs work whose log lines name the given context. */
 export const inLogContext = <T>(subject: LogContext, work: () => T): T => current.run(subject, work);
 
-/** @returns an object of its own for each line, because the logger adds to it. */
+/** @returns a new object for each line, because the logger adds to it. */
 export const logContext = (): Partial<LogContext> => ({ ...current.getStore() });
 
 /**
- * Takes work for many out of the context of the request or task that happens to begin it: its log lines and spans must
+ * Runs shared work outside the context of the request or task that happens to start it: its log lines and spans must
  * not name that one alone.
  */
 export function forMany<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {

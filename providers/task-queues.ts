@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { carrierQueue, MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
-/** What waits in a task queue, and who takes it. */
+/** The backlog and the pollers of a task queue. */
 export interface TaskQueueState {
-  /** Polls of workers in the last minute. */
+  /** Workers that polled in the last minute. */
   pollers: number;
   backlog: number;
-  /** Of the oldest task in it, in seconds. */
+  /** The age of its oldest task, in seconds. */
   backlogAge: number;
 }
 

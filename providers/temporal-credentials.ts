@@ -69,15 +69,15 @@ export function readTls({
   };
 }
 
-/** Everything that a connection has to be made anew for if it changes. */
+/** Everything whose change requires a new connection. */
 export const fingerprint = ({ serverRootCACertificate, clientCertPair }: TLSConfig): string =>
   [serverRootCACertificate, clientCertPair?.crt, clientCertPair?.key]
     .map((part) => (part ? Buffer.from(part).toString('base64') : ''))
     .join(' ');
 
 /**
- * Options for a client's connection that uses new certificates for its next handshake. `@temporalio/client` takes none
- * that change, but the credentials of gRPC, which do.
+ * Options for a client connection that uses new certificates for its next handshake. `@temporalio/client` does not support
+ * changing certificates, but accepts gRPC credentials, which do.
  */
 export function reloadingTls(paths: TlsPaths) {
   const certificates = new Certificates(paths);
@@ -168,7 +168,7 @@ export function unlessUnreadable<T>(read: () => T): T | null {
   }
 }
 
-/** When the credentials end to be valid, as far as they say so. In seconds since 1970. */
+/** When the credentials expire, as far as they say so. In seconds since 1970. */
 export function credentialExpiries({ tls, ...key }: TemporalCredentials) {
   const certificate = tls && unlessUnreadable(() => readTls(tls).clientCertPair?.crt ?? null);
   return {

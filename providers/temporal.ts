@@ -26,12 +26,12 @@ export interface TemporalOptions extends TemporalCredentials {
   /** host:port */
   address: string;
   namespace: string;
-  /** Encrypt what Temporal stores (`payload-codec.ts`); null: it is stored as it is. */
+  /** The keys that encrypt what Temporal stores (`payload-codec.ts`); null: nothing is encrypted. */
   codecKeys: string | null;
 }
 
 /**
- * The options of a connection with the credentials of now.
+ * The options of a connection with the current credentials.
  * @throws if a file of them cannot be read.
  */
 export function connectionOptions(options: TemporalOptions) {
@@ -87,8 +87,8 @@ const CONCURRENCY = 20;
 const ATTEMPT_MS = 5000;
 
 /**
- * Each wake is retried independently, so that one that Temporal does not accept delays no other. The sweep repeats wakes
- * that a crash lost or that were dropped, because the database records what is due.
+ * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. Wakes that are dropped or
+ * lost in a crash are repeated by the sweep, because the database records due work.
  */
 export function createWaker(client: Client, logger: Logger): Waker {
   const waiting = new Map<string, WaitingWake>();
@@ -120,7 +120,7 @@ export function createWaker(client: Client, logger: Logger): Waker {
   }
 
   function retryLater(key: string, { failures, ...to }: WaitingWake, error: unknown): void {
-    // By then the line may have another carrier.
+    // The line may have another carrier by then.
     const wake: WaitingWake = { ...to, carrier: null, failures: failures + 1 };
     waiting.set(key, wake);
     if (!failing) logger.warn({ error, waiting: waiting.size }, 'Temporal did not accept a signal; retrying');

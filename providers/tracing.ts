@@ -13,7 +13,7 @@ export interface TracingOptions {
  * Records the traces of this process and sends them by OTLP over HTTP. Spans hold ids, codes and times only.
  * @param service the name of the process in its traces.
  * @param ids called if traces are recorded.
- * @returns sends what is left, and ends.
+ * @returns a function that sends the remaining spans, and ends.
  */
 export async function startTracing(
   service: string,
@@ -32,7 +32,7 @@ export async function startTracing(
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` });
   const provider = new sdk.TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'linepace' }),
-    // Not by the parent: a caller's decision would be half of a message's trace.
+    // The caller's decision is ignored, because it would record only half of a message's trace.
     sampler: byHash(new sdk.TraceIdRatioBasedSampler(ratio)),
     idGenerator: ids(),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
@@ -48,7 +48,7 @@ export async function startTracing(
   };
 }
 
-/** Has a sampler decide by a hash of the id. Ids of messages are not random: those of a process differ in few bits. */
+/** Makes a sampler decide by a hash of the id, because ids of messages are not random: those of one process differ in few bits. */
 export const byHash = (sampler: Sampler): Sampler => ({
   shouldSample: (parent, traceId, ...rest) =>
     sampler.shouldSample(parent, createHash('sha256').update(traceId).digest('hex').slice(0, 32), ...rest),

@@ -5,9 +5,9 @@ import { secretContext, type SecretBox } from './secret-box.ts';
 
 /** A delivery fails if the endpoint does not respond within this time. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
-/** A connection can be reused only if the body was read. */
+/** Up to this size the body is read, because only then can the connection be reused. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
-/** How much of the body of a failure is kept, in characters. */
+/** How much of a failed response's body is stored, in characters. */
 const MAX_KEPT_BODY = 2000;
 
 /** A claimed delivery, with everything required to send it. */
@@ -28,7 +28,7 @@ export interface PostResult {
   responseStatus: number | null;
   error: string | null;
   latencyMs: number;
-  /** The beginning of what the endpoint answered; null if it succeeded, or answered nothing. */
+  /** The beginning of the endpoint's response; null if it succeeded, or was empty. */
   responseBody: string | null;
   /** The connection failed, before or after the request was sent, and a retry may succeed. */
   retryable: boolean;
@@ -65,7 +65,7 @@ export async function postDelivery(
   return { success, responseStatus: status, error: reason, latencyMs, responseBody, retryable };
 }
 
-/** As PostgreSQL can store it. */
+/** Without characters that PostgreSQL cannot store. */
 function keptBody(body: string): string | null {
   const kept = body.slice(0, MAX_KEPT_BODY).toWellFormed().replaceAll('\0', '\uFFFD');
   return kept === '' ? null : kept;

@@ -8,20 +8,20 @@ export const DEPLOYMENT = 'linepace';
 export interface Routing {
   /** New tasks go to this build; null: to workers without a build id. */
   current: string | null;
-  /** This share of the workflows goes to this build instead. */
+  /** The build that gets a share of the workflows instead, and the share. */
   ramping: { build: string; percent: number } | null;
-  /** Whether somebody has ever decided what is current. */
+  /** Whether anybody has ever set a current build. */
   isDecided: boolean;
   /** The builds that workers have polled for, and whether workflows still depend on them. */
   builds: ReadonlyMap<string, 'draining' | 'drained' | null>;
-  /** Makes a change fail if somebody else changed the routing in between. */
+  /** A token that makes a change fail if somebody else changed the routing in between. */
   token: Uint8Array;
 }
 
-/** Names the change in Temporal. */
+/** The author of the change, as shown in Temporal. */
 export interface RoutingChange {
   identity: string;
-  /** The routing that the change is based on; null: whatever it is. */
+  /** The routing on which the change is based; null: any. */
   basedOn: Routing | null;
 }
 

@@ -11,7 +11,7 @@ export interface BuildRouting {
 const ASK_EVERY_MS = 10_000;
 /** Until it gets tasks for the first time, so that a new worker is ready soon. */
 const ASK_AGAIN_MS = 1000;
-/** As long as a rolling update of some dozen processes takes. */
+/** The duration of a rolling update of some dozen processes. */
 const GRACE_MS = 10 * 60_000;
 
 const IDENTITY = 'the first worker with a build id';

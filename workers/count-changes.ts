@@ -5,7 +5,7 @@ import type { Pools } from '#db/pools.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 
 const EVERY_MS = 2000;
-/** Readers add so many changes in a few milliseconds. Housekeeping counts them in its next turn. */
+/** Readers add fewer changes than this in a few milliseconds, so these are left to housekeeping's next turn. */
 const FEW_CHANGES = 500;
 
 export interface Counting {
@@ -13,8 +13,8 @@ export interface Counting {
 }
 
 /**
- * Adds the changes of busy workspaces to their metrics by the day and by the hour, so that readers have few to add. It rests
- * half of the time, so that a backlog does not slow down what sends.
+ * Adds the changes of busy workspaces to their daily and hourly metrics, so that readers have few to add. It pauses
+ * half of the time, so that a backlog does not slow down sends.
  */
 export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Counting {
   const stopping = new AbortController();
@@ -23,7 +23,7 @@ export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Count
 
   async function count(): Promise<void> {
     const waiting = new Set(await busyWorkspaces(systemDb(pools), FEW_CHANGES));
-    // In turns, so that the largest does not hold up the others.
+    // In turns, so that the largest workspace does not delay the others.
     while (waiting.size > 0)
       for (const workspaceId of waiting) {
         if (signal.aborted) return;
@@ -33,7 +33,7 @@ export function startCounting(pools: Pools, logger: Pick<Logger, 'warn'>): Count
       }
   }
 
-  /** A workspace that cannot be counted does not hold up the others. */
+  /** A workspace that cannot be counted does not delay the others. */
   const hasMore = (workspaceId: string): Promise<boolean> =>
     withTenant(pools, workspaceId, addSomeChanges).catch((error: unknown) => {
       logger.warn({ workspaceId, error }, 'the changes of a busy workspace cannot be counted');

@@ -14,7 +14,7 @@ export interface WorkerMetrics {
   registry: Registry;
   onCarrierCall(call: CarrierCall): void;
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
-  /** The sweep has woken workflows whose signal was lost. */
+  /** Counts workflows that the sweep has woken because their signal was lost. */
   onSweep(workflows: number): void;
   /** Whether Temporal sends tasks to the build of this process. */
   onBuildServed(isServed: boolean): void;

@@ -3,7 +3,7 @@
  * the same. What they save: docs/benchmarks.md.
  */
 export const WORKER_FLAGS = [
-  // Rows and messages that wait for PostgreSQL outlive collections of the young generation, which grows up to 128 MB otherwise.
+  // Rows and messages that wait for PostgreSQL survive collections of the young generation, which would otherwise grow up to 128 MB.
   '--max-semi-space-size=8',
   // Cached workflows are a large heap that hardly changes: V8 would let garbage grow to the same size before it collects it.
   '--heap-growing-percent=25',

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Pools } from '#db/pools.ts';
 
-/** What a command works with. */
+/** The dependencies of a command. */
 export interface Session {
   client: Client;
   pools: Pools;
@@ -29,9 +29,9 @@ export interface Command {
   argument: string | null;
   options?: string;
   summary: string;
-  /** false: it works while Temporal is away. */
+  /** false: it works while Temporal is unavailable. */
   needsTemporal?: boolean;
-  /** Of all its calls to Temporal; null: each call has its own. */
+  /** The timeout of all its calls to Temporal together; null: each call has its own. */
   timeoutMs?: number | null;
   run(session: Session, id: string, options: Options): Promise<unknown>;
 }

@@ -8,7 +8,7 @@ const IDENTITY = 'npm run ops -- release';
 
 /**
  * Makes a build of the workers current: first for a share of the workflows, then for all. Running it again changes nothing,
- * and tells how far the former build is drained.
+ * and shows how far the previous build is drained.
  */
 export const release: Command = {
   argument: 'BUILD',
@@ -27,7 +27,7 @@ async function releaseBuild({ client, namespace }: Session, build: string, perce
   const before = await deployment.routing();
   if (!before?.builds.has(build)) throw unknownBuild(build);
   if (before.current !== build) {
-    // Without a current build there is nothing to compare with: its workflows wait.
+    // Without a current build there is nothing to ramp from: its workflows wait.
     if (before.current !== null && percent > 0) {
       await deployment.setRamping(build, percent, { identity: IDENTITY, basedOn: before });
       await pause(seconds * 1000);

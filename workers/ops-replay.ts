@@ -32,7 +32,7 @@ export const replay: Command = {
 };
 
 async function replayHistories({ client, codecKeys }: Session, query: string, limit: number) {
-  // Loaded for this command alone, because it starts the SDK's native part.
+  // Loaded only for this command, because it starts the SDK's native part.
   const { Worker } = await import('@temporalio/worker');
   const options = {
     workflowBundle: await bundleWorkflows(codecKeys),

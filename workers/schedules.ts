@@ -18,7 +18,7 @@ export const housekeepingEvery = (runMs: number) =>
   ({
     scheduleId: 'housekeeping',
     spec: { intervals: [{ every: runMs }] },
-    // A long run is followed by the next at once, because nothing is swept between two runs.
+    // A long run is followed by the next one at once, because no sweeps run in between.
     policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
     action: {
       type: 'startWorkflow',
@@ -26,7 +26,7 @@ export const housekeepingEvery = (runMs: number) =>
       args: [{ runMs }],
       taskQueue: MAIN_QUEUE,
       workflowId: 'housekeeping',
-      // A run that ends by none of its own time limits does not prevent the next for ever.
+      // A run that exceeds all of its own time limits must not prevent the next one forever.
       workflowRunTimeout: runMs * 1.5,
       memo: { version: VERSION },
     },
@@ -46,7 +46,7 @@ export async function upsertSchedules(client: Client): Promise<void> {
   }
 }
 
-/** More than its activities take, so that a sweep that hangs does not prevent the next. */
+/** Longer than its activities may take. A sweep that hangs must not prevent the next one. */
 export const SWEEP_TIMEOUT = '20 minutes';
 /** Longer than it takes until a workflow counts as overdue. */
 const AFTER_START = '40s';

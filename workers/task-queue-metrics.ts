@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { TaskQueues, TaskQueueState, TaskQueueType } from '#providers/task-queues.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
-/** Each scrape within this time gets the same numbers: Temporal is asked once for every queue. */
+/** All scrapes within this time get the same numbers, so Temporal is queried once per queue. */
 const ASK_EVERY_MS = 30_000;
 
 const GAUGES: Record<keyof TaskQueueState, [name: string, help: string]> = {
@@ -14,8 +14,8 @@ const GAUGES: Record<keyof TaskQueueState, [name: string, help: string]> = {
 const LABELS = ['queue', 'type'] as const;
 
 /**
- * Observes all task queues, whether this process serves them or not: a queue that no process serves has nobody else to
- * report it. The numbers are the same in every process. They are absent while Temporal does not respond.
+ * Observes all task queues, including those that this process does not serve: otherwise nobody would
+ * report a queue that no process serves. The numbers are the same in every process. They are absent while Temporal does not respond.
  */
 export function observeTaskQueues(
   taskQueues: TaskQueues,

@@ -14,7 +14,7 @@ export interface WorkerConnection {
   readonly native: NativeConnection;
   /** Keeps these workers connected with the current credentials. */
   follow(workers: readonly Worker[]): void;
-  /** After the workers have stopped. */
+  /** Called after the workers have stopped. */
   close(): Promise<void>;
 }
 

@@ -241,7 +241,7 @@ if (import.meta.main) {
   const config = readConfig(process.env);
   const sdkMetrics = config.metricsPort === null ? null : await createSdkMetrics();
   Runtime.install({
-    // `exitWithParent` listens to them. Until it does, they end the process: the SDK would take them, and go on starting.
+    // `exitWithParent` handles them. Until then they end the process: the SDK would catch them and continue to start.
     shutdownSignals: [],
     logger: temporalLogger(createLogger('temporal', config.logLevel)),
     ...(sdkMetrics && { telemetryOptions: sdkMetrics.telemetry }),

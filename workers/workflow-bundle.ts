@@ -6,29 +6,29 @@ import { dirname, join, parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker';
 import { failureConverter } from '#providers/payload-codec.ts';
-import { keepBundle, readKeptBundle } from './kept-bundle.ts';
+import { cacheBundle, readCachedBundle } from './bundle-cache.ts';
 
 /*
- * Compiles the workflows into a bundle, which it keeps with the compiled code of Node (`NODE_COMPILE_CACHE`).
+ * Compiles the workflows into a bundle, which it caches next to Node's compiled code (`NODE_COMPILE_CACHE`).
  *
  * Usage: node workers/workflow-bundle.ts [MODULE]
  * MODULE is the absolute path of the module that converts failures.
  */
 
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
-/** It belongs to the files of the bundle, because its options for the compiler change the bundle. */
+/** This file counts as a file of the bundle, because its compiler options affect the bundle. */
 const THIS_FILE = fileURLToPath(import.meta.url);
 
 /**
- * The bundle of the workflows: the kept one if its files are still the same, otherwise a new one. The compiler runs in a
- * process of its own, because its memory would stay with the worker.
+ * The bundle of the workflows: the cached one if its files have not changed, otherwise a new one. The compiler runs in a
+ * separate process, because the worker would keep its memory.
  * @param codecKeys `TEMPORAL_CODEC_KEYS`
  */
 export async function bundleWorkflows(codecKeys: string | null): Promise<WorkflowBundle> {
   const { failureConverterPath } = failureConverter(codecKeys);
-  const file = keptBundleFile(failureConverterPath);
-  const kept = file === null ? null : await readKeptBundle(file, WORKFLOWS);
-  if (kept) return kept;
+  const file = bundleCacheFile(failureConverterPath);
+  const cached = file === null ? null : await readCachedBundle(file, WORKFLOWS);
+  if (cached) return cached;
   const child = fork(THIS_FILE, failureConverterPath ? [failureConverterPath] : [], {
     execArgv: [],
   });
@@ -41,22 +41,22 @@ export async function bundleWorkflows(codecKeys: string | null): Promise<Workflo
   return bundle;
 }
 
-/** The file of the kept bundle; null if nothing is kept. */
-export function keptBundleFile(failureConverterPath?: string): string | null {
+/** The file of the cached bundle; null if there is no cache. */
+export function bundleCacheFile(failureConverterPath?: string): string | null {
   const folder = getCompileCacheDir();
   const name = failureConverterPath === undefined ? 'workflows' : parse(failureConverterPath).name;
   // Node has one folder for each set of flags; those of the compiler and of workers differ.
   return folder === undefined ? null : join(dirname(folder), `${name}.bundle.json`);
 }
 
-/** @returns the bundle, and all files that it was made from. */
+/** @returns the bundle, and all files from which it was built. */
 async function compile(
   failureConverterPath: string | undefined,
 ): Promise<{ bundle: WorkflowBundle; files: string[] }> {
   let files: string[] = [];
   const bundle = await bundleWorkflowCode({
     workflowsPath: WORKFLOWS,
-    // Otherwise each run evaluates these modules anew and keeps its own copy. They hold constants only.
+    // Otherwise each run would evaluate these modules again and keep its own copy. They contain only constants.
     preloadModules: [WORKFLOWS],
     ...(failureConverterPath !== undefined && { failureConverterPath }),
     logger: new DefaultLogger('WARN'),
@@ -80,8 +80,8 @@ const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false
 if (import.meta.main) {
   const [failureConverterPath] = process.argv.slice(2);
   const { bundle, files } = await compile(failureConverterPath);
-  const file = keptBundleFile(failureConverterPath);
-  // A folder that cannot be written to only costs time.
-  if (file !== null) await keepBundle(file, bundle, files).catch(() => {});
+  const file = bundleCacheFile(failureConverterPath);
+  // A folder that is not writable only costs time.
+  if (file !== null) await cacheBundle(file, bundle, files).catch(() => {});
   process.send?.(bundle, () => process.disconnect());
 }

@@ -3,7 +3,7 @@ import { toRealTime } from '#domain/clock.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 
 /**
- * Runs an activity in the time of its workspace, which in test mode is ahead, and translates when it wants to run again:
+ * Runs an activity in the time of its workspace, which is ahead in test mode, and converts the time of its next run:
  * workflows wait in real time.
  */
 export const workspaceTime: ActivityInterceptorsFactory = () => ({

@@ -28,8 +28,8 @@ const ordered = proxyActivities<Activities>({ ...OPERATOR, summary });
 const signaled = proxyActivities<Activities>({ ...SIGNALED, summary });
 
 /**
- * One per draft. One of the copilot waits until the contact has stopped writing, and has the model write it. Then it waits
- * for its review. The database decides which review was first: see docs/ai-drafts.md.
+ * One per draft. For a draft of the copilot, waits until the contact has stopped writing, then calls the model. Then waits
+ * for a decision. The database determines which decision was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
   const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };

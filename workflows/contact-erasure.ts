@@ -9,12 +9,12 @@ const { eraseContactData } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Erase the next rows and files of the contact',
   startToCloseTimeout: '5 minutes',
-  // What is erased stays erased: a worker that died costs at most one chunk.
+  // A retry continues after the last committed chunk, so a crash repeats at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per contact that is erased: its rows and files in chunks, and once more what was under way meanwhile. */
+/** One per erased contact. Erases its rows and files in chunks, and again what was in progress in the meantime. */
 export async function contactErasure(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
   const work = () => eraseContactData({ workspaceId: input.workspaceId, erasureId: input.subjectId });

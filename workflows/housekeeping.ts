@@ -9,7 +9,7 @@ import {
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
 
-// Local activities: all of them cost one action if there is nothing to do.
+// Local activities, because together they cost one action if there is nothing to do.
 const local = (summary: string) =>
   proxyLocalActivities<Activities>({ summary, startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
 const { wakeOverdue } = local('Signal the workflows that are overdue, and end snoozes');
@@ -22,7 +22,7 @@ const { countDays } = proxyLocalActivities<Activities>({
   retry: { maximumAttempts: 1 },
 });
 const { judgeIdleLines } = local('Judge the reputation of lines that have not sent for an hour');
-/** @param runMs It must end before the run, because no other run starts until then. */
+/** @param runMs the activity must end within the run, because the next run starts only after it. */
 const trimming = (runMs: number) =>
   proxyActivities<Activities>({
     taskQueue: HOUSEKEEPING_QUEUE,
@@ -38,7 +38,7 @@ const probing = (carrier: string) =>
     taskQueue: carrierQueue(carrier),
     summary: 'Probe the longest unprobed lines',
     scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
-    // A probe takes a minute at most. One that hangs must not hold the run, or the next probes, for long.
+    // A probe takes at most a minute. A probe that hangs must not delay the run, or the next probes, for long.
     startToCloseTimeout: '2 minutes',
     scheduleToCloseTimeout: '3 minutes',
     heartbeatTimeout: '30s',
@@ -46,13 +46,13 @@ const probing = (carrier: string) =>
   });
 
 const TURN_MS = 2 * 60_000;
-/** While there are active lines, because three failed probes make a line `down`, and that must not take long. */
+/** With active lines. A line is `down` only after three failed probes, which must not take long. */
 const PROBING_TURN_MS = 60_000;
 
 /**
- * Started by a schedule. Wakes overdue workflows, ends snoozes, probes lines, so that a line that is down stops sending and a recovered
- * one resumes, judges idle lines, counts metrics by the day, and deletes expired data. One run has several turns,
- * because each start of a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
+ * Started by a schedule. Wakes overdue workflows, ends snoozes, probes lines (so that a line that is down stops sending and a recovered
+ * line resumes), scores the reputation of idle lines, counts daily metrics, and deletes expired data. One run has several turns,
+ * because each start by a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
  * others.
  * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */

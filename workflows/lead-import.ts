@@ -9,7 +9,7 @@ const { importLeads } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Save the next rows of the file',
   startToCloseTimeout: '5 minutes',
-  // A retry continues after the last committed batch, so a worker that dies loses at most one.
+  // A retry continues after the last committed batch, so a crash repeats at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

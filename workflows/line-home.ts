@@ -30,11 +30,11 @@ export interface LineState {
   unservedRounds?: number;
 }
 
-/** The first retry is immediate, because all workers may just have been busy. */
+/** The first retry is immediate, because all workers may only have been busy for a moment. */
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
-/** How long a workflow waits after so many rounds in a row that no worker took. Signals end the wait. */
+/** The backoff after so many consecutive rounds that no worker took. A signal ends it. */
 const pauseAfter = (unservedRounds: number): number =>
   unservedRounds < 2 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (unservedRounds - 2));
 
@@ -63,7 +63,7 @@ export async function roundAt(
   }
 }
 
-/** Whether no worker took the task: its task queue has none, or all of them are busy. */
+/** Whether no worker took the task: none serves its task queue, or all of them are busy. */
 export const isUnserved = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof TimeoutFailure &&

@@ -32,7 +32,7 @@ const sendingAt = (carrier: string | null) =>
 
 const { sendAtOnce } = proxyLocalActivities<Activities>({
   summary: 'Send what this line may send at once',
-  // It holds up the workflow task, and one of the worker's places for those.
+  // It blocks the workflow task, and one of the worker's slots for workflow tasks.
   startToCloseTimeout: '3s',
   retry: { maximumAttempts: 1 },
 });
@@ -40,7 +40,7 @@ const { sendAtOnce } = proxyLocalActivities<Activities>({
 const act = proxyActivities<Activities>({ ...OPERATOR, summary: "Carry out the operator's order" });
 
 /**
- * One per line: sends what the line may send now, and waits until it may send again. Each round decides that in the
+ * One per line. Sends what the line may send now, and waits until it may send again. Each round decides this in the
  * database, under the line's lock. The workflow has no state of its own, so it can be terminated at any time.
  */
 export async function linePacer(input: WakeInput): Promise<string> {
@@ -68,7 +68,7 @@ export async function linePacer(input: WakeInput): Promise<string> {
   });
   const sendAtCarrier = ({ workspaceId, carrier }: LineHome) =>
     sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' });
-  /** @param isBrief what is due now is probably all that the round has to do. */
+  /** @param isBrief the round probably has only the messages to send that are due now. */
   const send = async (isBrief: boolean): Promise<LineRound> => {
     const round = await roundAt(
       line,
@@ -90,18 +90,18 @@ export async function linePacer(input: WakeInput): Promise<string> {
 }
 
 /**
- * Sends what is due now within the workflow task, which spares an activity: mostly, a line that rested has one message to send.
- * @returns null if an activity is to do it: the worker does not serve the carrier, the carrier is slow, more is due than is sent at
+ * Sends what is due now within the workflow task, which saves an activity: an idle line usually has one message to send.
+ * @returns null if an activity must send instead: the worker does not serve the carrier, the carrier is slow, more is due than is sent at
  *   once, or something failed.
  */
 async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): Promise<LineRound | null> {
   try {
     return await sendAtOnce({ workspaceId, lineId, carrier });
   } catch (error) {
-    // Of a local activity it is what the activity threw, without an ActivityFailure around it; canceled if the round was cut,
+    // A local activity fails with the error that it threw, without an ActivityFailure around it; canceled if the round was cut off,
     // which does not cancel the workflow.
     const isCanceled = CancellationScope.current().consideredCancelled;
-    // Operators see what fails again in the activity, and how often.
+    // If it fails again in the activity, operators see the error and the number of attempts there.
     if (error instanceof TemporalFailure && !isCanceled) return null;
     throw error;
   }
@@ -126,6 +126,6 @@ function stateOf(
 /** The details that operators see during the next round. */
 function detailsOf({ isBlocked, unservedRounds, reason }: LineRound): string {
   if (unservedRounds) return `Waiting: ${reason}.`;
-  if (isBlocked) return `Blocked: ${reason}. Its pending activity looks whether that is over.`;
+  if (isBlocked) return `Blocked: ${reason}. Its pending activity checks whether the line can send again.`;
   return 'Sending: its pending activity sends what is due, and waits out the gaps in between.';
 }

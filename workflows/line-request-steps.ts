@@ -24,7 +24,7 @@ export const { addLineToAgencyInvoice } = paid(
   "Add the line to the agency's next invoice, if the agency pays by invoice",
 );
 
-/** The time that a carrier has to provide a healthy line, for all steps together. */
+/** The time limit for all steps together, until the carrier has provided a healthy line. */
 export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
 
 /** The steps at the carrier. @param until their common deadline, in milliseconds since the epoch. */

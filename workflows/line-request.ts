@@ -105,7 +105,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(request.carrier, until);
       continues = !isHistoryLong();
-      // An operator who gives the request up now still gets the verdict.
+      // An operator who gives up the request now still gets a verdict.
       if (!continues) await condition(allHandlersFinished);
     } else {
       until = undefined;
@@ -161,7 +161,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   }
 }
 
-/** How often a request that awaits payment is checked without a signal. Payments and cancellations are signaled at once. */
+/** How often a request that awaits payment is checked without a signal. Payments and cancellations signal it immediately. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
 function waitOf({ status, isChanged }: LineRequestView): Round {

@@ -9,7 +9,7 @@ const { clearList } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete the next leads of the list',
   startToCloseTimeout: '5 minutes',
-  // A retry continues after the last committed chunk, so a worker that dies loses at most one.
+  // A retry continues after the last committed chunk, so a crash repeats at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

@@ -10,12 +10,12 @@ const { judgeReplies } = proxyActivities<Activities>({
   summary: 'Ask the model whether replies ask to be left alone',
   // A round lasts 45 seconds, and model calls in progress at its end may take 120 more.
   startToCloseTimeout: '10 minutes',
-  // A worker that dies has stored what was answered; the model is asked again for the rest.
+  // After a crash, the model is asked again only about replies whose answers were not stored.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace with doubtful replies: asks the model about many in one activity. Campaigns to their contacts wait. */
+/** One per workspace with doubtful replies. Asks the model about many in one activity. Campaigns to their contacts wait. */
 export async function optOutJudge(input: WakeInput): Promise<string> {
   const loop = createLoop('repliesDoubted', 'overdue');
   const work = () => judgeReplies({ workspaceId: input.workspaceId });

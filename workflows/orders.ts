@@ -24,7 +24,7 @@ const MAX_REASON = 1000;
 
 /**
  * Handles an operator's update: runs its command in the database, makes the next round due, and returns the verdict.
- * @param options.signalsItself the command signals the workflow if it changes anything, which makes the next round due.
+ * @param options.signalsItself the command itself signals the workflow if it changes anything, which makes the next round due.
  * @param options.refusal returns why the workflow's last known state does not allow the order; null if it does.
  */
 export function onOrder<Verdict, O extends Order>(
@@ -56,7 +56,7 @@ export function onOrder<Verdict, O extends Order>(
 }
 
 /**
- * A signal that follows a change of the API makes the next round due, like every other. Sent by an operator, from the
+ * A signal that the API sends after a change makes the next round due, like every other signal. If an operator sends it, from the
  * Temporal UI or CLI, it runs its command first. A refusal appears in the current details, because a signal has no result.
  */
 export function decidesBy(name: SignalName, command: (order: Order) => Promise<unknown>): DecidingSignal {

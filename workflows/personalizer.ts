@@ -10,7 +10,7 @@ const { writeMessages } = proxyActivities<Activities>({
   summary: 'Have the model write the due messages',
   // A round lasts 45 seconds, and model calls in progress at its end may take 120 more.
   startToCloseTimeout: '10 minutes',
-  // A worker that dies has stored what was written; the model is called again for the rest.
+  // After a crash, the model is called again only for messages whose texts were not stored.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

@@ -6,14 +6,14 @@ const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete expired data',
   startToCloseTimeout: '10 minutes',
-  // Whoever started it is told that no worker takes it.
+  // The operator who started it learns that no worker takes the task.
   scheduleToStartTimeout: '5 minutes',
   heartbeatTimeout: '30s',
-  // Housekeeping is the retry.
+  // Housekeeping retries it anyway.
   retry: { maximumAttempts: 1 },
 });
 
-/** Started by operators. Deletes expired data at once, as `housekeeping` does by schedule. */
+/** Started by operators. Deletes expired data now, as `housekeeping` does on its schedule. */
 export async function retention(): Promise<{ trimmed: number }> {
   return { trimmed: await trim() };
 }

@@ -5,7 +5,7 @@ const step = (summary: string) =>
   proxyActivities<Activities>({
     summary,
     startToCloseTimeout: '5 minutes',
-    // Without a free slot, the next sweep has to start.
+    // If no slot is free, the next sweep must be able to start.
     scheduleToCloseTimeout: '8 minutes',
     // Without it, a sweep whose worker was killed would delay the next ones.
     heartbeatTimeout: '20s',
@@ -14,7 +14,7 @@ const step = (summary: string) =>
 const { wakeOverdue } = step('Signal the workflows that are overdue');
 const { rehomeStranded } = step('Find a line for messages that have none');
 
-/** Started by operators. Wakes overdue workflows at once, as `housekeeping` does by schedule. */
+/** Started by operators. Wakes overdue workflows now, as `housekeeping` does on its schedule. */
 export async function sweep(): Promise<{ woken: number; rehomed: number }> {
   return { woken: await wakeOverdue(), rehomed: await rehomeStranded() };
 }

@@ -8,9 +8,9 @@ import type { WakeInput } from './messages/wake.ts';
 const { moveTestClock } = proxyActivities<Activities>({
   taskQueue: TEST_QUEUE,
   summary: 'Move the clock from one due time to the next, and wait for the work of each',
-  // A round lasts two minutes, but finishes the step that it has begun.
+  // A round lasts two minutes, but completes a step that has started.
   startToCloseTimeout: '5 minutes',
-  // A retry goes on from where the clock stands.
+  // A retry continues from the current time of the clock.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

@@ -14,7 +14,7 @@ const { deliverWebhooks } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace with webhooks. Delivers its outbox, so that no tenant waits for another's endpoints. */
+/** One per workspace with webhooks, so that no tenant waits for another's endpoints. Delivers the outbox. */
 export async function webhookDispatcher(input: WakeInput): Promise<string> {
   const loop = createLoop('deliveriesDue', 'overdue');
   const work = () => deliverWebhooks({ workspaceId: input.workspaceId });

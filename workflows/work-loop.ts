@@ -22,7 +22,7 @@ const MAX_HISTORY = 250;
 /** An idle workflow whose subject is not open ends after this time. The next signal starts it again. */
 const MAX_IDLE = '1 day';
 
-/** The age at which a run continues as new, so that none needs code that is much older. The sweep wakes it then. */
+/** The age at which a run continues as new, so that no run needs much older code. The sweep wakes it then. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** Runs the rounds of a long-lived workflow: each looks at the database, then waits for a signal or the next due time. */
@@ -81,7 +81,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
     setCurrentDetails(`${nameOf(state)}: ${reason}.${nextCheck}${note}`);
   }
 
-  /** Waits. @returns false if the workflow may end: its work is over, or it was idle for too long. */
+  /** Waits for the next round. @returns false if the workflow may end: its work is over, or it was idle for too long. */
   async function continues({ nextAt, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
     if (signaled || goesOn) return true;
     if (ended) return false;

@@ -52,9 +52,9 @@ interface CredentialedRequest extends CookieRequest {
   ip(): string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
-  /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
+  /** The workspace that the request names, by which a user of an agency selects a client; '' if none. */
   workspaceId: string;
-  /** Called with who calls, before it is decided whether they may. */
+  /** Called with the caller, before it is decided whether access is allowed. */
   identified?: (caller: Caller) => void;
 }
 
@@ -182,7 +182,7 @@ async function ofSession(
   return twinCaller(twin, route, request, session, lookup);
 }
 
-/** In a workspace that the session does not name: as its member, if the session is of any workspace, or as its agency. */
+/** A caller in a workspace that the session does not name: as its member, if the session is valid for any workspace, or as its agency. */
 async function otherCaller(
   route: Guarded,
   request: CredentialedRequest,
@@ -194,7 +194,7 @@ async function otherCaller(
   return clientCaller(request, session, lookup);
 }
 
-/** Who may act in a workspace may act in its twin. */
+/** Everybody who may act in a workspace may act in its twin. */
 async function twinCaller(
   twin: CallerWorkspace,
   route: Guarded,
@@ -287,7 +287,7 @@ async function ownCaller(
     role,
     ...(memberRole === null && isOfAgency && { isOfAgency }),
   });
-  // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
+  // A caller who is neither a member nor of the agency leaves no entry in the workspace's log.
   if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));
   if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const role = await roleIn(found, tokenRole, lookup, { mayJoin: !ofAnyWorkspace });

@@ -1,11 +1,11 @@
 import type { Context } from 'koa';
 
-/** The cookies of a browser, which no other site and no script can read. */
+/** Cookies that no other site and no script can read. */
 type CookieName = 'session' | 'sign-in' | 'invitee';
 
 interface CookieOptions {
   minutes: number;
-  /** `Lax`: also sent when another site leads here, as the identity provider does. */
+  /** `Lax`: also sent when another site, such as the identity provider, redirects here. */
   sameSite: 'Strict' | 'Lax';
 }
 
@@ -15,7 +15,7 @@ const nameOf = (name: CookieName, publicUrl: string): string =>
 
 const isHttps = (publicUrl: string): boolean => publicUrl.startsWith('https:');
 
-/** '' if there is none. Values are base64url or encrypted texts, which need no escapes. */
+/** Reads a cookie; '' if there is none. Values are base64url or encrypted texts, which need no escapes. */
 export const cookieOf = (header: string, name: CookieName, publicUrl: string): string => {
   const prefix = `${nameOf(name, publicUrl)}=`;
   const pair = header.split('; ').find((text) => text.startsWith(prefix));
@@ -37,7 +37,7 @@ export const cookieHeader = (
     ...(isHttps(publicUrl) ? ['Secure'] : []),
   ].join('; ');
 
-/** Makes the browser forget a cookie. */
+/** Makes the browser delete a cookie. */
 export const noCookie = (name: CookieName, publicUrl: string): string =>
   cookieHeader(name, '', publicUrl, { minutes: 0, sameSite: 'Strict' });
 

@@ -10,8 +10,8 @@ const INVITEE = 'invitee';
 const Invitee = z.object({ userId: z.string().min(1), until: z.number() });
 
 /**
- * Keeps who has signed in to answer an invitation, since they may belong to no workspace yet. With `Lax` the page that
- * the provider leads back to gets the cookie, and a form of another site does not send it.
+ * Remembers who has signed in to answer an invitation, because they may not belong to a workspace yet. With `Lax`, the page
+ * to which the provider redirects gets the cookie, but a form of another site does not send it.
  */
 export function keepInvitee(context: Context, { secrets, config }: Services, userId: string): void {
   const minutes = SIGN_IN_MINUTES;

@@ -16,7 +16,7 @@ export interface Session {
   organizationId: string | null;
   /** `org:admin`, `org:member`, or another role of the identity provider's. */
   role: string | null;
-  /** The identity provider names no organization, and `organizationId` is only where the user starts. */
+  /** The identity provider names no organization; `organizationId` is only the workspace in which the user starts. */
   ofAnyWorkspace?: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface SessionVerifierOptions {
   localKey?: JWK | null;
 }
 
-/** Not `none`, and no symmetric algorithm, for which the public key would be the secret. */
+/** Neither `none` nor a symmetric algorithm, for which the public key would be the secret. */
 const ALGORITHMS = ['RS256', 'ES256'];
 const CLOCK_SKEW_SECONDS = 5;
 const KEYS_KEPT_MS = 5 * 60_000;

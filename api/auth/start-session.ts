@@ -16,8 +16,8 @@ const MAX_USER_AGENT = 300;
 
 /**
  * Starts a session.
- * @param previous the one that it takes the place of.
- * @returns false if the user belongs to no workspace, or not to the one that the provider names.
+ * @param previous the session that it replaces.
+ * @returns false if the user belongs to no workspace, or not to the workspace that the provider names.
  */
 export async function startSession(
   context: Context,
@@ -67,7 +67,7 @@ const byUser = (id: string, name: string | null = null) =>
 
 type Place = ReturnType<typeof placeOf>;
 
-/** null: the claims are not what they should be. */
+/** null: the claims are not valid. */
 function readPlace(claims: unknown): Place | null {
   try {
     return placeOf(claims);
@@ -77,7 +77,7 @@ function readPlace(claims: unknown): Place | null {
   }
 }
 
-/** The workspace that the user signs in to, of which an admin of the provider's organization becomes a member. */
+/** The workspace that the user signs in to. An admin of the provider's organization becomes its member. */
 async function enter(db: SystemDb, userId: string, { organizationId, role }: Place) {
   const workspaceId = organizationId ?? (await homeOf(db, userId));
   const found = workspaceId === null ? null : await workspaceOfSession(db, workspaceId, userId);

@@ -24,14 +24,14 @@ import { cookieOf } from './cookies.ts';
 import { organizationOf, type Session, SessionRefused } from './session-token.ts';
 
 /**
- * The header with the id of the session that the console believes to be in. The cookie counts only with it: no form, link
- * or script of another site can send it, and a tab that was left open does not go on as somebody else.
+ * The header with the id of the session that the console assumes. The cookie counts only together with it: no form, link
+ * or script of another site can send it, and a tab that was left open does not continue as another user.
  */
 export const SESSION_HEADER = 'x-console-session';
-/** Sent with requests that no person has caused: the page reads again what may have changed. */
+/** Sent with requests that the page makes by itself, to refresh its data. */
 export const BACKGROUND_HEADER = 'x-console-background';
 
-/** The parts of a request that hold a session of the console. */
+/** The parts of a request that identify a console session. */
 export interface CookieRequest {
   cookies: string;
   /** `SESSION_HEADER`; '' if not sent. */
@@ -41,8 +41,8 @@ export interface CookieRequest {
 }
 
 /**
- * The session of a request's cookie. Every request looks it up, so that one that was ended is refused at once by every
- * process.
+ * The session of a request's cookie. Every request looks it up, so that every process refuses an ended session
+ * immediately.
  * @throws UNAUTHORIZED, RATE_LIMITED
  */
 export async function sessionOfCookie(request: CookieRequest, services: Services): Promise<Session> {
@@ -56,7 +56,7 @@ export async function sessionOfCookie(request: CookieRequest, services: Services
   return { userId, organizationId: workspaceId, role };
 }
 
-/** @returns null without a cookie, and without a session that was ever its. */
+/** @returns null without a cookie, or if the cookie never had a session. */
 export async function findSession(
   { cookies, client }: Pick<CookieRequest, 'cookies' | 'client'>,
   { config, pools, rateLimits }: Services,
@@ -82,7 +82,7 @@ function touch(session: SessionKey, client: () => string, { pools }: Services): 
   void withAuth(pools, client(), `use of ${session.id}`, (db) => touchSession(db, session)).catch(() => {});
 }
 
-/** Asks the provider whether it still knows the user. One request does that, and the others do not wait for it. */
+/** Asks the provider whether it still knows the user. One request does this; others do not wait for it. */
 async function renew(session: FoundSession, services: Services): Promise<void> {
   const { identityProvider, pools, secrets, logger } = services;
   if (!identityProvider) return;
@@ -138,10 +138,10 @@ export const openTokens = (
   sealed: string,
 ): ProviderTokens => JSON.parse(secrets.open(sealed, contextOf(session))) as ProviderTokens;
 
-/** Why a session has ended before its time. */
+/** Why a session ended early. */
 export type SessionEnd = 'signed_out' | 'ended' | 'replaced' | 'identity_provider';
 
-/** Records the end of a session in the log of the workspace that it was signed in to. */
+/** Records the end of a session in the audit log of the workspace to which it was signed in. */
 export const recordEnd = (
   db: SystemDb,
   { id, workspaceId, userId }: EndedSession,
@@ -153,7 +153,7 @@ export const recordEnd = (
     { ...author, action: 'session.ended', target: { type: 'session', id }, changes: { userId, reason } },
   );
 
-/** Has the provider forget what ended sessions held, after the response: they have ended whatever it says. */
+/** Revokes the tokens of ended sessions at the provider, after the response: the sessions have ended whatever it answers. */
 export function revokeAtProvider(ended: readonly EndedSession[], services: Services): void {
   const { identityProvider, secrets, logger } = services;
   if (!identityProvider) return;

@@ -128,7 +128,7 @@ function valueOf(schema: Schema, components: Document['components'], name: strin
   return placeholder(name);
 }
 
-/** Values of fields whose form is checked. */
+/** Values of fields whose format is validated. */
 const VALUES: Record<string, string> = {
   address: '+14155550123',
   email: 'ada@example.com',
@@ -148,7 +148,7 @@ interface Call {
   ids: string[];
   query: Record<string, unknown>;
   body: Record<string, unknown> | undefined;
-  /** The media type of a body that is no JSON. */
+  /** The media type of a body that is not JSON. */
   otherBody: string | undefined;
 }
 
@@ -219,7 +219,7 @@ function python({ tags: [tag = ''] = [], operationId, ids, query, body, otherBod
   return `${setup}result = linepace.${snakeCase(group)}.${snakeCase(method)}(${argument})`;
 }
 
-/** `from` is a word of the language. */
+/** `from` is a keyword of the language. */
 const pythonArgument = (name: string, value: string): string =>
   name === 'from' ? `**{"from": ${value}}` : `${name}=${value}`;
 

@@ -1,4 +1,4 @@
-/** Bodies for the code samples of the reference page, by operation. Others are made from the schema's required fields. */
+/** Bodies for the code samples of the reference page, by operation. Other samples are generated from the schema's required fields. */
 export const EXAMPLES: Record<string, Record<string, unknown>> = {
   sendMessage: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },

@@ -1,5 +1,5 @@
 /**
- * Where the SDKs offer an operation: `sendMessage` of the tag Messages is `messages.send`, `getLinePace` of Lines is
+ * The name of an operation in the SDKs: `sendMessage` of the tag Messages is `messages.send`, `getLinePace` of Lines is
  * `lines.getPace`.
  */
 export function sdkMethod({ tag, operationId }: { tag: string; operationId: string }): {

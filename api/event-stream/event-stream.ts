@@ -6,7 +6,7 @@ import type { Feed } from './feed.ts';
 
 interface EventStreamOptions {
   workspaceId: string;
-  /** Events after this place are sent. */
+  /** Events after this position are sent. */
   place: Place;
   /** The position up to which events are published. */
   published: number;
@@ -27,7 +27,7 @@ export class EventStream extends Readable {
   readonly #options: EventStreamOptions;
   readonly #chunks: AsyncGenerator<string | Buffer>;
   #published: number;
-  /** What is not stored, and shown as soon as the client reads. */
+  /** Unstored messages, sent as soon as the client reads. */
   #passing: string[] = [];
   #isEnding = false;
   #isReading = false;
@@ -47,7 +47,7 @@ export class EventStream extends Readable {
     this.#wake();
   }
 
-  /** Sends something that cannot be resumed. A client that does not read misses it. */
+  /** Sends something that is not stored and cannot be resumed. A client that does not read misses it. */
   show(chunk: string): void {
     if (this.#passing.length >= MAX_PASSING) return;
     this.#passing.push(chunk);
@@ -87,7 +87,7 @@ export class EventStream extends Readable {
     }
   }
 
-  /** Waits for `tell` or `end`, at most so long. */
+  /** Waits for `tell` or `end`, up to the given time. */
   async #rest(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);

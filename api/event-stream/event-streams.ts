@@ -26,9 +26,9 @@ interface StreamRequest {
   workspaceId: string;
   /** The key or the user, whose streams are counted. */
   holder: string;
-  /** The event after which the stream goes on; '': from now. */
+  /** The event after which the stream continues; '': from now. */
   lastEventId: string;
-  /** Whether it shows who looks at conversations. */
+  /** Whether it includes presence: who looks at conversations. */
   withPresence: boolean;
   /** Authenticates the request again. @throws when its credential is no longer accepted. */
   authenticate(): Promise<unknown>;
@@ -50,7 +50,7 @@ export interface EventStreams {
 
 /** How often credentials are checked at least, and open streams are recorded as alive. */
 const CHECK_EVERY_MS = 10_000;
-/** Changes that follow each other are checked together. */
+/** Changes in quick succession are checked together. */
 const CHANGES_MS = 200;
 /** Sent with 429. The streams of a crashed process count for this long. */
 const RETRY_AFTER_SECONDS = 30;

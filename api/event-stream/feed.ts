@@ -4,15 +4,15 @@ import { eventsAfter, type Place } from '#db/queries/published-events.ts';
 import { withTenant } from '#db/transactions.ts';
 import { formatEvent } from '#domain/event-stream.ts';
 
-/** The next events of a workspace in the form that clients receive, about 64 KB at most. */
+/** The next events of a workspace in the format that clients receive, about 64 KB at most. */
 export interface Batch {
   /** null: there are none. */
   readonly chunk: Buffer | null;
-  /** The place after them. */
+  /** The position after them. */
   readonly next: Place;
 }
 
-/** Reads published events. Streams that are at the same place share one read and one copy in memory. */
+/** Reads published events. Streams at the same position share one read and one copy in memory. */
 export interface Feed {
   /** @param until the position up to which events are published. */
   read(workspaceId: string, place: Place, until: number): Promise<Batch>;
@@ -51,5 +51,5 @@ export function createFeed(pools: Pools): Feed {
   };
 }
 
-/** When an event was made, from its id. */
+/** When an event was created, from its id. */
 export const timeOf = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8), 16) * 1000);

@@ -6,7 +6,7 @@ import { batchesFrom } from '#db/queries/published-events.ts';
 import { systemDb } from '#db/transactions.ts';
 import { Busy } from '#domain/fair-queue.ts';
 
-/** Publishes events, and tells the streams of this process what any process has published. */
+/** Publishes events, and notifies the streams of this process of what any process has published. */
 export interface Publications {
   /**
    * Publishes all that is committed.
@@ -45,7 +45,7 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
     const last = batches.at(-1);
     if (!first || !last) throw new Error('event_batches is empty');
     if (last.position !== position) {
-      // Without the batch at `position`, some in between were deleted.
+      // If the batch at `position` is missing, batches in between were deleted.
       const changed =
         first.position > position
           ? followers.keys()

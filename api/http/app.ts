@@ -37,7 +37,7 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   ];
   /** The routes without parameters, which need no search. */
   const fixed = new Map<string, Koa.Middleware>();
-  /** Those that are called so often that the framework would cost the most. */
+  /** The routes that are called so often that the framework would be the largest cost. */
   const frequent: FrequentRoute[] = [];
   for (const route of routes) {
     const handle: Koa.Middleware = async (context) => {
@@ -67,7 +67,7 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   return { callback: () => withoutKoa(app, frequent) };
 }
 
-/** How a frequent route answers a request that Koa need not read; null: the route is not frequent. */
+/** The handler of a frequent route for requests that do not need Koa; null: the route is not frequent. */
 function frequentAnswer(route: Route, services: Services): ((exchange: Exchange) => Promise<void>) | null {
   if (route.caller !== 'anyone')
     return route.limit === INTAKE ? (exchange) => tenantRoute(route, exchange, services) : null;
@@ -75,10 +75,10 @@ function frequentAnswer(route: Route, services: Services): ((exchange: Exchange)
   return respondDirectly ? (exchange) => respondDirectly(exchange, services) : null;
 }
 
-/** The errors that a client leaves that disconnects before the end of its request or of the response. */
+/** The errors caused by a client that disconnects before the end of the request or the response. */
 const HUNG_UP = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
 
-/** Called when a response fails that has begun. */
+/** Called when a response fails after it has started. */
 function failedResponse({ logger }: Services): (error: NodeJS.ErrnoException, context?: Koa.Context) => void {
   return (error, context) => {
     const route = (context?.state['route'] as Route | undefined)?.id;
@@ -172,19 +172,19 @@ const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
 
 async function requestId(context: Exchange, next: () => Promise<void>): Promise<void> {
   const given = context.get('x-request-id');
-  // Any visible ASCII, because some callers use base64 or paths as ids.
+  // Any visible ASCII character, because some callers use base64 or paths as ids.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();
   context.state['requestId'] = id;
   context.set('X-Request-Id', id);
   await next();
 }
 
-/** What the middleware knows of a request. */
+/** What the middleware knows about a request. */
 interface RequestState {
   requestId: string;
   route?: Route;
   caller?: Caller;
-  /** Of the error that it ended with. */
+  /** The code of the error with which it ended. */
   code?: ErrorCode;
 }
 
@@ -236,7 +236,7 @@ function translated(error: unknown): unknown {
   return new ApiError('LIMIT_REACHED', message, { limit, max });
 }
 
-/** Errors about the caller, as opposed to what was sent. */
+/** Errors about the caller rather than the request. */
 const REFUSALS: readonly number[] = [403, 429];
 
 function recordRefusal(context: Exchange, { status, code }: ApiError, services: Services): void {

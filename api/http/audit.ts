@@ -8,7 +8,7 @@ import { MASK } from '#providers/carriers/secret-config.ts';
 /** An object that a request changed. */
 export interface AuditedTarget {
   id: string;
-  /** The workspace whose log records it, for requests of an agency. Default: the agency's own log. */
+  /** For requests of an agency: the workspace whose log records the change. Default: the agency's own log. */
   workspaceId?: string;
   /** Default: the changes that the route declares. */
   action?: AuditAction;

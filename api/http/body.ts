@@ -7,16 +7,16 @@ import { ApiError, invalid } from './errors.ts';
 import { DirectExchange, type Exchange } from './exchange.ts';
 
 export const BODY_LIMIT = 1024 * 1024;
-/** For JSON without a credential, in bytes. */
+/** The limit for JSON without a credential, in bytes. */
 const ANONYMOUS_BODY_LIMIT = 4096;
-/** For forms of pages, which may hold a session token, in bytes. */
+/** The limit for HTML forms, which may contain a session token, in bytes. */
 const FORM_LIMIT = 16 * 1024;
-/** A text of this length is parsed and validated in turns of its own, in characters. */
+/** The length in characters from which a text is parsed and validated in separate turns of the event loop. */
 const LARGE = 32 * 1024;
 
 /**
- * Reads a JSON body as text, because koa-body would parse it whatever its structure is; a character for each byte, because
- * it would replace what is not UTF-8.
+ * Reads a JSON body as text, because koa-body would parse it whatever its structure; one character per byte, because
+ * koa-body would replace invalid UTF-8.
  */
 const bytesReader = (limit: number) =>
   koaBody({
@@ -33,7 +33,7 @@ const readLarge = bytesReader(BODY_LIMIT);
 const readSmall = bytesReader(ANONYMOUS_BODY_LIMIT);
 
 export interface BodyBounds {
-  /** The most values that the JSON may contain; default: `MAX_VALUES`. */
+  /** The maximum number of values in the JSON; default: `MAX_VALUES`. */
   maxValues?: number | undefined;
   /** Called with the size of the text, in characters, before it is parsed. */
   admit?: (size: number) => Promise<void>;

@@ -1,7 +1,7 @@
 import { csvLine } from '#domain/csv.ts';
 import { takingTurns } from '#domain/turns.ts';
 
-/** A line for each row, made in turns of the event loop. */
+/** One line per row, created in turns of the event loop. */
 export async function* csvLines<Row>(
   rows: readonly Row[],
   cellsOf: (row: Row) => string[],

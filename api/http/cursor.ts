@@ -22,7 +22,7 @@ export const PositionQuery = z.object({
     .meta({ description: '`nextCursor` of the previous page.' }),
 });
 
-/** Bounds what a caller can send as a cursor to values that the database accepts. */
+/** Limits cursors to values that the database accepts. */
 const Encoded = z.tuple([
   z
     .int()

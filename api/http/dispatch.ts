@@ -3,10 +3,10 @@ import type { Exchange } from './exchange.ts';
 
 export interface OwnRequest {
   method: string;
-  /** With its parameters encoded. */
+  /** The path, with encoded parameters. */
   path: string;
   query: Record<string, string>;
-  /** Of JSON; undefined: none. */
+  /** A JSON body; undefined: none. */
   body?: Record<string, unknown> | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface OwnResponse {
   body: Record<string, unknown>;
 }
 
-/** What identifies the caller, and how a request came here. */
+/** The headers that identify the caller, and the route of the request through proxies. */
 const CALLER_HEADERS = ['authorization', 'x-workspace-id', 'x-forwarded-for'];
 
 /**

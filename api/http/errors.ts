@@ -27,8 +27,11 @@ export const ERRORS = {
   ],
   NOT_AN_AGENCY: [403, 'This account is no longer an agency'],
   AGENCY_OWNER_REQUIRED: [403, 'Only the agency owner can do this'],
-  AGENCY_DELETE_SESSION_ONLY: [403, 'Lines are deleted by the signed-in agency owner, never with an API key'],
-  SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are refused here'],
+  AGENCY_DELETE_SESSION_ONLY: [
+    403,
+    'Only the signed-in agency owner can delete lines; API keys are not accepted',
+  ],
+  SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are not accepted'],
   ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
   INSUFFICIENT_SCOPE: [403, 'The key lacks the scope that this endpoint needs'],
   IP_NOT_ALLOWED: [403, 'The key may not be used from this address'],
@@ -38,23 +41,23 @@ export const ERRORS = {
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],
   WORKSPACE_NOT_FOUND: [404, 'The agency has no such workspace'],
-  AGENCY_NOT_FOUND: [404, 'You belong to no agency with the id in the header X-Agency-Id'],
+  AGENCY_NOT_FOUND: [404, 'You do not belong to the agency in the header X-Agency-Id'],
   METHOD_NOT_ALLOWED: [405, 'Method not allowed'],
-  PAYMENT_PENDING: [409, 'Another line request waits for its payment: pay or cancel it first'],
-  CONFLICT: [409, 'The resource is in another state'],
-  INVALID_STATE: [409, 'Not possible in this state'],
+  PAYMENT_PENDING: [409, 'Another line request awaits payment: pay or cancel it first'],
+  CONFLICT: [409, 'The current state of the resource does not allow this'],
+  INVALID_STATE: [409, 'The current state does not allow this'],
   QUICK_SENDS_STAYS: [409, 'The list Quick Sends can be neither renamed nor deleted'],
   DUPLICATE_LEAD: [409, 'Another lead of the list has this email or phone'],
   MESSAGE_NOT_CANCELABLE: [409, 'Only a pending or scheduled message can be canceled'],
   DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
-  LIMIT_REACHED: [409, 'There are as many as there may be'],
+  LIMIT_REACHED: [409, 'The limit is reached'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
   CONTACT_ERASED: [410, 'The contact that this request was about has been erased'],
   BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],
-  STORAGE_QUOTA_EXCEEDED: [413, 'The workspace has no room for this file'],
+  STORAGE_QUOTA_EXCEEDED: [413, 'This file would exceed the storage quota of the workspace'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],
-  RANGE_NOT_SATISFIABLE: [416, 'The file has no such part'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file does not have the requested range'],
   RATE_LIMITED: [429, 'Rate limit exceeded'],
   INTERNAL_ERROR: [500, 'Internal error'],
   CARRIER_NOT_USABLE: [502, 'The carrier does not work with these settings; nothing has changed'],
@@ -91,7 +94,7 @@ export class ApiError extends Error {
 /** A validation error of one field: `recipientPhone: must be …`. */
 export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 
-/** The most issues that a response lists. Validation need not look for more. */
+/** The maximum number of issues in a response. Validation stops there. */
 export const MAX_ISSUES = 100;
 
 export function invalidFields(issues: Issue[]): ApiError {

@@ -7,7 +7,7 @@ export type Exchange = Koa.Context | DirectExchange;
 
 export type Middleware = (exchange: Exchange, next: () => Promise<void>) => Promise<void>;
 
-/** Like Koa's. The last one gets a `next` that does nothing. */
+/** Middleware like Koa's. The last one gets a `next` that does nothing. */
 export const composed =
   (middleware: readonly Middleware[]): ((exchange: Exchange) => Promise<void>) =>
   (exchange) => {
@@ -19,7 +19,7 @@ export const composed =
 const MAX_LENGTH = 4096;
 const TYPES: readonly (string | undefined)[] = ['application/json', 'application/json; charset=utf-8'];
 
-/** Whether a request needs nothing of Koa: it has a small JSON body of known length that is neither encoded nor in pieces. */
+/** Whether a request does not need Koa: it has a small JSON body of known length that is neither encoded nor chunked. */
 function isSimple({ headers }: IncomingMessage): boolean {
   const length = Number(headers['content-length'] ?? 0);
   return (
@@ -31,7 +31,7 @@ function isSimple({ headers }: IncomingMessage): boolean {
   );
 }
 
-/** A route that is called so often that Koa would cost the most. */
+/** A route that is called so often that Koa would be the largest cost. */
 export interface FrequentRoute {
   method: string;
   /** In OpenAPI syntax. */
@@ -69,7 +69,7 @@ interface Found {
   params: Params;
 }
 
-/** What a parameter of a path may be that means the same decoded. */
+/** The characters of a path parameter that need no decoding. */
 const PLAIN = /^[\w-]+$/;
 
 /** Finds the route of a request. The routes are few, so they are tried in turn. */
@@ -136,7 +136,7 @@ export class DirectExchange {
     return this.req.headers;
   }
 
-  /** As Koa determines it. */
+  /** Determined as Koa does. */
   get ip(): string {
     const forwarded = this.app.proxy ? this.get('x-forwarded-for') : '';
     const [first = ''] = forwarded === '' ? [] : forwarded.split(/\s*,\s*/).slice(-this.app.maxIpsCount);

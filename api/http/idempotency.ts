@@ -17,7 +17,7 @@ export async function requestHash(body: unknown): Promise<string> {
     .digest('hex');
 }
 
-/** Like `canonical`, with long lists in turns of the event loop. */
+/** Like `canonical`, but processes long lists in turns of the event loop. */
 async function canonicalInTurns(value: unknown): Promise<string> {
   if (Array.isArray(value)) return `[${(await mapInTurns(value, canonical)).join(',')}]`;
   if (value === null || typeof value !== 'object') return canonical(value);

@@ -10,9 +10,9 @@ export interface Listening {
 /** How long a client may take to send a request, in milliseconds; slower ones get 408 and are disconnected. */
 export interface RequestTimeouts {
   headersMs: number;
-  /** For the whole request: the largest one, an import of 100 MB, requires 3 Mbit/s. */
+  /** The time for a whole request: the largest, an import of 100 MB, requires 3 Mbit/s. */
   requestMs: number;
-  /** Without progress of a response that is being sent: a client that does not read is disconnected. */
+  /** The time without progress of a response: a client that does not read is disconnected. */
   idleMs: number;
   /** The interval at which timeouts are checked. */
   checkEveryMs: number;
@@ -25,7 +25,7 @@ const TIMEOUTS: RequestTimeouts = {
   checkEveryMs: 5000,
 };
 const CLOSE_MS = 5000;
-/** Of a process. Each costs memory, and further ones are closed at once. */
+/** The connections of a process. Each costs memory; further ones are closed at once. */
 const MAX_CONNECTIONS = 20_000;
 
 export async function listen(

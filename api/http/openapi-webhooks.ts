@@ -26,7 +26,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
 const DeliveryHeaders = z.object({
   'X-Svc-Event': z.string().meta({ description: "The event's name." }),
   'X-Svc-Event-Id': z.string().meta({ description: 'The same for a replay.' }),
-  'X-Svc-Delivery-Id': z.string().meta({ description: 'New for every delivery.' }),
+  'X-Svc-Delivery-Id': z.string().meta({ description: 'Unique per delivery.' }),
   'X-Svc-Timestamp': z.string().meta({
     description: 'The time of this delivery in Unix seconds. Reject deliveries older than 5 minutes.',
   }),
@@ -37,7 +37,7 @@ const DeliveryHeaders = z.object({
   'X-Svc-Replay': z.literal('true').optional().meta({ description: 'Only on a replay.' }),
   'webhook-id': z
     .string()
-    .meta({ description: 'As `X-Svc-Event-Id`, for the libraries of Standard Webhooks.' }),
+    .meta({ description: 'The same as `X-Svc-Event-Id`, for the Standard Webhooks libraries.' }),
   'webhook-timestamp': z.string().meta({ description: 'As `X-Svc-Timestamp`.' }),
   'webhook-signature': z.string().meta({ description: 'As `X-Svc-Signature`.' }),
 });
@@ -63,7 +63,7 @@ export const openApiWebhooks = (): Record<string, ZodOpenApiPathItemObject> =>
             responses: {
               '2XX': {
                 description:
-                  'Received. Anything else, or no response within 10 seconds, is a failure, which is not retried.',
+                  'The event was received. Any other status, or no response within 10 seconds, is a failure, which is not retried.',
               },
             },
           },

@@ -60,7 +60,7 @@ export function openApiDocument(routes: readonly Route[]) {
       title: 'Linepace API',
       version: '1',
       description:
-        'Send iMessage, SMS and email through lines that are never banned for sending too fast. Authenticate with `Authorization: Bearer <key>`.',
+        'Send iMessage, SMS and email through lines that are paced so that carriers do not flag them. Authenticate with `Authorization: Bearer <key>`.',
     },
     // The reference page may call its own origin only.
     servers: [{ url: '/' }],
@@ -141,7 +141,7 @@ function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
     ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({
         description:
-          'Selects the agency of a signed-in user who belongs to several. Default: the one they own, else the one they joined first.',
+          'Selects the agency of a signed-in user who belongs to several. Default: the one they own, otherwise the one they joined first.',
       }),
     }),
     ...(caller === 'workspace' && {

@@ -19,7 +19,7 @@ export const PageQuery = z.object({
   cursor: Id.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 
-/** Pages of an agency's workspaces: by default all that it may have. */
+/** Pagination for an agency's workspaces; by default, one page contains all that it may have. */
 export const ClientPageQuery = z.object({
   limit: wholeNumber(1, AGENCY_LIMITS.workspaces.max, AGENCY_LIMITS.workspaces.max),
   cursor: WorkspaceId.optional().meta({ description: '`nextCursor` of the previous page.' }),

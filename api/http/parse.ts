@@ -8,14 +8,14 @@ const LONG = 20;
 
 type Parsed = { data: unknown } | { issues: Issue[] };
 
-/** @throws VALIDATION_ERROR, or what `refusal` makes. */
+/** @throws VALIDATION_ERROR, or the error that `refusal` returns. */
 export function parse(schema: z.ZodType, value: unknown, refusal?: () => ApiError): unknown {
   return accepted(parsePart(schema, value), refusal);
 }
 
 /**
- * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list holds the
- * event loop. The checks of such a list and of its object see the elements as they came.
+ * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list blocks
+ * the event loop. The checks of such a list and of its object see the unparsed elements.
  * @throws VALIDATION_ERROR
  */
 export async function parseInTurns(schema: z.ZodType, value: unknown): Promise<unknown> {
@@ -37,7 +37,7 @@ export async function parseAnswerInTurns(schema: z.ZodType, value: unknown): Pro
   return data;
 }
 
-/** Like `JSON.stringify`, with the elements of long lists in turns; undefined if there are none. */
+/** Like `JSON.stringify`, but serializes the elements of long lists in turns; undefined if there are no long lists. */
 export async function stringifyInTurns(value: unknown): Promise<string | undefined> {
   if (value === null || typeof value !== 'object') return undefined;
   const fields = Object.entries(value);
@@ -117,7 +117,7 @@ function longLists(schema: z.ZodType, value: unknown): { lists: LongList[]; outl
   return { lists, outline: z.core.clone(schema, { ...schema._zod.def, shape }) };
 }
 
-/** The list that a field holds, be it optional or have a default. */
+/** The list schema of a field, which may be optional or have a default. */
 function listOf(field: unknown): z.ZodArray | null {
   if (field instanceof z.ZodArray) return field;
   if (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault)

@@ -18,10 +18,10 @@ export interface RateLimit {
 /** The backstop of bulk intake, instead of a limit of requests. */
 export const INTAKE = 'intake';
 const BYTES_PER_POINT = 4096;
-/** What a body costs beyond the point that its request has cost before it was read. */
+/** The cost of a body beyond the one point that its request costs before it is read. */
 export const furtherPoints = (bytes: number): number => Math.ceil(bytes / BYTES_PER_POINT) - 1;
 
-/** For test mode, where programs wait for nobody. */
+/** Higher in test mode, where programs do not wait for people. */
 export const TEST_LIMIT: RateLimit = { requests: 600, seconds: 60 };
 
 export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 60 });

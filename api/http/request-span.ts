@@ -11,7 +11,7 @@ export async function requestSpan(koa: Exchange, next: () => Promise<void>): Pro
   const { requestId } = koa.state as { requestId: string };
   await inLogContext({ requestId }, async () => {
     const given = propagation.extract(context.active(), koa.headers);
-    // Anybody could add spans to a trace of others, so a request without a credential begins its own.
+    // Anybody could add spans to somebody else's trace, so a request without a credential starts its own.
     const isAnonymous = koa.get('authorization') === '';
     const parent = isAnonymous ? context.active() : given;
     const linked = isAnonymous ? trace.getSpanContext(given) : undefined;

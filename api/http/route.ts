@@ -45,15 +45,15 @@ interface Declaration<
   errors?: readonly ErrorCode[];
   /** Default: 120 per minute; null: none; `INTAKE`: the backstop of bulk intake, weighted by size. */
   limit?: RateLimit | typeof INTAKE | null;
-  /** The most values of a body, if it is a list of more than `MAX_VALUES`. */
+  /** The maximum number of values in a body, if it may have more than `MAX_VALUES`. */
   maxValues?: number;
   /** Allowed while the workspace is read-only. Reads always are. */
   openWhenReadOnly?: boolean;
-  /** Sends or uploads, which a workspace that never had a subscription cannot. */
+  /** Sends or uploads, which is refused for a workspace that never had a subscription. */
   needsSubscription?: boolean;
-  /** Adds one of these, of which a workspace may have so many. */
+  /** Adds an object of this kind, whose number is limited per workspace. */
   adds?: Exclude<WorkspaceLimit, 'eventStreams'>;
-  /** `test`: refuses other credentials than those of test mode; `live`: refuses those. Default: both are accepted. */
+  /** `test`: accepts only credentials of test mode; `live`: only live credentials. Default: both. */
   mode?: Mode;
   /** Accepts an `Idempotency-Key`. */
   idempotent?: boolean;
@@ -67,7 +67,7 @@ interface Declaration<
   consumes?: readonly string[];
   /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */
   produces?: string;
-  /** What a stream of JSON holds, for the OpenAPI document. */
+  /** The schema of a streamed JSON response, for the OpenAPI document. */
   streams?: Schema;
 }
 
@@ -92,7 +92,7 @@ export interface RequestContext<P, Q, B> extends Services {
   body: B;
   now: Date;
   header(name: string): string;
-  /** Authenticates the request again, for a response that goes on for long. @throws if it would be refused now. */
+  /** Authenticates the request again, for a long-lived response. @throws if it would be refused now. */
   authenticate(): Promise<unknown>;
   /** Handles another request of the same caller. */
   dispatch(request: OwnRequest): Promise<OwnResponse>;
@@ -124,7 +124,7 @@ export interface TenantRouteOf<
   caller: K;
   /** `session`: API keys are refused. Default: a key or a session. */
   credential?: 'session';
-  /** The scope that a workspace key needs, or those of which one suffices. Default: `scopesOf` derives it. */
+  /** The scope that a workspace key needs, or a list of alternatives. Default: `scopesOf` derives it. */
   scope?: KeyScope | readonly KeyScope[];
   /** The required role of a signed-in user; keys act for the whole workspace or agency. */
   role?: K extends 'workspace' ? 'admin' : 'owner';
@@ -164,7 +164,7 @@ export interface PublicRoute {
   /** Excluded from the OpenAPI document. */
   hidden?: boolean;
   respond(context: KoaContext, services: Services): Promise<void>;
-  /** For a route that is called so often that Koa would cost the most: `respond`, if it needs nothing of Koa. */
+  /** For a route that is called so often that Koa would be the largest cost: `respond` without Koa. */
   respondDirectly?(exchange: Exchange, services: Services): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
 import type { KeyScope } from '#domain/key-scope.ts';
 import type { TenantRoute } from './route.ts';
 
-/** The resources of which a change is part of writing to people. */
+/** The resources whose changes belong to sending messages. */
 const SENDING = new Set(['Attachments', 'Campaigns', 'Contacts', 'Conversations', 'Messages', 'Opt-outs']);
 
 /**
- * The scopes of which a workspace key needs one: those that the route declares, else `read` for a GET, `manage` for a
- * DELETE, and for other methods `send` or `manage`, by the resource.
+ * A workspace key needs one of these scopes: those that the route declares, else `read` for a GET, `manage` for a DELETE,
+ * and for other methods `send` or `manage`, depending on the resource.
  * @returns an empty list if no workspace key is accepted.
  */
 export function scopesOf(

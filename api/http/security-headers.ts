@@ -1,6 +1,6 @@
 import type { Middleware } from './exchange.ts';
 
-/** Of every response; a route may replace one. */
+/** The headers of every response; a route may replace one. */
 const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',

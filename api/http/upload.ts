@@ -14,7 +14,7 @@ export interface IncomingFile {
 
 /** How long a caller whose file was refused may keep sending before the connection is closed. */
 const DRAIN_MS = 10_000;
-/** Of a form. The rest is not read, because a form of many parts takes long. */
+/** The maximum number of parts of a form. Further parts are not read, because they would take long. */
 const MAX_PARTS = 30;
 
 /**

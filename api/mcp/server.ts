@@ -70,7 +70,7 @@ function requestOf(
   };
 }
 
-/** Errors of the API are results that the model reads, as their texts say what to do. */
+/** Errors of the API are returned as results, because their texts tell the model what to do. */
 function resultOf({ status, body }: OwnResponse): CallToolResult {
   if (status < 400)
     return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body };

@@ -42,7 +42,7 @@ const Text = z
 const named = (address: string | undefined) =>
   address !== undefined && (address.includes('@') ? { email: address } : { phone: address });
 
-/** None sends anything. Those that write make drafts, which a person approves elsewhere. */
+/** No tool sends anything. Tools that write create drafts, which a person approves elsewhere. */
 export const TOOLS: readonly Tool[] = [
   tool({
     name: 'search_contacts',
@@ -61,7 +61,8 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'read_conversation',
     title: 'Read a conversation',
-    description: 'Returns what was written with one contact, newest first, with the status of each message.',
+    description:
+      'Returns the messages exchanged with one contact, newest first, with the status of each message.',
     operation: 'getConversation',
     input: z.object({ address: z.string().max(320).describe('Phone number or email address'), ...page }),
   }),
@@ -69,7 +70,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'list_messages',
     title: 'List messages',
     description:
-      'Lists outbound messages, newest first. holdReason says why one has not been sent yet, errorMessage why one failed.',
+      'Lists outbound messages, newest first. holdReason says why a message has not been sent yet, errorMessage why it failed.',
     operation: 'listMessages',
     input: z.object({
       leadId: Id.optional(),
@@ -90,7 +91,8 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'list_lines',
     title: 'List lines',
-    description: 'Lists the phone numbers and mailboxes that send, with their health, limits and use today.',
+    description:
+      "Lists the phone numbers and mailboxes that send, with their health, limits and today's usage.",
     operation: 'listLines',
     input: z.object({}),
   }),
@@ -105,7 +107,7 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'line_reputation',
     title: 'Reputation of a line',
-    description: 'Returns how the messages of a line are received, what that does to its pace, and why.',
+    description: 'Returns how recipients react to the messages of a line, the effect on its pace, and why.',
     operation: 'getLineReputation',
     input: z.object({ lineId: Id }),
     fields: ({ lineId }) => ({ id: lineId }),
@@ -120,7 +122,7 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'campaign_progress',
     title: 'Progress of a campaign',
-    description: 'Returns a campaign with its steps, and how many of its contacts are where.',
+    description: 'Returns a campaign with its steps, and how many of its contacts are at each stage.',
     operation: 'getCampaign',
     input: z.object({ campaignId: Id }),
     fields: ({ campaignId }) => ({ id: campaignId }),
@@ -129,7 +131,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'campaign_forecast',
     title: 'Forecast of a campaign',
     description:
-      'Returns when a campaign is done, or would be if it were started or resumed now, and what limits it.',
+      'Predicts when a campaign finishes, or would finish if it were started or resumed now, and what limits it.',
     operation: 'forecastCampaign',
     input: z.object({ campaignId: Id }),
     fields: ({ campaignId }) => ({ id: campaignId }),
@@ -151,7 +153,7 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: 'list_drafts',
     title: 'List drafts',
-    description: 'Lists drafts, newest first. Those with the status drafted wait for a person.',
+    description: 'Lists drafts, newest first. Drafts with the status drafted wait for a person.',
     operation: 'listAutoReplies',
     input: z.object({ status: z.string().max(40).optional(), ...page }),
   }),
@@ -159,7 +161,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'draft_reply',
     title: 'Draft a reply',
     description:
-      'Writes a draft that answers a contact, named by their address or by the id of one of their replies. It is not sent: a person approves, edits or rejects it. It replaces a draft of the conversation that waits.',
+      'Writes a draft that answers a contact, named by their address or by the id of one of their replies. It is not sent: a person approves, edits or rejects it. It replaces the open draft of the conversation.',
     operation: 'createDraft',
     input: z.object({
       address: z.string().max(320).optional().describe('Phone number or email address'),
@@ -176,7 +178,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'draft_message',
     title: 'Draft a message',
     description:
-      'Writes a draft to a contact who may not have written, named by phone, email or leadId. It is not sent: a person approves, edits or rejects it. It replaces a draft of the conversation that waits.',
+      'Writes a draft to a contact who may not have written, named by phone, email or leadId. It is not sent: a person approves, edits or rejects it. It replaces the open draft of the conversation.',
     operation: 'createDraft',
     input: z.object({
       phone: z.string().max(40).optional(),

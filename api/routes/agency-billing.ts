@@ -56,7 +56,7 @@ export const agencyBillingRoutes = [
     tag: 'Agency',
     transaction: false,
     summary: "Save or change the agency's card on a page of the payment provider",
-    description: 'The plans and add-on lines of all clients are charged to the card that was saved last.',
+    description: 'The plans and add-on lines of all clients are charged to the most recently saved card.',
     credential: 'session',
     role: 'owner',
     body: z.object({

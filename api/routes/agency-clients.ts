@@ -139,7 +139,7 @@ export const agencyClientRoutes = [
         clients.map(({ id }) => id),
         setAllPreferences(body.enabled),
       );
-      // All at once: whoever switches them wants to see that none was left out.
+      // All at once, so that the user sees that none is missing.
       const workspaces = byWorkspace(clients, preferences);
       return { status: 200, body: { success: true, workspaces, nextCursor: null } };
     },

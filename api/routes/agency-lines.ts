@@ -58,7 +58,7 @@ export const agencyLineRoutes = [
     transaction: false,
     summary: "Transfer a line between the agency's workspaces, or delete it",
     description:
-      "The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. It forgets the carrier settings that its workspace entered: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key.",
+      "The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. The carrier settings that its workspace entered are deleted: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key.",
     body: LineAction,
     responses: { 200: z.union([Transferred, Deleted]) },
     errors: [
@@ -168,7 +168,7 @@ async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promi
   return home;
 }
 
-/** Runs work while the line sends nothing. No transaction is open while it waits for that. */
+/** Runs work while the line sends nothing. No transaction is open while it waits for sends to end. */
 async function atRest<T>(
   pools: Services['pools'],
   home: Client,

@@ -6,7 +6,7 @@ import {
   saveSuppressions,
 } from '#db/queries/suppressions.ts';
 import {
-  MOST_SUPPRESSIONS,
+  MAX_SUPPRESSIONS,
   readSuppressions,
   Suppression,
   SuppressionInput,
@@ -30,7 +30,7 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
     throw invalid('csv', 'excludes address and domain');
   const read = readSuppressions(csv);
   if ('line' in read)
-    throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MOST_SUPPRESSIONS} lines at most`);
+    throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MAX_SUPPRESSIONS} lines at most`);
   if (read.length === 0) throw invalid('csv', 'has no lines');
   return read;
 }
@@ -69,7 +69,7 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'Suppress an address, a domain, or a list of them',
     description:
-      'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason.',
+      'Messages to them end as `failed` with `errorMessage: "recipient_suppressed"` in every client, including waiting ones. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason.',
     credential: 'session',
     idempotent: true,
     csvField: 'csv',
@@ -89,7 +89,7 @@ export const agencySuppressionRoutes = [
     method: 'DELETE',
     path: '/api/agency/suppressions',
     tag: 'Agency',
-    summary: 'Suppress an address or a domain no longer, by query or body',
+    summary: 'Remove an address or a domain from the suppressions, by query or body',
     credential: 'session',
     query: SuppressionName,
     // Some clients and proxies drop the body of a DELETE, hence the query parameters.

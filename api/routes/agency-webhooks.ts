@@ -27,7 +27,7 @@ export const agencyWebhookRoutes = [
     path: '/api/agency/webhooks',
     tag: 'Agency',
     summary: 'List the webhooks of all clients, and the clients without one',
-    description: 'A page has the webhooks of `limit` clients.',
+    description: 'A page contains the webhooks of `limit` clients.',
     query: ClientPageQuery,
     responses: {
       200: z.object({

@@ -30,7 +30,7 @@ function ofWorkspace<T extends { agencyId?: string | undefined }>({ agencyId, ..
   return query;
 }
 
-/** The most conversations listed for a day. */
+/** The maximum number of conversations listed for a day. */
 const MAX_CONVERSATIONS = 60;
 
 const SeriesQuery = AnalyticsQuery.extend({

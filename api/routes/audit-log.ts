@@ -30,7 +30,7 @@ const AuditQuery = PageQuery.extend({
 
 const OfClient = z.object({
   workspaceId: WorkspaceId.optional().meta({
-    description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
+    description: "A workspace of the user's agency. Default: the session's workspace.",
   }),
 });
 
@@ -64,7 +64,7 @@ export const auditLogRoutes = [
     method: 'GET',
     path: '/api/audit-log',
     tag: 'Audit log',
-    summary: 'Who changed what in the workspace, newest first',
+    summary: 'List who changed what in the workspace, newest first',
     description: DESCRIPTION,
     credential: 'session',
     role: 'admin',
@@ -111,7 +111,7 @@ export const agencyAuditLogRoutes = [
     method: 'GET',
     path: '/api/agency/audit-log',
     tag: 'Audit log',
-    summary: 'Who changed what in the agency itself, newest first',
+    summary: 'List who changed what in the agency itself, newest first',
     description: `${DESCRIPTION} What an agency changes in a workspace is in the log of the workspace.`,
     credential: 'session',
     role: 'owner',

@@ -31,7 +31,7 @@ const CampaignLeadInput = z
   .object({
     leadId: Id.optional().meta({ description: 'An existing lead. Either `leadId` or `lead` is required.' }),
     lead: LeadInput.optional().meta({
-      description: 'A new lead. If the list has a lead with the same email or phone, that one is used.',
+      description: 'A new lead. If the list has a lead with the same email or phone, that lead is used.',
     }),
     defaultCountryCode: DefaultCountryCode.optional(),
   })
@@ -64,7 +64,7 @@ const StepPreview = z.object({
     .array(
       z.object({ name: VariantName, weight: z.int(), message: z.string(), subject: z.string().nullable() }),
     )
-    .meta({ description: 'Every variant, as the lead would get it; empty if the step has none.' }),
+    .meta({ description: 'The text of every variant for this lead; empty if the step has none.' }),
   attachmentUrls: z.array(z.string()),
   address: z.string(),
   scheduledDate: z.iso.datetime(),
@@ -73,16 +73,13 @@ const StepPreview = z.object({
   }),
   wakingHours: z
     .object({
-      zones: z.array(z.string()).meta({ description: 'All of them have to be awake.' }),
+      zones: z.array(z.string()).meta({ description: 'A message is sent only when all of them allow it.' }),
       start: z.string(),
       end: z.string(),
-      law: z
-        .string()
-        .nullable()
-        .meta({ example: 'US-FL', description: 'The state whose law is kept as well.' }),
+      law: z.string().nullable().meta({ example: 'US-FL', description: 'The state whose law also applies.' }),
     })
     .nullable()
-    .meta({ description: 'The quiet hours that the step keeps; null: none.' }),
+    .meta({ description: 'The quiet hours that apply to the step; null: none.' }),
   skipReason: z
     .enum(['recipient_opted_out', 'recipient_suppressed', 'no_consent'])
     .nullable()
@@ -199,7 +196,7 @@ export const campaignLeadRoutes = [
   }),
 ];
 
-/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if the campaign has none any more. */
+/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if that list was deleted. */
 async function leadOf(
   db: TenantDb,
   { listId }: CampaignRow,

@@ -53,7 +53,7 @@ const ACTIONS = [
   },
 ] as const;
 
-/** How many messages a campaign queues when it starts, at most. */
+/** The maximum number of messages that a campaign queues when it starts. */
 async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise<number> {
   const list = listId === null ? null : await findList(db, listId);
   return (list?.leadCount ?? 0) * steps.length;
@@ -98,7 +98,7 @@ export const campaignRoutes = [
     tag: 'Campaigns',
     summary: 'Create a campaign, and start it if `start` is true',
     description:
-      "A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent.",
+      "A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent.",
     limit: perMinute(200),
     idempotent: true,
     adds: 'campaigns',

@@ -70,7 +70,7 @@ async function receive(context: Exchange, services: Services): Promise<void> {
   const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
   if (!events) return refuse('UNAUTHORIZED', client, services);
   const isOperators = usesOperatorAccount(carrier);
-  // Only of what is authenticated, so that nobody else uses up the limit.
+  // Only authenticated callbacks count, so that nobody else can use up the limit.
   if (!isOperators) await services.rateLimits.consumeCallback(lineId);
   // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
   for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);

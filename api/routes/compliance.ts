@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { complianceOverview } from '#db/queries/compliance.ts';
-import { MOST_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
+import { MAX_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
 import { workspacePace } from '#db/queries/workspaces.ts';
 import { withTenantReads } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
@@ -14,12 +14,12 @@ import { requireLawfulTime } from './quiet-hours.ts';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Each reads up to `MOST_SENT` messages. */
+/** Each reads up to `MAX_SENT` messages. */
 const LIMIT = perMinute(20);
 
-const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MOST_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
+const ABOUT = `From the messages sent in the last ${DAYS} days; of more than ${MAX_SENT.toLocaleString('en')}, the newest (\`complete\` is false, and \`from\` says since when).`;
 
-/** Which messages an answer is about. */
+/** The messages that a response covers. */
 const Looked = z.object({
   from: z.iso.datetime(),
   to: z.iso.datetime(),
@@ -28,7 +28,7 @@ const Looked = z.object({
 
 const Held = z.object({
   messages: z.int(),
-  held: z.int().meta({ description: 'Those that would have waited.' }),
+  held: z.int().meta({ description: 'The messages that would have waited.' }),
   longestHoldMinutes: z.int().nullable().meta({ description: 'null: none would have waited.' }),
 });
 
@@ -43,7 +43,7 @@ const Preview = Looked.extend({
     })
     .meta({ description: 'How many of the held messages.' }),
   neverSent: z.int().meta({
-    description: 'Those of the held messages whose send window has no time in common with the quiet hours.',
+    description: 'The held messages whose send window never overlaps the allowed hours.',
   }),
   byDay: z.array(Held.extend({ date: z.iso.date() })),
   byPlace: z
@@ -55,7 +55,7 @@ const Preview = Looked.extend({
     )
     .meta({ description: 'The 50 places with the most held messages.' }),
 }).meta({ id: 'QuietHoursPreview' });
-const MOST_PLACES = 50;
+const MAX_PLACES = 50;
 
 const Overview = z.object({
   success: z.literal(true),
@@ -64,14 +64,14 @@ const Overview = z.object({
     .object({
       running: z.int(),
       requireConsent: z.int(),
-      ownQuietHours: z.int().meta({ description: 'With `quietHours` of their own.' }),
+      ownQuietHours: z.int().meta({ description: 'Campaigns with their own `quietHours`.' }),
     })
     .meta({ description: 'Campaigns that are active or paused.' }),
   suspectedOptOuts: z.int().meta({ description: 'Replies that wait for a decision.' }),
   suppressions: z.int().meta({ description: 'Addresses and domains that the agency suppresses.' }),
   keywords: z
     .object({ optOut: z.array(z.string()), optIn: z.array(z.string()) })
-    .meta({ description: 'Replies that opt a contact out or in by themselves.' }),
+    .meta({ description: 'Replies that opt a contact out or in without a decision.' }),
 });
 
 const ConsentOfCampaign = z.object({
@@ -89,7 +89,7 @@ export const complianceRoutes = [
     method: 'GET',
     path: '/api/compliance',
     tag: 'Compliance',
-    summary: 'Get what is on: quiet hours, consent, keywords, and what waits for a decision',
+    summary: 'Get the compliance settings: quiet hours, consent, keywords, and open suspicions',
     responses: { 200: Overview },
     async handler({ db }) {
       const { quiet } = await workspacePace(db);
@@ -133,7 +133,7 @@ export const complianceRoutes = [
         previewQuietHours(sent, { workspace: body, campaigns }, timezone),
       );
       const places = byPlace
-        .slice(0, MOST_PLACES)
+        .slice(0, MAX_PLACES)
         .map(({ zones, ...place }) => ({ ...place, zones: [...zones] }));
       return {
         status: 200,
@@ -181,6 +181,6 @@ export const complianceRoutes = [
 ];
 
 function looked({ count, from }: { count: number; from: Date | null }, since: Date, now: Date) {
-  const complete = count < MOST_SENT;
+  const complete = count < MAX_SENT;
   return { from: ((!complete && from) || since).toISOString(), to: now.toISOString(), complete };
 }

@@ -22,7 +22,7 @@ export const consentRoutes = [
     method: 'GET',
     path: '/api/consents',
     tag: 'Opt-outs',
-    summary: 'List what contacts consented to and withdrew, newest first',
+    summary: 'List the consents and withdrawals of contacts, newest first',
     description: 'A ledger: entries are never changed, and the latest of an address and channel counts.',
     query: PageQuery.extend({
       address: z.string().max(320).optional(),

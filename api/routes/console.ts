@@ -5,7 +5,7 @@ import { publicRoute } from '../http/route.ts';
 const page = {
   method: 'GET',
   tag: 'Console',
-  summary: 'The console, a page for people',
+  summary: 'The console, a web page for people',
   contentTypes: { 200: 'text/html', 503: 'text/html' },
   hidden: true,
 } as const;

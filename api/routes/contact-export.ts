@@ -35,9 +35,9 @@ export const contactExportRoutes = [
     path: '/api/leads/{id}/export',
     tag: 'Contacts',
     transaction: false,
-    summary: 'Export all that is stored about a contact as one JSON document',
+    summary: 'Export everything stored about a contact as one JSON document',
     description:
-      'A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated.',
+      'A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included.',
     params: z.object({ id: Id }),
     produces: 'application/json',
     streams: ContactExport,
@@ -99,7 +99,7 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
 
 const PAGE = 200;
 
-/** Without what is unread, which depends on who looks. */
+/** Without unread counts, which depend on the user. */
 async function exportConversations(db: TenantDb, addresses: readonly string[], now: Date) {
   const rows = await findConversations(db, addresses);
   const conversations = await presentConversations(db, rows, {

@@ -14,7 +14,7 @@ export const conversationNoteRoutes = [
     method: 'GET',
     path: '/api/conversations/{address}/notes',
     tag: 'Conversations',
-    summary: 'List what members wrote to each other about a contact, newest first',
+    summary: 'List the notes about a contact, newest first',
     params: ConversationParams,
     query: PageQuery,
     responses: {
@@ -40,7 +40,7 @@ export const conversationNoteRoutes = [
     tag: 'Conversations',
     summary: 'Write a note about a contact, which is never sent',
     description:
-      'Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off.',
+      'Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off.',
     params: ConversationParams,
     idempotent: true,
     body: NoteInput,

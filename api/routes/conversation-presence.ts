@@ -19,7 +19,7 @@ export const conversationPresenceRoutes = [
     path: '/api/conversations/{address}/presence',
     tag: 'Conversations',
     credential: 'session',
-    summary: 'Tell the other members that the signed-in user looks at a conversation, or answers it',
+    summary: 'Tell the other members that the signed-in user is viewing or answering a conversation',
     description: `It is shown for ${PRESENCE_SECONDS} seconds, so report it every ten, and \`left\` at the end. Nothing is stored: streams of \`GET /api/events/stream?presence=true\` get the event \`${PRESENCE_EVENT}\`, and the response says who else is there.`,
     limit: perMinute(1200),
     params: ConversationParams,

@@ -135,7 +135,7 @@ export const conversationRoutes = [
     tag: 'Conversations',
     summary: 'Close, snooze or open a conversation, or assign it to a member',
     description:
-      'What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`.',
+      'Omitted fields do not change. A conversation opens again as soon as the contact writes, and a snoozed one at `snoozedUntil`.',
     limit: perMinute(600),
     params: ConversationParams,
     body: ConversationPatch,

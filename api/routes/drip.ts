@@ -22,7 +22,7 @@ export const dripRoutes = [
     transaction: false,
     summary: 'Bulk intake: queue a message, to be sent when its line permits',
     description:
-      'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
+      'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; each 4 KB of a body count as one request). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
     limit: INTAKE,
     body: DripInput,
     headers: z.object({ 'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional() }),

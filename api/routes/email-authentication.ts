@@ -20,9 +20,9 @@ export const emailAuthenticationRoutes = [
     path: '/api/lines/{id}/email-authentication',
     tag: 'Lines',
     transaction: false,
-    summary: 'Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR',
+    summary: 'Check the DNS records that authenticate the emails of a line: SPF, DKIM, DMARC, MX and PTR',
     description:
-      'Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`.',
+      'Looks up the records in DNS now, within 5 seconds; a check that DNS does not answer in time is `unknown`. For a line of another channel, or without an address, the response is `409`.',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ checks: z.array(EmailCheck) }) },
     errors: ['NOT_FOUND', 'INVALID_STATE'],

@@ -22,7 +22,7 @@ export const eventStreamRoutes = [
     }),
     query: z.object({
       workspaceId: WorkspaceId.optional().meta({
-        description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
+        description: "A workspace of the user's agency. Default: the session's workspace.",
       }),
       presence: z
         .enum(['true', 'false'])
@@ -46,7 +46,7 @@ export const eventStreamRoutes = [
         body: stream,
         headers: {
           'Cache-Control': 'no-cache, no-transform',
-          // nginx and those like it pass events on at once.
+          // Makes nginx and similar proxies forward events at once.
           'X-Accel-Buffering': 'no',
           // The connection ends with the stream, so that a server that stops is not kept waiting.
           Connection: 'close',

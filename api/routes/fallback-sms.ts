@@ -22,7 +22,7 @@ export const fallbackSmsRoutes = [
     needsSubscription: true,
     summary: "Send an SMS to a message's recipient through the workspace's fallback account",
     description:
-      "The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
+      "The text is `message`, otherwise the original message's fallback text, otherwise the workspace's default, otherwise the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
     limit: perMinute(200),
     idempotent: true,
     body: z.object({

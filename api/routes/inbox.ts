@@ -99,7 +99,7 @@ async function replyInput(
   };
 }
 
-/** @returns null: it is the line assigned to the contact. */
+/** @returns null to use the line assigned to the contact. */
 async function lineOfReply(
   db: TenantDb,
   { fromLineId }: InboxReplyInput,

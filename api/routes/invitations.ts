@@ -36,7 +36,7 @@ const SIGN_IN_AND_ACCEPT = html`<form method="post">
   <button>Sign in and accept</button>
 </form>`;
 
-/** Where people sign in at the identity provider, which leads back here. */
+/** Where people sign in at the identity provider, which redirects back here. */
 const signInLink = (context: Context) =>
   html`<p>
     <a href="/auth/sign-in?returnTo=/invitations/${encodeURIComponent(tokenOf(context))}"
@@ -44,7 +44,7 @@ const signInLink = (context: Context) =>
     >
   </p>`;
 
-/** What the page asks for: signing in first, if that is required. */
+/** The content of the page, which asks the person to sign in first if required. */
 function acceptForm(context: Context, services: Services, { required }: { required: boolean }): Html {
   if (!required || inviteeOf(context, services) !== null) return ACCEPT;
   return services.identityProvider ? signInLink(context) : SIGN_IN_AND_ACCEPT;
@@ -88,7 +88,7 @@ export const invitationRoutes = [
     method: 'POST',
     path: '/invitations/{token}/refuse',
     tag: 'Team',
-    summary: 'Decline an invitation, and get no more invitations from any workspace or agency',
+    summary: 'Decline an invitation, and all later invitations of any workspace or agency',
     contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), currentTime()];
@@ -131,7 +131,7 @@ export const invitationRoutes = [
   }),
 ];
 
-/** An identity provider knows people by its own ids, so the member is whoever is signed in. */
+/** The identity provider uses its own user ids, so the signed-in user becomes the member. */
 async function acceptTeam(context: Context, services: Services, tokenHash: string, now: Date): Promise<void> {
   const session = await sessionOf(context, services);
   if (!session && needsSession(services))
@@ -157,7 +157,7 @@ async function acceptTeam(context: Context, services: Services, tokenHash: strin
   showPage(context, 200, html`You are a member of ${offer.workspaceName}`, toConsole(context, services));
 }
 
-/** For whoever has accepted after signing in. */
+/** Shown after a signed-in user has accepted. */
 function toConsole(context: Context, services: Services): Html {
   if (inviteeOf(context, services) === null) return html``;
   forgetInvitee(context, services);

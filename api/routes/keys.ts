@@ -92,7 +92,7 @@ export const workspaceKeyRoutes = [
     tag: 'Keys',
     summary: 'Replace an API key by a new one with the same settings',
     description:
-      'Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for.',
+      'Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period.',
     credential: 'session',
     mode: 'live',
     role: 'admin',

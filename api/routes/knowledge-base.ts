@@ -26,7 +26,7 @@ import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** In full in the export of a contact only. */
+/** Only the export of a contact contains the full text. */
 const listed = (row: ListedDraft) => ({
   ...presentDraft(row),
   inboundText: shownReply(row.answeredBody ?? ''),
@@ -165,7 +165,7 @@ export const knowledgeBaseRoutes = [
   }),
 ];
 
-/** Whom a draft is written to, as the request names them. */
+/** The recipient of a draft, as named in the request. */
 async function draftedContact(
   db: TenantDb,
   workspace: CallerWorkspace,

@@ -42,9 +42,9 @@ const OneLead = z.object({ success: z.literal(true), lead: Lead });
 
 export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
 
-/** The most values of a body, for 10,000 leads with a dozen fields each. */
+/** The maximum number of values in a body: enough for 10,000 leads with a dozen fields each. */
 const MAX_VALUES = 150_000;
-/** Leads inserted by one statement: preparing it and reading its rows hold the event loop. */
+/** Leads inserted by one statement: preparing it and reading its rows block the event loop. */
 const PART = 500;
 
 const LeadsInput = z
@@ -141,7 +141,7 @@ export const leadRoutes = [
       listId: Id.optional(),
       search: z.string().trim().min(1).max(200).optional().meta({
         description:
-          'Matches any part of a name, company, email or phone; one or two characters match the beginning of a word only.',
+          'Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.',
       }),
     }),
     responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
@@ -172,7 +172,7 @@ export const leadRoutes = [
     method: 'GET',
     path: '/api/leads/{id}/timeline',
     tag: 'Contacts',
-    summary: 'List what happened with a lead, newest first',
+    summary: 'List the history of a lead, newest first',
     description:
       "Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses.",
     params: LeadParams,
@@ -237,7 +237,7 @@ export const leadRoutes = [
     tag: 'Contacts',
     summary: 'Delete a lead and cancel its unsent messages, or erase the contact',
     description:
-      'With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force.',
+      'With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force.',
     params: LeadParams,
     query: z.object({ erase: z.enum(['true', 'false']).optional() }),
     responses: { 200: Success, 202: Success },

@@ -16,7 +16,7 @@ const UsedLimit = z
   })
   .meta({ id: 'UsedLimit' });
 
-/** Streams are of no tenant's table. Counting a million messages takes as long as other heavy reads. */
+/** Streams are not in a tenant's table. Counting a million messages takes as long as other heavy reads. */
 const usedOf = (pools: Services['pools'], workspaceId: string, limit: WorkspaceLimit): Promise<number> =>
   limit === 'eventStreams'
     ? countUsed(systemDb(pools), workspaceId, limit)
@@ -29,7 +29,7 @@ export const limitRoutes = [
     path: '/api/workspace/limits',
     tag: 'Workspace',
     transaction: false,
-    summary: 'List how many of each the workspace may have, and how many it has',
+    summary: 'List the limits of the workspace and their current usage',
     responses: { 200: z.object({ success: z.literal(true), limits: z.array(UsedLimit) }) },
     async handler({ caller, pools }) {
       const limits = await Promise.all(

@@ -63,7 +63,7 @@ const CarrierDescription = z
       .meta({ description: 'A JSON Schema of `config`; secrets have `secret: true`.' }),
     provisionsLines: z
       .boolean()
-      .meta({ description: 'Whether it sets up lines by itself: none has to be connected to it by hand.' }),
+      .meta({ description: 'Whether the carrier provisions lines, so that none must be connected by hand.' }),
     guide: z
       .object({
         title: z.string(),
@@ -73,9 +73,9 @@ const CarrierDescription = z
         answering: z
           .object({ phone: z.string(), email: z.string() })
           .nullable()
-          .meta({ description: 'Recipients that answer by themselves; null: it has none.' }),
+          .meta({ description: 'Recipients that answer automatically; null: it has none.' }),
       })
-      .meta({ description: 'What a person does at the carrier, one sentence a step.' }),
+      .meta({ description: 'The steps of a person at the carrier, one sentence each.' }),
   })
   .meta({ id: 'CarrierDescription' });
 

@@ -50,11 +50,11 @@ export const lineConnectionTestRoutes = [
     role: 'admin',
     mode: 'live',
     limit: LIMIT,
-    summary: 'Test the settings of a carrier before a line is connected to it',
+    summary: 'Test the settings of a carrier before you connect a line',
     description,
     body: z
       .object({
-        provider: z.string().max(50).meta({ description: 'As `GET /api/lines/carriers` names it.' }),
+        provider: z.string().max(50).meta({ description: 'The name in `GET /api/lines/carriers`.' }),
         channel: Channel,
         address: z
           .string()
@@ -63,7 +63,7 @@ export const lineConnectionTestRoutes = [
           .meta({ description: 'The phone number or email address of the line.' }),
         config: z
           .record(z.string(), z.unknown())
-          .meta({ description: 'As for `PUT /api/lines/{id}/carrier`. A callback secret is not needed.' }),
+          .meta({ description: 'The same as for `PUT /api/lines/{id}/carrier`, without a callback secret.' }),
       })
       .meta({ id: 'CarrierSettingsTest' }),
     responses,

@@ -9,7 +9,7 @@ import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
-import { capsOf, LinePace, MOST_WAITING } from '#domain/line-pace.ts';
+import { capsOf, LinePace, MAX_WAITING } from '#domain/line-pace.ts';
 import { waitingFor } from '#domain/waiting.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -20,7 +20,7 @@ export const linePaceRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/pace',
     tag: 'Lines',
-    summary: 'Get how much of its caps a line has used, and what it sends next and why not now',
+    summary: 'Get how much of its caps a line has used, what it sends next, and why not now',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true), pace: LinePace }) },
     errors: ['NOT_FOUND'],
@@ -31,14 +31,14 @@ export const linePaceRoutes = [
       const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
       const paced = pacedLine(line, await workspacePace(db), now);
       const caps = capsOf(paced, await lineHistory(db, line.id, since), now);
-      const waiting = await countQueued(db, line.id, MOST_WAITING);
+      const waiting = await countQueued(db, line.id, MAX_WAITING);
       const next = waiting === 0 ? null : await nextMessage(db, line.id, now);
       return { status: 200, body: { success: true, pace: { ...caps, waiting, next } } };
     },
   }),
 ];
 
-/** The message that leaves first, as far as the caps and windows of now tell. */
+/** The message that is sent first, according to the current caps and windows. */
 async function nextMessage(db: TenantDb, lineId: string, now: Date): Promise<LinePace['next']> {
   const heads = await showWaits(db, await findMessages(db, await firstOfLanes(db, lineId)), now);
   const [first] = heads

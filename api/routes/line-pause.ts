@@ -20,7 +20,7 @@ export const linePauseRoutes = [
     tag: 'Lines',
     summary: 'Pause a line: it sends nothing until it is resumed, and its messages keep their places',
     description:
-      'The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason.',
+      'The timelines of waiting messages say who paused the line, and why. A line that is already paused does not change and keeps its first reason.',
     params,
     body: LinePauseInput,
     role: 'admin',

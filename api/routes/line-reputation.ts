@@ -30,7 +30,7 @@ export const lineReputationRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/reputation',
     tag: 'Lines',
-    summary: 'Get how the messages of a line are received, what that does to its pacing, and why',
+    summary: 'Get the reputation of a line, its effect on pacing, and why',
     params,
     responses: { 200: Reputation },
     errors: ['NOT_FOUND'],
@@ -79,7 +79,7 @@ export const lineReputationRoutes = [
   }),
 ];
 
-/** The state is that of the last judgement, by which the line is paced; the terms are those of now. */
+/** The state was determined when the line was last scored, and affects its pacing; the terms are current. */
 async function reputationOf(db: TenantDb, lineId: string, now: Date): Promise<Reputation> {
   const line = await findLine(db, lineId);
   if (!line) throw notFound();

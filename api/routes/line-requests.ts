@@ -37,7 +37,7 @@ export const lineRequestRoutes = [
     transaction: false,
     summary: 'Request a line',
     description:
-      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
+      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`.',
     idempotent: true,
     body: LineRequestInput,
     responses: { 201: LineRequest },

@@ -81,7 +81,7 @@ export const listRoutes = [
     heavy: true,
     summary: 'Get how many leads of a list have consented to messages on a channel',
     description:
-      'Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel.',
+      'A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`.',
     limit: perMinute(60),
     params: ListParams,
     query: z.object({ channel: Channel.default('imessage') }),

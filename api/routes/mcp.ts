@@ -28,9 +28,9 @@ export const mcpRoutes = (routes: () => readonly Route[]): Route[] => [
     path: '/mcp',
     tag: 'MCP',
     scope: ['read', 'draft'],
-    summary: 'Tools for AI assistants, by the Model Context Protocol',
+    summary: 'Tools for AI assistants (Model Context Protocol)',
     description:
-      'The Streamable HTTP transport, without sessions and streams: each message is answered with JSON. The tools read, and write drafts for a person to approve; none sends. A key sees the tools that its scopes allow.',
+      'The Streamable HTTP transport, without sessions and streams: the response to each message is JSON. The tools read data and write drafts for a person to approve; none of them sends. A key sees the tools that its scopes allow.',
     limit: perMinute(300),
     // Each tool has the rules of the endpoint that it calls.
     openWhenReadOnly: true,
@@ -38,7 +38,7 @@ export const mcpRoutes = (routes: () => readonly Route[]): Route[] => [
     body: RpcMessage,
     responses: {
       200: RpcResponse,
-      202: z.literal('').meta({ description: 'To a notification or a response.' }),
+      202: z.literal('').meta({ description: 'The message was a notification or a response.' }),
       400: RpcResponse,
       404: RpcResponse,
     },

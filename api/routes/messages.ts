@@ -35,7 +35,7 @@ export const messageRoutes = [
     needsSubscription: true,
     summary: 'Send or schedule one message',
     description:
-      'Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`.',
+      'Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them.',
     limit: perMinute(60),
     idempotent: true,
     body: MessageInput,
@@ -111,7 +111,7 @@ export const messageRoutes = [
     method: 'GET',
     path: '/api/messages/{id}/timeline',
     tag: 'Messages',
-    summary: 'What has happened to a message, and what it waits for',
+    summary: 'Get what has happened to a message, and what it waits for',
     description:
       '`waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400.',
     transaction: false,
@@ -137,7 +137,7 @@ export const messageRoutes = [
     responses: { 200: Message },
     errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
     async handler({ db, params, now }) {
-      // In the order of all others: its sequence may end with it.
+      // In the common lock order, because the sequence may end with this message.
       await lockSequences(db, [params.id]);
       const { message, canceled } = await cancelMessage(db, params.id);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');

@@ -49,7 +49,7 @@ export const optOutHistoryRoutes = [
     path: '/api/opt-outs/history',
     tag: 'Opt-outs',
     summary: 'List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first',
-    description: 'What an erased contact did is no longer in it.',
+    description: 'Erased contacts are not included.',
     query: HistoryQuery.extend(PositionQuery.shape),
     responses: {
       200: z.object({ success: z.literal(true), changes: z.array(OptOutChange), nextCursor: NextCursor }),

@@ -15,7 +15,8 @@ export const optOutSuspicionRoutes = [
     path: '/api/opt-outs/suspected',
     tag: 'Opt-outs',
     summary: 'List replies that ask to be left alone in other words than STOP, newest first',
-    description: 'Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait.',
+    description:
+      'Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait.',
     query: PageQuery.extend({ status: SuspicionStatus.default('open') }),
     responses: {
       200: z.object({
@@ -38,7 +39,7 @@ export const optOutSuspicionRoutes = [
     method: 'POST',
     path: '/api/opt-outs/suspected/{id}',
     tag: 'Opt-outs',
-    summary: 'Confirm the opt-out, or dismiss the suspicion so that campaigns go on',
+    summary: 'Confirm the opt-out, or dismiss the suspicion so that campaigns continue',
     params: z.object({ id: Id }),
     body: z.object({ action: z.enum(['confirm', 'dismiss']) }),
     responses: { 200: z.object({ success: z.literal(true), suspicion: OptOutSuspicion }) },

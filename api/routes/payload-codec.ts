@@ -11,10 +11,10 @@ import { parseInTurns } from '../http/parse.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** A payload has some metadata. */
+/** A margin for the metadata of payloads. */
 const MAX_VALUES = 60_000;
 
-/** Payloads as protobuf's JSON has them: bytes in Base64, empty lists left out. */
+/** Payloads in protobuf's JSON format: bytes in Base64, without empty lists. */
 const Payloads = z.object({
   payloads: z
     .array(z.object({ metadata: z.record(z.string(), z.base64()).optional(), data: z.base64().optional() }))
@@ -34,7 +34,7 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       tag: 'System',
       summary: `${action === 'decode' ? 'Decrypt' : 'Encrypt'} payloads of workflows, for the Temporal UI of an operator`,
       description:
-        'Takes the session token of a user in `TEMPORAL_CODEC_OPERATORS`. Without that variable it is not there.',
+        'Requires the session token of a user in `TEMPORAL_CODEC_OPERATORS`. Without that variable, the endpoint does not exist.',
       body: Payloads,
       contentTypes: { 200: 'application/json' },
       schemas: { 200: Payloads },
@@ -56,13 +56,13 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       },
     }),
 
-    /** Browsers ask it before a request from the origin of the UI. */
+    /** Browsers send this preflight before a request from the UI's origin. */
     publicRoute({
       id: `${action}PayloadsPreflight`,
       method: 'OPTIONS',
       path,
       tag: 'System',
-      summary: 'Let the Temporal UI call the codec from its origin',
+      summary: 'Allow the Temporal UI to call the codec from its origin',
       contentTypes: { 204: null },
       hidden: true,
       async respond(context, services) {

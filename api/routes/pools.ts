@@ -47,7 +47,7 @@ export const poolRoutes = [
     tag: 'Pools',
     summary: 'Create a pool of lines',
     description:
-      'Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools.',
+      'Messages, drips and campaigns refer to it with `poolId`. Its strategy selects their lines, and its failover determines which messages move to other lines when a line cannot send. A line may be in several pools.',
     idempotent: true,
     adds: 'pools',
     body: PoolInput,
@@ -108,7 +108,7 @@ export const poolRoutes = [
     tag: 'Pools',
     summary: 'Delete a pool that no draft, active or paused campaign uses',
     description:
-      'While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool.',
+      'While a campaign uses it, `409` with `campaigns`. Waiting messages keep their line, and are treated as messages without a pool.',
     params: PoolParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND', 'CONFLICT'],
@@ -127,7 +127,7 @@ export const poolRoutes = [
 
 const poolNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Pool not found');
 
-/** Locks the lines, so that none of them leaves the workspace meanwhile. @throws VALIDATION_ERROR naming the others */
+/** Locks the lines, so that none of them can leave the workspace in the meantime. @throws VALIDATION_ERROR naming the others */
 async function requireOwnLines(db: TenantDb, lines: readonly PoolLine[]): Promise<void> {
   const own = await lockLinesShared(
     db,

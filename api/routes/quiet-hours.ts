@@ -33,9 +33,9 @@ export const quietHoursRoutes = [
     path: '/api/workspace/quiet-hours',
     tag: 'Workspace',
     role: 'admin',
-    summary: 'Set the quiet hours; a field that is left out has its default',
+    summary: 'Set the quiet hours; an omitted field gets its default',
     description:
-      "Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: \"recipient_quiet_hours\"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once.",
+      "Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: \"recipient_quiet_hours\"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once.",
     body: QuietHours,
     responses: { 200: ResponseBody },
     audit: {

@@ -29,18 +29,14 @@ export const requestRoutes = [
     tag: 'Requests',
     summary: 'List the requests of the workspace in the last 30 days, newest first',
     description:
-      'Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds.',
+      'The requests of keys and signed-in users; an entry appears some seconds after its response. No bodies, queries, ids or addresses are stored. Successful requests to bulk intake with the same key share an entry for two seconds. If a process crashes, the entries of its last seconds are lost.',
     role: 'admin',
     scope: 'manage',
     heavy: true,
     query: PageQuery.extend({
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
       status: StatusFilter.optional(),
-      path: z
-        .string()
-        .max(200)
-        .optional()
-        .meta({ description: 'As the reference has it: `/api/messages/{id}`.' }),
+      path: z.string().max(200).optional().meta({ description: 'The path template: `/api/messages/{id}`.' }),
       actorId: z.string().max(255).optional().meta({ description: 'The id of a key or a user.' }),
       since: Instant.optional().meta({ description: 'At this time or later.' }),
       until: Instant.optional().meta({ description: 'At this time or earlier.' }),

@@ -19,7 +19,7 @@ import { workspaceRoute } from '../http/route.ts';
 const Done = z.object({ success: z.literal(true) });
 const notFound = (): ApiError => new ApiError('NOT_FOUND', 'Session not found');
 
-/** Admins see and end those of the workspace as well. */
+/** Admins can also see and end the sessions of the workspace. */
 function whoseOf({ userId, role, workspace }: WorkspaceCaller): SessionsOf {
   if (userId === null) throw new Error('a session without a user');
   return { userId, workspaceId: role === 'org:admin' ? (workspace.liveWorkspaceId ?? workspace.id) : null };
@@ -43,7 +43,7 @@ const present = (row: ListedSession, ownId: string | null): UserSession => ({
   isCurrent: row.id === ownId,
 });
 
-/** The sessions of people who signed in at the identity provider. Session tokens of programs end by themselves. */
+/** The sessions of people who signed in at the identity provider. Session tokens of programs simply expire. */
 export const sessionRoutes = [
   workspaceRoute({
     id: 'listSessions',
@@ -53,7 +53,7 @@ export const sessionRoutes = [
     transaction: false,
     summary: 'List the sessions in which people are signed in to the console, newest first',
     description:
-      'One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200.',
+      "The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200.",
     credential: 'session',
     responses: { 200: z.object({ success: z.literal(true), sessions: z.array(UserSession) }) },
     async handler({ caller, pools, config, header }) {
@@ -78,7 +78,7 @@ export const sessionRoutes = [
     responses: {
       200: Done.extend({
         signOutUrl: z.string().nullable().meta({
-          description: 'Signs out at the identity provider as well. null: it has no such page.',
+          description: 'The URL that also signs out at the identity provider. null: it has none.',
         }),
       }),
     },
@@ -110,7 +110,7 @@ export const sessionRoutes = [
     tag: 'Sessions',
     transaction: false,
     openWhenReadOnly: true,
-    summary: 'End all of one’s own sessions except that of this browser',
+    summary: "End all of the caller's sessions except the one of this browser",
     credential: 'session',
     audit: { action: 'session.ended', target: 'session', targets: 'handler' },
     responses: { 200: Done.extend({ ended: z.int() }) },
@@ -134,7 +134,8 @@ export const sessionRoutes = [
     transaction: false,
     openWhenReadOnly: true,
     summary: 'End a session: it is refused from the next request on',
-    description: 'One’s own, or as an owner or admin any that was signed in to the workspace.',
+    description:
+      "The caller's own session; for an owner or admin, any session that was signed in to the workspace.",
     credential: 'session',
     params: z.object({ id: Id }),
     audit: { action: 'session.ended', target: 'session', targets: 'handler' },

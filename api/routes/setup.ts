@@ -10,7 +10,7 @@ export const setupRoutes = [
     path: '/api/workspace/setup',
     tag: 'Workspace',
     summary: 'Get the first steps of the workspace, and which of them are done',
-    description: 'A step is done if what it leads to exists. It is open again once that no longer does.',
+    description: 'A step is done while its result exists. If the result is deleted, the step is open again.',
     responses: { 200: z.object({ success: z.literal(true), setup: Setup }) },
     async handler({ db }) {
       return { status: 200, body: { success: true, setup: await findSetup(db) } };

@@ -28,7 +28,7 @@ const SignInOptions = z
       description:
         '`provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
     }),
-    sessionId: Id.nullable().meta({ description: 'The session of the cookie; null: none that is usable.' }),
+    sessionId: Id.nullable().meta({ description: "The cookie's session; null: there is no valid one." }),
   })
   .meta({ id: 'SignInOptions' });
 
@@ -45,7 +45,7 @@ export const signInRoutes = [
     method: 'GET',
     path: '/auth/session',
     tag: 'Console',
-    summary: 'How people sign in to the console here, and whether this browser is signed in',
+    summary: 'Get how people sign in to the console, and whether this browser is signed in',
     contentTypes: { 200: 'application/json' },
     schemas: { 200: SignInOptions },
     async respond(context, services) {
@@ -62,7 +62,7 @@ export const signInRoutes = [
     tag: 'Console',
     summary: 'Sign in at the identity provider',
     query: z.object({
-      returnTo: z.string().optional().meta({ description: 'The path of the page to show then.' }),
+      returnTo: z.string().optional().meta({ description: 'The path of the page to show afterwards.' }),
     }),
     contentTypes: { 302: null },
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
@@ -79,7 +79,7 @@ export const signInRoutes = [
         previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
       };
       const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
-      // The provider leads back from another site.
+      // The provider redirects from another site.
       addCookie(
         context,
         cookieHeader('sign-in', sealed, publicUrl, { minutes: SIGN_IN_MINUTES, sameSite: 'Lax' }),
@@ -94,7 +94,7 @@ export const signInRoutes = [
     method: 'GET',
     path: CALLBACK_PATH,
     tag: 'Console',
-    summary: 'Where the identity provider leads back to, with a code that is exchanged for a session',
+    summary: 'The redirect URI of the identity provider: exchanges the code for a session',
     contentTypes: { 302: null, 400: 'text/html', 403: 'text/html' },
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
     async respond(context, services) {
@@ -156,12 +156,12 @@ const Attempt = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   at: z.number(),
-  /** The session that the browser has: its cookie is not sent when the provider leads back. */
+  /** The browser's session, whose cookie is not sent when the provider redirects back. */
   previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
 });
 type Attempt = z.infer<typeof Attempt>;
 
-/** What the browser has kept since it left for the provider; null if it has nothing, or it is too old. */
+/** The data stored in the browser before it went to the provider; null if there is none, or it is too old. */
 function readAttempt(context: Context, { secrets, config }: Services): Attempt | null {
   const sealed = cookieOf(context.get('cookie'), 'sign-in', config.publicUrl);
   if (sealed === '') return null;

@@ -47,8 +47,8 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
 );
 
 /**
- * Whether a request cannot come from a page of another site that a developer visits: such a page could pay invoices, or
- * read emails by pointing its own name at this machine.
+ * Whether a request cannot come from another site's page that a developer visits. Such a page could pay invoices, or
+ * read emails by pointing its own domain at this machine.
  */
 function isOwnPage(context: Context, publicUrl: string): boolean {
   const isOwn = (host: string): boolean => {

@@ -42,7 +42,7 @@ export const snippetRoutes = [
     tag: 'Conversations',
     summary: 'Create a snippet: a text that the workspace writes often, with variables',
     description:
-      "Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then.",
+      "Its text is a Liquid template over the lead's fields. Send it as `message`; then it is rendered for the recipient.",
     idempotent: true,
     adds: 'snippets',
     body: SnippetInput,
@@ -82,7 +82,7 @@ export const snippetRoutes = [
     method: 'DELETE',
     path: '/api/snippets/{id}',
     tag: 'Conversations',
-    summary: 'Delete a snippet. Messages that contain its text stay as they are',
+    summary: 'Delete a snippet; messages that contain its text do not change',
     params: SnippetParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],

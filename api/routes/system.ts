@@ -6,14 +6,14 @@ import { currentTime } from '#domain/clock.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 
-/** What the files say does not change while the process runs. */
+/** The content of the files does not change while the process runs. */
 const newest = newestMigration();
 newest.catch(() => {});
 
 /** RFC 9116 recommends less than a year. */
 const SECURITY_TXT_DAYS = 180;
 
-/** Anybody may ask, so those who ask within a second get the same answer. */
+/** Anybody may call this, so all requests within a second get the same response. */
 const KEPT_MS = 1000;
 const answers = new WeakMap<object, { readiness: Promise<Readiness>; at: number }>();
 
@@ -71,7 +71,7 @@ export const systemRoutes = [
     method: 'GET',
     path: '/.well-known/security.txt',
     tag: 'System',
-    summary: 'Where to report a vulnerability (RFC 9116); 404 unless `SECURITY_CONTACT` is set',
+    summary: 'The contact for reporting a vulnerability (RFC 9116); 404 unless `SECURITY_CONTACT` is set',
     contentTypes: { 200: 'text/plain' },
     errors: ['NOT_FOUND'],
     async respond(context, { config }) {

@@ -16,12 +16,12 @@ import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const params = z.object({ userId: z.string().min(1).max(200) });
-/** Of removing somebody. */
+/** The result of removing a member. */
 export const RevokeKeys = z.object({
   revokeKeys: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'Whether the API keys that they created are revoked, too.' }),
+    .meta({ description: 'Whether to also revoke the API keys that they created.' }),
 });
 export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int() });
 
@@ -79,7 +79,7 @@ export const teamMemberRoutes = [
     mode: 'live',
     summary: 'Remove a member from the workspace',
     description:
-      'Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only.',
+      'Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation.',
     params,
     query: RevokeKeys,
     responses: { 200: Removed },

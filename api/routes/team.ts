@@ -33,7 +33,7 @@ export const INVITATION_LIMIT = { requests: INVITATIONS_PER_HOUR, seconds: 3600 
 
 const { max: INVITATIONS_OF_AGENCY } = AGENCY_LIMITS.invitations;
 
-/** Over all workspaces of an agency, which would otherwise multiply the limit of each. @throws LimitReached */
+/** Counts over all workspaces of an agency, which would otherwise multiply the limit of each. @throws LimitReached */
 export async function limitAgencyInvitations(
   agencyId: string | null,
   rateLimits: Pick<RateLimits, 'consume'>,
@@ -46,7 +46,7 @@ export async function limitAgencyInvitations(
   });
 }
 
-/** When to email an invitation: at once, unless an earlier one, since revoked, was emailed within the hour. */
+/** When to email an invitation: now, unless an earlier one, since revoked, was emailed within the hour. */
 export async function invitationMailAt(
   outbox: Outbox,
   email: string,

@@ -16,7 +16,7 @@ const ClockResponse = z.object({
   problem: z
     .string()
     .nullable()
-    .meta({ description: 'Why the clock stopped before it had arrived, the last time it was moved.' }),
+    .meta({ description: 'Why the clock stopped before its target when it was last moved.' }),
 });
 
 const ClockInput = z
@@ -58,7 +58,7 @@ export const testClockRoutes = [
     mode: 'test',
     limit: TEST_LIMIT,
     transaction: false,
-    summary: 'Move the time of the workspace forward, in test mode',
+    summary: 'Advance the clock of the workspace, in test mode',
     description:
       'Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null.',
     body: ClockInput,

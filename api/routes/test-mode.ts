@@ -26,7 +26,7 @@ const InboundInput = z
     from: z.string().max(320).meta({ description: 'The phone number or email address of the contact.' }),
     to: z.string().max(320).optional().meta({ description: 'The address of the line. Instead of `lineId`.' }),
     lineId: Id.optional().meta({
-      description: 'Default: the line that the contact was in touch with last, else the oldest.',
+      description: 'Default: the line that the contact was last in touch with, otherwise the oldest.',
     }),
     text: z.string().max(MAX_TEXT),
     channel: Channel.optional(),
@@ -62,7 +62,7 @@ const TestSend = z
     from: z.string(),
     to: z.string(),
     subject: z.string().nullable(),
-    text: z.string().meta({ description: 'As the contact would read it.' }),
+    text: z.string().meta({ description: 'The text that the contact would read.' }),
     attachmentUrls: z.array(z.string()),
     sentAt: z.iso.datetime(),
   })
@@ -81,7 +81,7 @@ const presentSend = (row: TestSendRow): z.input<typeof TestSend> => ({
   sentAt: row.sentAt.toISOString(),
 });
 
-/** What a carrier would report and what contacts would do. Each request takes the way of a carrier's callback. */
+/** Simulates reports of carriers and actions of contacts. Each request is processed like a carrier's callback. */
 export const testModeRoutes = [
   workspaceRoute({
     id: 'testInbound',
@@ -157,7 +157,7 @@ export const testModeRoutes = [
     tag: 'Test mode',
     mode: 'test',
     limit: TEST_LIMIT,
-    summary: 'List what contacts would have received, newest first, in test mode',
+    summary: 'List the messages that contacts would have received, newest first, in test mode',
     query: PageQuery.extend({ to: z.string().max(320).optional() }),
     responses: { 200: Done.extend({ sent: z.array(TestSend), nextCursor: NextCursor }) },
     async handler({ db, caller, query: { to, limit, cursor } }) {
@@ -194,7 +194,7 @@ function addressIn(field: string, text: string, country: string): string {
   return address;
 }
 
-/** Takes in what a carrier would report. */
+/** Receives a simulated report of a carrier. */
 async function report(db: TenantDb, links: FileLinks, lineId: string, event: CarrierEvent): Promise<void> {
   if (!(await receiveOwnEvents(db, { workspaceId: db.workspaceId, lineId }, [event], links)))
     throw new ApiError('NOT_FOUND', 'Line not found');

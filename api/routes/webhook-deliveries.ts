@@ -45,7 +45,7 @@ export const webhookDeliveryRoutes = [
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries/{deliveryId}',
     tag: 'Webhooks',
-    summary: 'Get a delivery with its payload, and what the endpoint answered if it failed',
+    summary: "Get a delivery with its payload and, if it failed, the endpoint's response",
     params: z.object({ id: Id, deliveryId: Id }),
     responses: { 200: z.object({ success: z.literal(true), delivery: DeliveryExchange }) },
     errors: ['NOT_FOUND'],

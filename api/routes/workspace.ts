@@ -30,7 +30,7 @@ const WorkspaceRecord = z
     timezone: z.string(),
     country: z.string(),
     subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
-    reputationPolicy: ReputationPolicy.meta({ description: 'Of lines without a policy of their own.' }),
+    reputationPolicy: ReputationPolicy.meta({ description: 'The policy of lines without their own.' }),
     mode: Mode,
     liveWorkspaceId: WorkspaceId.nullable().meta({
       description: 'The workspace whose twin for tests this is; null: it is live.',
@@ -60,7 +60,7 @@ export const workspaceRoutes = [
           .meta({ description: 'The agency of the signed-in user; null for a key.' }),
         workspaces: z
           .array(z.object({ _id: WorkspaceId, name: z.string() }))
-          .meta({ description: 'Those that a session of the console can open with `X-Workspace-Id`.' }),
+          .meta({ description: 'The workspaces that a console session can open with `X-Workspace-Id`.' }),
       }),
     },
     async handler({ caller, pools, header }) {
@@ -160,7 +160,7 @@ export const workspaceRoutes = [
     role: 'admin',
     mode: 'live',
     transaction: false,
-    summary: 'Get the twin of the workspace for tests, which this makes when it is first needed',
+    summary: 'Get the twin of the workspace for tests; the first call creates it',
     description: 'A session acts in the twin with its id in `X-Workspace-Id`.',
     responses: { 200: z.object({ success: z.literal(true), workspaceId: WorkspaceId }) },
     async handler({ caller, pools }) {

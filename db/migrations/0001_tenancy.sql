@@ -1,6 +1,6 @@
 -- Three roles besides the owner, none of which owns a table. The API and the workers log in as `linepace_tenant`, which sees one
--- workspace at a time (row-level security), and as `linepace_system`, for what crosses workspaces. Nobody logs in as
--- `linepace_definer`: it owns the functions that look past the policies on behalf of a tenant, and reads what these need.
+-- workspace at a time (row-level security), and as `linepace_system`, for work across workspaces. Nobody logs in as
+-- `linepace_definer`: it owns the functions that bypass the policies on behalf of a tenant, and can read what these need.
 do $$
 declare
   wanted text;
@@ -22,13 +22,13 @@ end $$;
 -- which an import pays four times for each row.
 create domain object_id as text collate "C" check (octet_length(value) = 24 and value ~ '^[0-9a-f]*$');
 
--- Sets a setting for the rest of the transaction. On a cluster it is defined otherwise, so that the setting reaches the nodes
+-- Sets a setting for the rest of the transaction. On a cluster the definition differs, so that the setting reaches the nodes
 -- (db/distribute.ts).
 create function set_local(name text, value text) returns text language sql
   return set_config(name, value, true);
 
--- Runs a command on a table, which it calls %1$s, and returns what each row says. On a cluster it is defined otherwise, and runs the
--- command on each shard of the table by itself (db/distribute.ts).
+-- Runs a command on a table, which the command calls %1$s, and returns its rows. On a cluster the definition differs, and runs the
+-- command on each shard of the table separately (db/distribute.ts).
 create function on_each_shard(of_table text, command text) returns setof text language plpgsql as $$
 begin
   return query execute format(command, quote_ident(of_table));
@@ -43,9 +43,9 @@ create function current_workspace() returns text language sql stable parallel sa
 create function intake_workspaces() returns text[] language sql stable parallel safe
   return string_to_array(nullif(current_setting('app.intake_workspaces', true), ''), ',');
 
--- ANALYZE records the workspaces that a table has. The planner takes a newer one to be empty, for which any index is as good: a
--- lookup by id may then read all of its rows, until the next ANALYZE of a table that others fill. So the statistics of
--- `workspace_id` are ours. Until housekeeping records sizes, each workspace is taken to have all rows of a table.
+-- ANALYZE records the workspaces of a table. The planner assumes that a newer workspace is empty, so that any index is as good: a
+-- lookup by id may then read all of its rows, until the next ANALYZE. So we set the statistics of
+-- `workspace_id` ourselves. Until housekeeping records sizes, each workspace is assumed to have all rows of a table.
 create procedure own_workspace_statistics(table_name text, workspace_column text) language plpgsql as $$
 begin
   if current_setting('server_version_num')::int < 180000 then
@@ -57,7 +57,7 @@ begin
     'null_frac', 0::real, 'avg_width', 29, 'n_distinct', 1::real);
 end $$;
 
--- Records the sizes of workspaces in a sample of each table. A workspace that is not in it is taken to have a thousand rows, or
+-- Records the sizes of workspaces from a sample of each table. A workspace outside the sample is assumed to have a thousand rows, or
 -- all of a smaller table, or a two-hundredth of a larger one, as PostgreSQL assumes of a table without statistics.
 create function note_workspace_sizes() returns void language plpgsql security definer
   set search_path = public, pg_temp set lock_timeout = '2s' as $$
@@ -97,10 +97,10 @@ end $$;
 revoke execute on function note_workspace_sizes from public;
 grant execute on function note_workspace_sizes to linepace_system;
 
--- Called for every table of a tenant: its row-level security and its grants. The owner's policy opens with the setting that
--- db/migrate.ts makes: a migration may change rows, while a process that logs in as the owner by mistake sees none. A table of
--- which every message, contact or request writes rows has no foreign key to `workspaces`: each row would pay for a check that
--- its workspace exists, which row-level security ensures already, and workspaces are not deleted.
+-- Called for every tenant table: creates its row-level security and its grants. The setting that db/migrate.ts makes opens the owner's
+-- policy: a migration may change rows, but a process that logs in as the owner by mistake sees none. A table to
+-- which every message, contact or request adds rows has no foreign key to `workspaces`: each row would pay for a check that
+-- its workspace exists, which row-level security already ensures, and workspaces are never deleted.
 create procedure tenant_table(table_name text, workspace_column text default 'workspace_id') language plpgsql as $$
 begin
   execute format('alter table %I enable row level security, force row level security', table_name);
@@ -131,8 +131,8 @@ begin
     using ((select intake_workspaces()) is null or workspace_id = any ((select intake_workspaces())::text[]))', table_name);
 end $$;
 
--- Called for every function that looks past the policies on behalf of a tenant: makes it run as `linepace_definer`, for callers
--- of `caller` alone; null: for triggers. An owner needs the right to create while it becomes one. Membership ends again, as a
+-- Called for every function that bypasses the policies on behalf of a tenant: makes it run as `linepace_definer`, callable only by
+-- `caller`; null: for triggers. A new owner needs the create privilege for a moment. The membership is revoked again, because a
 -- member would pass the policies of the role without any setting.
 create procedure definer_function(name text, caller text default 'linepace_tenant') language plpgsql as $$
 begin

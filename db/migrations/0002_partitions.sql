@@ -1,26 +1,26 @@
--- Tables that are partitioned by day: deleting what is old costs no work for each row.
+-- Tables that are partitioned by day, so that deleting old data costs no work per row.
 
--- The first id of a time: ids begin with it.
+-- The first id of a time; ids begin with their time.
 create function first_id(at timestamptz) returns text language sql immutable parallel safe
   return lpad(to_hex(extract(epoch from at)::bigint), 8, '0') || repeat('0', 16);
 
--- How the beginning of a day is written as a bound: ids begin with their time, carrier events have the day. Either sorts as
+-- The text of a day as a partition bound: ids begin with their time, carrier events have the day. Both sort as
 -- text.
 create function day_bound(table_name text, day timestamptz) returns text language sql immutable parallel safe
   return case table_name when 'carrier_events' then to_char(day at time zone 'UTC', 'YYYY-MM-DD') else first_id(day) end;
 
--- The partitions of a table, each with the bound that all in it is before; null for the default partition.
+-- The partitions of a table, each with its upper bound; null for the default partition.
 create function partitions_of(table_name text) returns table (name text, before text) language sql stable set datestyle = 'ISO'
   begin atomic
     select c.relname, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')
     from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(table_name);
   end;
 
--- Makes the partitions of today and the next days, and drops those whose last day is so many days ago. Only the owner of a
--- table may do that, so it runs as the owner. One table at a time, as whoever uses two of them would wait in a circle. Whoever
--- waits for the table waits 2 seconds at most; then it is tried again the next time.
--- Whoever stores a carrier's event looks for it in all partitions, which costs as much as there are: those for a week each are
--- a fifth of those for a day.
+-- Creates the partitions of today and the next days, and drops those whose last day is a number of days ago. Only the owner of a
+-- table may do that, so it runs as the owner. One table at a time, because transactions that use two of them could deadlock. It
+-- waits at most 2 seconds for the table, otherwise the next run tries again.
+-- Storing a carrier's event looks it up in all partitions, which costs time per partition: weekly partitions are
+-- a fifth of daily ones.
 create function keep_partitions(table_name text, days_ahead integer, days_kept integer) returns void
   language plpgsql security definer
   set search_path = public, pg_temp set lock_timeout = '2s' set datestyle = 'ISO' as $$
@@ -63,9 +63,9 @@ end $$;
 revoke execute on function keep_partitions from public;
 grant execute on function keep_partitions to linepace_system;
 
--- Called for every table that is partitioned by day: its first partitions, and the default one, which takes what no day's
--- partition takes, e.g. when none was made for a week: nothing fails for it. Workers make the later ones. Partitions are
--- reached through their table only.
+-- Called for every table that is partitioned by day: creates its first partitions, and the default one, which takes rows that no other
+-- partition takes, for example if none was created for a week, so that nothing fails. Workers create later ones. Partitions are
+-- accessed only through their table.
 create procedure daily_table(table_name text) language plpgsql as $$
 declare
   rest text := table_name || '_rest';

@@ -57,19 +57,19 @@ create table workspaces (
   created_by_user_id text references users (id),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  payment_customer_id text, -- of a workspace without an agency; an agency pays for its own
+  payment_customer_id text, -- only for a workspace without an agency; an agency pays for its workspaces
   payment_subscription_id text,
-  -- When the read of the subscription began that its status comes from: events arrive in any order, and an older
+  -- When the read of the subscription began that returned its status: events arrive in any order, and an older
   -- read must not win over a newer one.
   subscription_read_at timestamptz not null default '-infinity',
-  -- Part of the idempotency key of a change: a declined card is asked anew, a lost answer is not charged twice.
+  -- Part of the idempotency key of a change: a declined card is charged anew, but a lost response is not charged twice.
   subscription_attempt integer not null default 0,
-  -- One change of plan at a time; a crash in the middle of one ends with this.
+  -- One change of plan at a time; after a crash, the lock expires at this time.
   subscription_busy_until timestamptz not null default '-infinity',
   line_overrides jsonb not null default '{}',
   reputation_policy text not null default 'protect',
-  quiet_hours jsonb, -- null: none of its own
-  -- The twin of a workspace, in which its test keys act: a workspace of its own, so that row-level security separates the two.
+  quiet_hours jsonb, -- null: it has none
+  -- For a twin: the live workspace whose test keys act in it. The twin is a separate workspace, so row-level security separates the two.
   live_workspace_id text references workspaces (id) on delete cascade,
   setup_dismissed_at timestamptz -- when somebody hid the first steps of the workspace; null: they are shown
 );
@@ -77,7 +77,7 @@ create index workspaces_agency on workspaces (agency_id);
 create unique index workspaces_payment_subscription on workspaces (payment_subscription_id) where payment_subscription_id is not null;
 create unique index workspaces_live on workspaces (live_workspace_id) where live_workspace_id is not null;
 call tenant_table('workspaces', 'id');
--- A workspace is made and removed by the system; its tenant changes its settings.
+-- The system creates and removes workspaces; a tenant changes its settings.
 revoke insert, delete on workspaces from linepace_tenant;
 grant select on workspaces to linepace_definer;
 create policy definer on workspaces for select to linepace_definer using (true);
@@ -97,7 +97,7 @@ call tenant_table('workspace_members');
 grant select on workspace_members to linepace_definer;
 create policy definer on workspace_members for select to linepace_definer using (true);
 
--- Who was removed from a workspace. The identity provider may still name them an admin of its organization, but they do
+-- Users who were removed from a workspace. The identity provider may still name them an admin of its organization, but they do
 -- not become members again by signing in.
 create table former_members (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -123,8 +123,8 @@ create table invitations (
 create unique index invitations_open on invitations (workspace_id, email) where accepted_at is null;
 call tenant_table('invitations');
 
--- The workspaces of what callers name without one: lines by their id, API keys and invitations by the hash of their secret. So the
--- keys of all other tables begin with the workspace. A row is written in the transaction that adds, moves or removes what it is
+-- The workspaces of objects that callers name without one: lines by id, API keys and invitations by the hash of their secret. So the
+-- keys of all other tables begin with the workspace. A row is written in the transaction that adds, moves or removes its
 -- about.
 create table lookups (
   kind text not null check (kind in ('line', 'key', 'invitation')),
@@ -134,7 +134,7 @@ create table lookups (
 );
 call tenant_table('lookups');
 
--- The people of the workspace that this transaction belongs to: they may belong to many, so a tenant cannot read `users`.
+-- The users of this transaction's workspace. A tenant cannot read `users`, because users may belong to many workspaces.
 create function current_team() returns table (user_id text, email text, name text, role text, is_owner boolean, joined_at timestamptz)
   language sql stable security definer set search_path = public, pg_temp
   begin atomic
@@ -156,9 +156,9 @@ create function inbox_members() returns table (user_id text, email text, name te
 end;
 call definer_function('inbox_members');
 
--- Tells the API processes that what they know of keys, their workspaces and their lines may have changed. A statement notifies
--- once, without a payload: such changes are rare, and a process then forgets all of it, and ends the open event streams of
--- those who were removed or whose role was lowered.
+-- Notifies the API processes that their cached keys, workspaces and lines may have changed. A statement notifies
+-- once, without a payload: such changes are rare. A process then clears its caches, and ends the open event streams of
+-- users who were removed or whose role was lowered.
 create function notify_credentials() returns trigger language plpgsql as $$
 begin
   notify credentials;

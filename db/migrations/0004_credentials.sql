@@ -40,7 +40,7 @@ create table agency_keys (
 call system_table('agency_keys');
 
 -- Sessions of people who signed in to the console at the identity provider. The browser holds a token in a cookie, of which
--- only the hash is stored. They belong to a person, who may have some in several workspaces.
+-- only the hash is stored. They belong to a person, who may have sessions in several workspaces.
 create table user_sessions (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -54,9 +54,9 @@ create table user_sessions (
   seen_at timestamptz not null default now(),
   expires_at timestamptz not null,
   ended_at timestamptz,
-  -- When the provider is asked next whether it still knows the user. null: it issued no refresh token.
+  -- When to ask the provider next whether it still knows the user. null: it issued no refresh token.
   renew_at timestamptz,
-  -- What signing out and renewing need, as JSON.
+  -- The tokens for signing out and renewing, as JSON.
   tokens_sealed text not null,
   primary key (workspace_id, id)
 );
@@ -69,7 +69,7 @@ create trigger credentials_changed
   after update of ended_at on user_sessions
   for each statement execute function notify_credentials();
 
--- One-time codes that sign in to the console, as hashes. Only `npm start` makes them.
+-- One-time codes that sign in to the console, as hashes. Only `npm start` creates them.
 create table console_codes (
   hash text primary key,
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -79,8 +79,8 @@ create table console_codes (
 call system_table('console_codes');
 call own_workspace_statistics('console_codes', 'workspace_id');
 
--- The store of rate-limiter-flexible: one row per limit and caller, shared by all API processes. Counts of a minute are not worth
--- a wait for the disk at each request; a crash of the server resets them.
+-- The store of rate-limiter-flexible: one row per limit and caller, shared by all API processes. Unlogged, because counts of a minute are
+-- not worth a disk write per request; a crash of the server resets them.
 create unlogged table rate_limits (
   key varchar(255) primary key,
   points integer not null default 0,
@@ -88,7 +88,7 @@ create unlogged table rate_limits (
 );
 call system_table('rate_limits');
 
--- The answers to requests with an `Idempotency-Key`, for a day.
+-- The responses to requests with an `Idempotency-Key`, for a day.
 create table idempotency_keys (
   workspace_id text not null,
   route text not null,
@@ -103,8 +103,8 @@ create index idempotency_keys_age on idempotency_keys (created_at);
 call tenant_table('idempotency_keys');
 call intake_table('idempotency_keys');
 
--- As `idempotency_keys`, for requests made with an agency's credential. Answers carry new keys and secrets, so
--- they are sealed.
+-- Like `idempotency_keys`, for requests with an agency's credential. Responses contain new keys and secrets, so
+-- they are encrypted.
 create table agency_idempotency_keys (
   agency_id text not null references agencies (id) on delete cascade,
   route text not null,

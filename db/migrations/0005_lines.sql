@@ -1,4 +1,4 @@
--- Numbers, accounts and mailboxes that messages are sent from. A line begins as a request (0015_billing.sql). Its row is
+-- Numbers, accounts and mailboxes from which messages are sent. A line begins as a request (0015_billing.sql). Its row is
 -- written by every plan, so it has room for updates on its page, and few indexes.
 create table lines (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -36,9 +36,9 @@ create table lines (
   requested_country text,
   failure_reason text,
   failed_probes integer not null default 0,
-  -- A line that is being moved, deleted or connected sends nothing before this time, or before that has ended.
+  -- A line that is being moved, deleted or connected sends nothing before this time, or before the operation has ended.
   held_until timestamptz,
-  -- Between these times the line sent messages of which no record is left, because the database was restored.
+  -- Between these times the line sent messages that have no record, because the database was restored.
   lost_from timestamptz,
   lost_until timestamptz,
   -- The ends of the last local hour and days in which a cap was used up; null: not since the caps were changed. What was due
@@ -46,13 +46,13 @@ create table lines (
   hourly_new_used_up timestamptz,
   daily_new_used_up timestamptz,
   daily_total_used_up timestamptz,
-  -- What operators ask of a line (workflows/messages/updates.ts): that it sends nothing from `paused_at` on, and which
-  -- messages it sends before all others, whatever its gaps.
+  -- The orders of operators (workflows/messages/updates.ts): the line sends nothing from `paused_at` on, and sends these
+  -- messages before all others, whatever its gaps.
   paused_at timestamptz,
   send_now text[] not null default '{}',
-  -- The reason of the hold that has not ended, so that a pacer that finds the same reads and writes none.
+  -- The reason of the current hold, so that a pacer that finds the same reason reads and writes no holds.
   recorded_hold text,
-  -- The last judgement, and what the owner decided about it. No time of a check: not judged yet.
+  -- The current reputation, and the owner's override. Without a time of a check, it was not scored yet.
   reputation_state text not null default 'new',
   reputation_score smallint not null default 100,
   reputation_since timestamptz,
@@ -61,19 +61,19 @@ create table lines (
   reputation_policy text, -- null: the workspace's
   reputation_override_until timestamptz,
   reputation_override_reason text,
-  -- Since when a line sends nothing, or starts no conversations, and why: the time after which its pools give its messages to
-  -- other lines counts from there. domain/line-stop.ts lists the reasons.
+  -- Since when a line sends nothing, or starts no conversations, and why. The delay after which its pools move its messages to
+  -- other lines starts there. domain/line-stop.ts lists the reasons.
   stopped_at timestamptz,
   stop_reason text,
   primary key (workspace_id, id)
 ) with (fillfactor = 80);
--- Only a request that waits for its payment blocks the next (specification §3.1): one at a time.
+-- Only a request that awaits payment blocks the next one (specification §3.1): one at a time.
 create unique index lines_awaiting_payment on lines (workspace_id) where provisioning_status = 'awaiting_payment';
 call tenant_table('lines');
 
--- Why a line sends nothing, or, while it rests, starts no conversations: after a while its pools give those messages to other
--- lines. Judged again when its reputation, its policy or its override changes: the policy of its workspace counts from the next
--- judgement.
+-- Why a line sends nothing, or, while it rests, starts no conversations: after a while its pools move those messages to other
+-- lines. Evaluated again when its reputation, its policy or its override changes; a changed policy of the workspace applies when the
+-- line is next scored.
 create function note_line_stop() returns trigger language plpgsql as $$
 begin
   new.stop_reason := case
@@ -93,7 +93,7 @@ create trigger line_stops
     reputation_rests_until, reputation_policy, reputation_override_until
   on lines for each row execute function note_line_stop();
 
--- Lines of a twin never have a real carrier, and no other line has the carrier for tests.
+-- Lines of a twin never have a real carrier, and other lines never have the test carrier.
 create function check_line_mode() returns trigger language plpgsql as $$
 begin
   if new.carrier <> 'none' and (new.carrier = 'test')
@@ -105,12 +105,12 @@ end $$;
 create trigger line_mode before insert or update of carrier, workspace_id on lines
   for each row execute function check_line_mode();
 
--- The API processes know the lines of a caller as long as the caller.
+-- The API processes cache the lines of a caller together with the caller.
 create trigger credentials_changed
   after insert or delete or update of workspace_id, channel, is_active, provisioning_status on lines
   for each statement execute function notify_credentials();
 
--- The workspace in which a line is, and its carrier. Two statements, each of which one node of a cluster can answer; on one server,
+-- The current workspace of a line, and its carrier. Two statements, each of which one node of a cluster can answer; on one server,
 -- both see the same.
 create function line_home(of_line text) returns table (workspace_id text, carrier text) language plpgsql stable as $$
 #variable_conflict use_column
@@ -121,7 +121,7 @@ begin
 end $$;
 
 -- Records that lines are healthy (`recordHealthy` in db/queries/line-probes.ts), and returns the ids of those recorded. On a cluster
--- it is defined otherwise, with a statement for each workspace (db/distribute.ts).
+-- the definition differs, with a statement for each workspace (db/distribute.ts).
 create function record_healthy(of_workspaces text[], of_lines text[], at timestamptz[]) returns setof text language plpgsql as $$
 begin
   return query
@@ -136,7 +136,7 @@ begin
     returning l.id::text;
 end $$;
 
--- Where a line has been: what a carrier reports of a message that left before a move belongs to the workspace
+-- The former workspaces of a line: a carrier's report about a message that was sent before a move belongs to the workspace
 -- that sent it.
 create table line_moves (
   line_id object_id not null,
@@ -148,7 +148,7 @@ create table line_moves (
 );
 call system_table('line_moves');
 
--- How far the mailbox of an email line has been read, in the carrier's own words.
+-- The position up to which the mailbox of an email line has been read, in the carrier's format.
 create table line_inboxes (
   workspace_id text not null references workspaces (id) on delete cascade,
   line_id object_id not null,
@@ -157,7 +157,7 @@ create table line_inboxes (
 );
 call tenant_table('line_inboxes');
 
--- What a workspace uses to send an SMS in place of a message that failed.
+-- The account with which a workspace sends an SMS instead of a failed message.
 create table fallback_configs (
   workspace_id text primary key references workspaces (id) on delete cascade,
   enabled boolean not null,
@@ -171,7 +171,7 @@ create table fallback_configs (
 );
 call tenant_table('fallback_configs');
 
--- What carriers report about, with the accounts whose secret may have signed it. On a cluster it is defined otherwise, with a
+-- The lines that carriers report about, with the accounts whose secret may have signed the report. On a cluster the definition differs, with a
 -- statement for each workspace (db/distribute.ts).
 create function callback_lines(of_lines text[]) returns table (
     id text, workspace_id text, carrier text, carrier_config jsonb, has_moved boolean, provider text, account_sid text,
@@ -188,7 +188,7 @@ begin
     left join fallback_configs f on f.workspace_id = l.workspace_id;
 end $$;
 
--- Availability checks of a line, which are limited by the day.
+-- Availability checks of a line, which are limited per day.
 create table availability_checks (
   workspace_id text not null references workspaces (id) on delete cascade,
   line_id object_id not null,
@@ -200,7 +200,7 @@ create index availability_checks_day on availability_checks (workspace_id, line_
 create index availability_checks_age on availability_checks (checked_at);
 call tenant_table('availability_checks');
 
--- What a line's reputation is judged by, for each line and UTC day (domain/line-signals.ts). Without foreign keys, like
+-- The counts from which a line's reputation is computed, per line and UTC day (domain/line-signals.ts). Without foreign keys, like
 -- messages: it is written at the end of transactions that must not wait for a workspace or a line.
 create table line_signals (
   workspace_id text not null,

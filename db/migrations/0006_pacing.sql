@@ -1,16 +1,16 @@
--- When each long-lived workflow will next look at its tables. Whoever adds work that is due earlier lowers `wake_at` in the same
--- transaction and signals the workflow after the commit. Nobody holds a row while its workflow works (db/wakes.ts).
+-- When each long-lived workflow will next look at its tables. A transaction that adds work that is due earlier lowers `wake_at` in the same
+-- commit, and signals the workflow afterwards. Nobody locks a row while its workflow works (db/wakes.ts).
 create table workflow_wakes (
   workspace_id text not null references workspaces (id) on delete cascade,
   workflow_id text not null,
   wake_at timestamptz not null,
-  requested_by xid8 not null, -- the last transaction that asked for a look
+  requested_by xid8 not null, -- the last transaction that requested a look
   lowered_by xid8 not null, -- the last one that brought it forward; 0: none did
   sweep_at timestamptz not null, -- when the sweep signals the workflow
-  signal text, -- the name of the last signal that it was to get (workflows/messages/signals.ts); null: it looks by itself
-  -- Until when the messages of a line are held, as its pacer last decided: all of them, and those to contacts to whom the line
-  -- has never written. A message that is due before brings the pacer's next look forward to that time only. The hold counts
-  -- while `held_for` is the last request: whatever asks for a look otherwise ends it.
+  signal text, -- the name of the last signal for the workflow (workflows/messages/signals.ts); null: it looks by itself
+  -- Until when the messages of a line are held, according to its pacer's last decision: all of them, and those to contacts to whom the line
+  -- has never written. A message that is due earlier brings the pacer's next look forward only to that time. The hold applies
+  -- while `held_for` is the last request: any other request for a look ends it.
   held_until timestamptz,
   held_new_until timestamptz,
   held_for xid8 not null default '0',
@@ -19,14 +19,14 @@ create table workflow_wakes (
 create index workflow_wakes_sweep on workflow_wakes (sweep_at) where sweep_at < 'infinity';
 call tenant_table('workflow_wakes');
 
--- When the sweep takes a workflow for dead that was to look at a time (`GRACE` in db/transaction-wakes.ts). Immutable, since seconds
+-- When the sweep considers a workflow lost that should have looked at a time (`GRACE` in db/transaction-wakes.ts). Immutable, because seconds
 -- depend on no time zone: nothing else may change a row of a distributed table.
 create function after_grace(at timestamptz) returns timestamptz language sql immutable parallel safe
   return at + interval '30 seconds';
 
--- Claims workflows that are overdue, for the sweep (db/wakes.ts): those whose sweep was due first. Each moves to the end of the
--- queue. Whoever holds a row is not waited for, which takes one statement for each workspace where workspaces are distributed. On a
--- cluster it is defined otherwise, so that it does without nodes that are down (db/distribute.ts).
+-- Claims overdue workflows for the sweep (db/wakes.ts), those whose sweep was due first. Each moves to the end of the
+-- queue. Locked rows are skipped, which takes one statement per workspace where workspaces are distributed. A cluster
+-- defines it differently, so that it works while a node is down (db/distribute.ts).
 --   age_factor: the age of an overdue workflow, times this, is the pause before its next signal.
 create function claim_overdue(most int, age_factor int, longest interval)
   returns table (workspace_id text, workflow_id text, signal text) language plpgsql as $$
@@ -66,7 +66,7 @@ create table line_holds (
   reason text not null,
   by_name text, -- the operator
   note text, -- the operator's reason
-  attempt_id object_id, -- the attempt that the carrier did not take
+  attempt_id object_id, -- the attempt that the carrier did not accept
   primary key (workspace_id, line_id, began_at)
 );
 create index line_holds_age on line_holds (ended_at);
@@ -79,7 +79,7 @@ create table line_rotation (
 ) with (fillfactor = 50);
 call tenant_table('line_rotation');
 
--- Lines that share the messages of a campaign, or of whoever names the pool.
+-- Lines that share the messages of campaigns and requests that name the pool.
 create table pools (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -94,7 +94,7 @@ create table pools (
 );
 call tenant_table('pools');
 
--- A line leaves its pools with its workspace (`leavePools`); a row of a line that is gone means nothing.
+-- A line that leaves its workspace leaves its pools (`leavePools`); a row of a removed line has no meaning.
 create table pool_lines (
   workspace_id text not null,
   pool_id object_id not null,
@@ -107,7 +107,7 @@ create table pool_lines (
 create index pool_lines_line on pool_lines (workspace_id, line_id);
 call tenant_table('pool_lines');
 
--- The position of a pool's round-robin over each set of its lines that were up together, so that a line that is down for a
+-- The position of a pool's round-robin over each set of its lines that were available together, so that a line that is down for a
 -- while is neither skipped nor caught up with.
 create table pool_rotations (
   workspace_id text not null,

@@ -20,7 +20,7 @@ call tenant_table('lead_lists');
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
--- What a search looks into. Immutable as long as it is given texts, which PostgreSQL cannot know of array_to_string.
+-- The searchable text of a lead. Immutable for text arguments, which PostgreSQL cannot know about array_to_string.
 create function lead_search_text(first_name text, last_name text, company_name text, emails text[], phones text[])
   returns text language sql immutable parallel safe
   return concat_ws(' ', first_name, last_name, company_name, array_to_string(emails || phones, ' '));
@@ -44,10 +44,10 @@ create table leads (
   updated_at timestamptz not null default now(),
   timezone text,
   primary key (workspace_id, id),
-  -- Kept, because a list can be deleted while another one that is deleted hands leads over to it.
+  -- Not cascaded, because a list can be deleted while another deleted list moves leads to it.
   foreign key (workspace_id, list_id) references lead_lists (workspace_id, id)
 );
--- The leads that a list owns: those that go with it.
+-- The leads that a list owns, which are deleted with it.
 create index leads_list on leads (workspace_id, list_id, id);
 create index leads_search on leads
   using gin (workspace_id, lead_search_text(first_name, last_name, company_name, emails, phones) gin_trgm_ops);
@@ -55,7 +55,7 @@ call tenant_table('leads');
 grant select on leads to linepace_definer;
 create policy definer on leads for select to linepace_definer using (true);
 
--- Which addresses are in which list, and whose they are: a list holds an address once, and a lead is in every list
+-- The addresses of each list, and their leads: a list contains an address once, and a lead is in every list
 -- that has an address of it. Written together with the lead, under the list's row lock.
 create table list_addresses (
   workspace_id text not null,
@@ -70,10 +70,10 @@ grant select on list_addresses to linepace_definer;
 create policy definer on list_addresses for select to linepace_definer using (true);
 
 -- The ids of the newest leads of this transaction's workspace that match. A policy forbids the tenant's role to look into an
--- index with `ilike`, which could tell of other tenants' rows by its errors; this function has no policy, and says the same.
--- The planner may not ask a tenant's statistics, so it takes every pattern for as common as any other. The newest 2,000 leads
--- are looked through first; when these are not enough the pattern is a rare one, and its matches are found by the index and
--- sorted then. Of one or two letters (`is_beginning`), which the index cannot look up inside of a word, the words that begin
+-- index with `ilike`, whose errors could reveal other tenants' rows; this function bypasses the policy, with the same result.
+-- The planner may not use a tenant's statistics, so it assumes that all patterns are equally common. The newest 2,000 leads
+-- are searched first; if they are not enough, the pattern is rare, and its matches are found by the index and
+-- sorted. For one or two letters (`is_beginning`), which the index cannot find inside a word, the words that begin
 -- with them are found.
 create function search_leads(pattern text, list text, before text, most integer, is_beginning boolean)
   returns setof text language plpgsql stable security definer set search_path = public, pg_temp rows 50 as $$
@@ -150,7 +150,7 @@ create table rejected_rows (
 );
 call tenant_table('rejected_rows');
 
--- Only positive answers: carriers are known to say no by mistake, so a no is asked for again.
+-- Only positive results: carriers sometimes report no by mistake, so a negative result is checked again.
 create table available_addresses (
   workspace_id text not null references workspaces (id) on delete cascade,
   address text not null,

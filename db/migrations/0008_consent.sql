@@ -8,7 +8,7 @@ create table opt_outs (
 create index opt_outs_newest on opt_outs (workspace_id, created_at, address);
 call tenant_table('opt_outs');
 
--- Who consented to messages, and who withdrew it: a ledger. Rows are only added; the latest of an address and channel counts.
+-- A ledger of consents and withdrawals. Rows are only added; the latest entry of an address and channel counts.
 create table consents (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -19,7 +19,7 @@ create table consents (
   evidence text,
   at timestamptz not null,
   created_at timestamptz not null default now(),
-  -- How an opt-out or opt-in came about; null: the entry is neither, but a consent or withdrawal of its own.
+  -- The source of an opt-out or opt-in; null: the entry is a separate consent or withdrawal.
   origin text check (origin in ('reply', 'unsubscribe', 'carrier', 'complaint', 'api')),
   reply_id object_id, -- in which the contact said so
   primary key (workspace_id, id)
@@ -33,8 +33,7 @@ revoke update on consents from linepace_system;
 grant select, delete on consents to linepace_definer;
 create policy definer on consents to linepace_definer using (true);
 
--- Only the erasure of a contact removes what the ledger says of it. On a cluster it runs on the node that has the workspace
--- (db/distribute.ts).
+-- Only the erasure of a contact deletes its entries. On a cluster it runs on the node of the workspace (db/distribute.ts).
 create function erase_consents(of_workspace text, of_addresses text[]) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -45,7 +44,7 @@ begin
 end $$;
 call definer_function('erase_consents');
 
--- Replies that ask to be left alone in other words than the keywords, or that may. A person decides: until then campaigns wait.
+-- Replies that ask, or may ask, to be left alone in other words than the keywords. A person decides; until then campaigns wait.
 create table opt_out_suspicions (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -87,8 +86,8 @@ create index agency_suppressions_newest on agency_suppressions (agency_id, creat
 call system_table('agency_suppressions');
 grant select on agency_suppressions to linepace_definer;
 
--- Those of the addresses that the workspace's agency suppresses. A tenant sees nothing else of the list, but how long it is.
--- Two joins on one value each, which can be hashed: the addresses may be those of a large list.
+-- The given addresses that the workspace's agency suppresses. A tenant sees nothing else of the list, except its length.
+-- Two joins on one value each, which can be hashed, because the addresses may be those of a large list.
 create function suppressed_among(addresses text[]) returns setof text
   language sql stable security definer set search_path = public, pg_temp rows 1
   begin atomic

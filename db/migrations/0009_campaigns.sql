@@ -14,7 +14,7 @@ create table campaigns (
   window_days smallint[],
   stop_on_reply boolean not null default true,
   needs_ai_personalization boolean not null default false,
-  -- How far its list has been entered: the last lead, and whether that was all.
+  -- How far its list has been entered: the last lead, and whether that was the last of the list.
   entered_to text collate "C" not null default '',
   entered_all boolean not null default true,
   created_by_user_id text,
@@ -24,7 +24,7 @@ create table campaigns (
   updated_at timestamptz not null default now(),
   deleted_at timestamptz, -- hidden, and deleted in chunks by a workflow
   pool_id object_id,
-  quiet_hours jsonb, -- null: none of its own
+  quiet_hours jsonb, -- null: it has none
   require_consent boolean not null default false,
   primary key (workspace_id, id)
 );
@@ -48,8 +48,8 @@ create index campaign_leads_lead on campaign_leads (workspace_id, lead_id);
 create index campaign_leads_running on campaign_leads (workspace_id, campaign_id) where state = 'running';
 call tenant_table('campaign_leads');
 
--- Messages of campaigns that the language model is to write anew for their lead. A row comes when a step's turn has
--- come; until it is written, or given up, its message is held back from its line's queue.
+-- Messages of campaigns that the language model rewrites for their lead. A row is added when a step's turn has
+-- come; until the model has written the text, or failed, the message is held back from its line's queue.
 create table personalizations (
   workspace_id text not null references workspaces (id) on delete cascade,
   message_id object_id not null,
@@ -69,7 +69,7 @@ create index personalizations_due on personalizations (workspace_id, campaign_id
 create index personalizations_campaign on personalizations (workspace_id, campaign_id, updated_at);
 call tenant_table('personalizations');
 
--- The steps of campaigns that contacts replied to or opted out after: the last step sent before. Once for a message, so that the
+-- The campaign steps to which replies and opt-outs are attributed: the last step sent before. Once per message, so that the
 -- funnel counts leads.
 create table campaign_responses (
   workspace_id text not null references workspaces (id) on delete cascade,

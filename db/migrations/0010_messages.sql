@@ -1,6 +1,6 @@
--- Outbound messages, from their acceptance on. Analytics read indexes alone, which answer for pages that a vacuum has seen
--- since they changed: it comes by after 2 rows in 100 instead of 20, else the newest fifth of a large table would be read from
--- its rows.
+-- Outbound messages, from their acceptance on. Analytics use index-only scans, which skip the table only for pages that were vacuumed
+-- since they changed. So autovacuum runs after 2 % of the rows have changed instead of 20 %; otherwise the newest fifth of a large
+-- table would be read from its rows.
 create table messages (
   workspace_id text not null,
   id object_id not null,
@@ -51,20 +51,20 @@ create table messages (
   created_by_user_id text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- What contacts made of a message: `[{reaction, from, at, removed}]`, the last word per contact and reaction.
+  -- The reactions of contacts to a message: `[{reaction, from, at, removed}]`, the latest per contact and reaction.
   reactions jsonb not null default '[]',
-  -- A held message is not in its line's queue yet: the step before it has not left.
+  -- A held message is not in its line's queue yet, because the previous step has not been sent.
   held boolean not null default false,
-  -- What the contact got, where rendering made it differ from the body: a lead that changes later changes no message.
+  -- The rendered text, if it differs from the body, so that later changes of the lead change no message.
   sent_text text,
-  -- Both mean something only while a message is in its line's queue: see message_joins_queue.
+  -- Both are meaningful only while a message is in its line's queue: see message_joins_queue.
   is_new boolean not null default true, -- the line has never exchanged a message with the address
   lane uuid,
   pool_id object_id,
-  -- Where the recipient is: by the lead's time zone, or by the number.
-  recipient_zones text[], -- null: not known, so those of the workspace count
+  -- The place of the recipient: from the lead's time zone, or from the number.
+  recipient_zones text[], -- null: unknown, so the workspace's zone applies
   recipient_region text, -- a state of the United States
-  variant text check (variant in ('A', 'B', 'C', 'D')), -- which of the A/B texts of its step it is
+  variant text check (variant in ('A', 'B', 'C', 'D')), -- the A/B text of its step
   primary key (workspace_id, id)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 create index messages_answers on messages (workspace_id, line_id, answers_until) where status in ('pending', 'scheduled') and answers_until is not null;
@@ -72,58 +72,58 @@ create index messages_address on messages (workspace_id, address, id);
 create index messages_lead on messages (workspace_id, lead_id, id) where lead_id is not null;
 create index messages_line on messages (workspace_id, line_id, id);
 create index messages_campaign on messages (workspace_id, campaign_id, id) where campaign_id is not null;
--- What a line sent for a campaign, however much it and the campaign have besides.
+-- The messages that a line sent for a campaign, however many others both have.
 create index messages_campaign_line on messages (workspace_id, campaign_id, line_id, id) where campaign_id is not null;
 create index messages_status on messages (workspace_id, status, id);
 create index messages_correlation on messages (workspace_id, correlation_id, id) where correlation_id is not null;
--- What leaves a line that stops or goes, in the order in which it is sent: chunks go on where the one before ended.
+-- The messages that move away from a stopped or removed line, in send order: each chunk continues where the previous one ended.
 create index messages_unsent on messages (workspace_id, line_id, scheduled_at, arrival)
   where status in ('pending', 'scheduled') or fallback_sms = 'due';
 create index messages_fallback_due on messages (workspace_id, line_id, fallback_at) where fallback_sms = 'due';
 create index messages_steps on messages (workspace_id, campaign_id, lead_id, step_index)
   where campaign_id is not null and status in ('pending', 'scheduled');
 create index messages_sent on messages (workspace_id, sent_at) where sent_at is not null;
--- What is to be made into voice notes before its line sends it.
+-- The messages that need voice notes before their line sends them.
 create index messages_voice_notes on messages (workspace_id, line_id, scheduled_at)
   where voice_note and status in ('pending', 'scheduled');
--- What analytics count of a message, in the order of time: read from the index alone, and not from rows of half a
--- kilobyte. What has not come to an end counts in no metric and is not in it.
+-- The columns of a message that analytics count, in chronological order: read only from the index, not from rows of half a
+-- kilobyte. A message without a final status counts in no metric and is not in the index.
 create index messages_counted on messages (workspace_id, created_at)
   include (address, status, fallback_sms, line_id, campaign_id, created_by_user_id)
   where status in ('sent', 'delivered', 'fallback', 'failed') or fallback_sms = 'dispatched';
--- What still needs its files, and what a carrier may still fetch files of.
+-- The messages that still need their files, and those whose files a carrier may still fetch.
 create index messages_files_unsent on messages (workspace_id)
   where attachment_urls <> '{}' and (status in ('pending', 'scheduled', 'sending') or fallback_sms = 'due');
 create index messages_files_sent on messages (workspace_id, sent_at) where attachment_urls <> '{}' and sent_at is not null;
--- Messages that leave as SMS at once.
+-- Messages that are sent as SMS at once.
 create index messages_forced on messages (workspace_id, line_id, scheduled_at, arrival)
   where force_fallback and status in ('pending', 'scheduled') and not held;
 create index messages_lanes on messages (workspace_id, line_id, is_new, lane, scheduled_at, arrival)
   where status in ('pending', 'scheduled') and not held and not force_fallback;
--- A message also belongs to whom its second address belongs: a phone number beside the email address it goes to, or the other
+-- A message also belongs to the contact of its second address: a phone number besides the email address it goes to, or the other
 -- way round.
 create index messages_second_phone on messages (workspace_id, recipient_phone) where recipient_phone <> address;
 create index messages_second_email on messages (workspace_id, recipient_email) where recipient_email <> address;
--- Few messages fail, and no others are ever in it: the newest of a line are read without the messages in between.
+-- Few messages fail, and the index contains no others: the newest of a line are read without the messages in between.
 create index messages_line_failed on messages (workspace_id, line_id, id) where status = 'failed';
 create index messages_campaign_failed on messages (workspace_id, campaign_id, id)
   where status = 'failed' and campaign_id is not null;
--- The contacts of a day who got a fallback SMS only.
+-- The contacts of a day who got only a fallback SMS.
 create index messages_fallback_sent on messages (workspace_id, updated_at)
   where fallback_sms = 'dispatched' and sent_at is null;
--- What the leads of a campaign wait for: one message of each, because its later steps are held until that one is sent.
+-- What the leads of a campaign wait for: one message per lead, because later steps are held until that one is sent.
 create index messages_campaign_waiting on messages (workspace_id, campaign_id, line_id, hold_reason, is_new, scheduled_at)
   where campaign_id is not null and status in ('pending', 'scheduled') and (not held or hold_reason = 'personalization');
--- As those that failed.
+-- Like the index of failed messages.
 create index messages_line_canceled on messages (workspace_id, line_id, id) where status = 'canceled';
 create index messages_campaign_canceled on messages (workspace_id, campaign_id, id)
   where status = 'canceled' and campaign_id is not null;
--- What the funnel of a campaign counts, in its order. Without included columns, equal entries share their key.
+-- The rows that the funnel of a campaign counts, in its order. Without included columns, so that equal entries share their key.
 create index messages_funnel on messages (workspace_id, campaign_id, step_index, variant, status, hold_reason, read_at)
   where campaign_id is not null;
 call tenant_table('messages');
 
--- The state machine of a message (domain/message-status.ts draws it): forward only, whoever writes.
+-- The state machine of a message (domain/message-status.ts shows it): forward only, whatever writes.
 create function message_status_moves_forward() returns trigger language plpgsql as $$
 begin
   if new.status <> old.status and not (old.status, new.status) in (
@@ -141,12 +141,12 @@ end $$;
 create trigger message_status_moves_forward before update of status on messages
   for each row execute function message_status_moves_forward();
 
--- The messages of a line's queue that the pacing rules treat alike, whoever their contacts are, are a lane: of one campaign,
--- one window and one place, to strangers or not. A plan looks at the lanes that may send, and reads nothing of the others,
--- however many messages they have. Recipients in the same zones and state are asleep at the same times, so a plan decides that
--- once for all of them. Drips have lanes of their own, as quiet hours may apply to them alone.
--- Called by whoever puts a message into a queue: its intake, the step before it, the model that has written it, a send that has
--- not left, another line.
+-- A lane consists of messages in a line's queue to which the same pacing rules apply, whoever their contacts are: of one campaign,
+-- one window and one place, to new or known contacts. A plan reads only the lanes that may send,
+-- however many messages the others have. Recipients in the same zones and state have the same quiet hours, so a plan evaluates them
+-- once for all of them. Drips have separate lanes, because quiet hours may apply only to them.
+-- Called by all code that puts a message into a queue: intake, the previous step, personalization, a send that was
+-- not accepted, a move from another line.
 create function message_joins_queue() returns trigger language plpgsql as $$
 begin
   new.is_new := coalesce(new.answers_until <= now(), true) and not exists (
@@ -181,10 +181,10 @@ create table attempts (
   carrier text not null,
   address text not null,
   is_new boolean not null,
-  contact_last_sent_at timestamptz, -- before this attempt: restored when it did not leave
+  contact_last_sent_at timestamptz, -- before this attempt: restored if it was not sent
   started_at timestamptz not null,
   answer_by timestamptz not null,
-  -- `unsendable`: there was no text to send, so the carrier was not asked.
+  -- `unsendable`: there was no text to send, so the carrier was not called.
   outcome text check (outcome in ('accepted', 'unavailable', 'refused', 'transient', 'unknown', 'not_sent', 'unsendable')),
   reason text,
   carrier_message_id text,
@@ -196,10 +196,10 @@ create index attempts_usage on attempts (workspace_id, line_id, started_at) incl
 create index attempts_open on attempts (workspace_id, line_id) where outcome is null;
 create index attempts_message on attempts (workspace_id, message_id);
 create index attempts_carrier_message on attempts (workspace_id, line_id, carrier_message_id) where carrier_message_id is not null;
--- The attempts that the index of usage leaves out, for the question how the latest calls for a line ended.
+-- The attempts that the index of usage omits, for finding how the latest calls for a line ended.
 create index attempts_not_sent on attempts (workspace_id, line_id, started_at)
   where kind = 'primary' and outcome in ('transient', 'not_sent', 'refused', 'unavailable');
--- Whether the SMS account of a workspace has accepted anything lately.
+-- For checking whether the SMS account of a workspace has accepted anything lately.
 create index attempts_fallback on attempts (workspace_id, started_at) where kind = 'fallback' and outcome = 'accepted';
 call tenant_table('attempts');
 
@@ -229,7 +229,7 @@ create table message_moves (
   moved_from timestamptz not null,
   moved_to timestamptz not null,
   reason text not null,
-  -- Which line a message left, and for which; null: only its time moved.
+  -- The former line and the new line; null: only its time moved.
   from_line_id object_id,
   to_line_id object_id,
   rule text, -- of the pool, for example failover:always
@@ -238,8 +238,8 @@ create table message_moves (
 create index message_moves_age on message_moves (at);
 call tenant_table('message_moves');
 
--- Bulk intake: accepted, committed, and not yet a message. The id is the later message's.
--- Each drip pays for one index only: the buffer is read in the order of arrival, and by id only together with much else.
+-- Bulk intake: accepted and committed drips that are not messages yet. The id becomes the message's id.
+-- Only one index, because each drip pays for it: the buffer is read in the order of arrival, and by id only in large reads.
 create table drip_buffer (
   workspace_id text not null,
   id object_id not null,
@@ -251,8 +251,8 @@ create table drip_buffer (
 call tenant_table('drip_buffer');
 call intake_table('drip_buffer');
 
--- What makes drips with the same recipient and body one message within 60 minutes (specification §4.4 rule 4). Narrow, because
--- one is written for every drip: beside the fingerprint, what the response to a duplicate repeats.
+-- Deduplicates drips with the same recipient and body within 60 minutes (specification §4.4 rule 4). Narrow, because
+-- one row is written for every drip: the fingerprint, and the data that the response to a duplicate repeats.
 create table drip_claims (
   workspace_id text not null,
   fingerprint bytea not null, -- 16 bytes
@@ -270,11 +270,11 @@ call intake_table('drip_claims');
 -- fingerprint was free, and wakes the workflows that drain the buffers. Read committed.
 --   batch: a list of {n, workspace_id, id, fingerprint, scheduled_at, jitter_ms, draft}. Each fingerprint of a workspace is
 --     there once. Ids and fingerprints are in hexadecimal.
---   drainer: what the ids of the workflows begin with; the workspace follows.
---   of_workspaces: the workspaces of the drips, separated by commas, for a call that is a transaction of its own; null: the
+--   drainer: the prefix of the workflows' ids, before the workspace.
+--   of_workspaces: the workspaces of the drips, separated by commas, for a call that is a separate transaction; null: the
 --     transaction has the settings of intake.
---   duplicates: {n, scheduledMs, jitterMs} of those whose fingerprint was claimed before, as claimed; null: none.
---   woken: the workspaces whose workflow would look too late and is to be signaled after the commit; null: none.
+--   duplicates: {n, scheduledMs, jitterMs} of drips whose fingerprint was claimed before, with the claimed values; null: none.
+--   woken: the workspaces whose workflow would look too late and must be signaled after the commit; null: none.
 create function buffer_drips(batch jsonb, drainer text, look_at timestamptz, wake_signal text, of_workspaces text,
   out duplicates json, out woken text[]) language plpgsql as $$
 #variable_conflict use_column

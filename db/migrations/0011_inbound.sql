@@ -1,4 +1,4 @@
--- Carriers repeat their callbacks: an event seen before changes nothing. One that came before the answer to the send it is
+-- Carriers repeat their callbacks: an event seen before changes nothing. An event that arrives before the response to the send it is
 -- about is kept in `waiting` until that send is settled.
 create table carrier_events (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -14,9 +14,9 @@ create index carrier_events_waiting on carrier_events (workspace_id, line_id, ca
 call tenant_table('carrier_events');
 call daily_table('carrier_events');
 
--- An event is stored once, whatever its day: a unique index ends at its partition. Of two that come at once, the second
--- waits for the first and then finds it. What a line brings from another workspace came before, and nobody repeats it
--- while it moves: its rows take no locks, which may be thousands.
+-- An event is stored once, whatever its day, although a unique index covers only one partition. Of two simultaneous events, the second
+-- waits for the first and then finds it. Events that a line brings from another workspace are older, and nobody repeats them
+-- while it moves: their rows, possibly thousands, take no locks.
 create function carrier_event_once() returns trigger language plpgsql
   set plan_cache_mode = 'force_generic_plan' as $$ -- planning for all partitions takes longer than looking into them
 begin
@@ -30,7 +30,7 @@ begin
 end $$;
 create trigger carrier_event_once before insert on carrier_events for each row execute function carrier_event_once();
 
--- What contacts write to us. An automatic answer (out of office, bounce notice) is kept and flagged: it is
+-- Messages of contacts. An automatic reply (out of office, bounce notice) is stored and flagged: it is
 -- neither a reply nor a sign of life of the contact.
 create table inbound_messages (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -44,7 +44,7 @@ create table inbound_messages (
   body text not null default '',
   auto_reply boolean not null default false,
   keyword text check (keyword in ('stop', 'start')),
-  received_at timestamptz not null, -- when it was written, as the carrier tells
+  received_at timestamptz not null, -- when it was written, according to the carrier
   announced_at timestamptz, -- when its event was put into the outbox; one with files waits for the first of them
   created_at timestamptz not null default now(),
   primary key (workspace_id, id)
@@ -54,18 +54,18 @@ create index inbound_messages_address on inbound_messages (workspace_id, address
 create index inbound_messages_newest on inbound_messages (workspace_id, received_at, id) where not auto_reply;
 create index inbound_messages_lead on inbound_messages (workspace_id, lead_id, received_at) where lead_id is not null;
 create index inbound_messages_unannounced on inbound_messages (workspace_id, id) where announced_at is null and not auto_reply;
--- As messages_counted.
+-- Like messages_counted.
 create index inbound_messages_counted on inbound_messages (workspace_id, received_at)
   include (address, auto_reply, line_id, campaign_id);
 -- The newest replies of a line.
 create index inbound_messages_line on inbound_messages (workspace_id, line_id, received_at, id) where not auto_reply;
 call tenant_table('inbound_messages');
 
--- Inbound messages that could not be read and were passed over: which and why, never what they said.
+-- Inbound messages that could not be parsed and were skipped: which and why, never their content.
 create table unreadable_inbound (
   workspace_id text not null references workspaces (id) on delete cascade,
   line_id object_id not null,
-  reference text not null, -- the name it has at its carrier: the UID of an email in its mailbox
+  reference text not null, -- its id at the carrier: the UID of an email in its mailbox
   reason text not null,
   created_at timestamptz not null default now(),
   primary key (workspace_id, line_id, reference)
@@ -73,7 +73,7 @@ create table unreadable_inbound (
 create index unreadable_inbound_age on unreadable_inbound (created_at);
 call tenant_table('unreadable_inbound');
 
--- Calls as carriers tell of them.
+-- Calls that carriers reported.
 create table calls (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -106,7 +106,7 @@ create table attachments (
   size bigint,
   status text not null check (status in ('waiting', 'stored', 'failed')),
   inbound_message_id object_id,
-  told_at timestamptz, -- when the carrier told of it: with `position` the order of a reply's files, however they arrive
+  told_at timestamptz, -- when the carrier reported it; with `position`, the order of a reply's files, however they arrive
   position integer not null default 0,
   source_url text,
   tries smallint not null default 0,
@@ -114,12 +114,12 @@ create table attachments (
   created_at timestamptz not null default now(),
   -- The recording of a call.
   call_id object_id,
-  -- The audio file that a voice note was made of; the note is `failed` when the file cannot be read.
+  -- The audio file of a voice note; the note is `failed` if the file cannot be read.
   voice_note_of object_id,
-  -- Uploads end with their links; `kept_until` tells when to look whether something still needs them. Files that contacts
-  -- sent and recordings stay with their conversations and calls.
+  -- Uploads expire with their links; `kept_until` is when to check whether anything still needs them. Files that contacts
+  -- sent, and recordings, are kept with their conversations and calls.
   kept_until timestamptz,
-  -- Why a file was given up.
+  -- Why fetching a file failed permanently.
   failure text,
   primary key (workspace_id, id),
   foreign key (workspace_id, inbound_message_id) references inbound_messages (workspace_id, id) on delete cascade,
@@ -132,8 +132,8 @@ create unique index attachments_voice_note on attachments (workspace_id, voice_n
 create index attachments_kept_until on attachments (kept_until) where kept_until is not null;
 call tenant_table('attachments');
 
--- What each workspace has stored: in total, and since the beginning of the day (UTC). Counted by triggers, so that it is
--- right whoever stores or deletes; the row is also the lock under which a quota is kept.
+-- The storage usage of each workspace: in total, and since the beginning of the day (UTC). Counted by triggers, so that it is
+-- correct whatever stores or deletes; the row is also the lock under which the quota is enforced.
 create table storage_usage (
   workspace_id text primary key references workspaces (id) on delete cascade,
   bytes bigint not null default 0,

@@ -1,4 +1,4 @@
--- What a workspace and one address have exchanged, and the line the contact stays with.
+-- The conversation of a workspace with one address, and the contact's line.
 create table conversations (
   workspace_id text not null,
   address text not null,
@@ -8,13 +8,13 @@ create table conversations (
   tags text[] not null default '{}',
   -- Messages in a row that the contact has not answered, from any line.
   unanswered integer not null default 0,
-  -- What a team does with a conversation. A snooze ends when its time has passed: whoever reads compares it, and housekeeping stores it soon after.
+  -- The team's state of a conversation. A snooze ends at its time: reads compare the time, and housekeeping stores the end soon after.
   status text not null default 'open', -- open, snoozed or closed
   snoozed_until timestamptz,
   assignee_id text,
   primary key (workspace_id, address)
 ) with (fillfactor = 70);
--- The inbox: conversations by their last activity. Those that only have messages waiting have none.
+-- The inbox: conversations by their last activity. Conversations with only waiting messages have none.
 create index conversations_activity on conversations (workspace_id, greatest(last_inbound_at, last_outbound_at), address)
   where last_inbound_at is not null or last_outbound_at is not null;
 -- Few conversations of many have tags.
@@ -39,7 +39,7 @@ create index conversations_line on conversations (workspace_id, line_id, greates
   where line_id is not null;
 call tenant_table('conversations');
 
--- The addresses a line has exchanged a message with: to all others a message opens a new conversation.
+-- The addresses with which a line has exchanged a message: a message to any other address starts a new conversation.
 create table line_contacts (
   workspace_id text not null,
   line_id object_id not null,
@@ -61,7 +61,7 @@ create table conversation_reads (
 );
 call tenant_table('conversation_reads');
 
--- What members write to each other about a contact. It is never sent.
+-- Notes of members about a contact. They are never sent.
 create table conversation_notes (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -77,7 +77,7 @@ create table conversation_notes (
 create index conversation_notes_address on conversation_notes (workspace_id, address, id);
 call tenant_table('conversation_notes');
 
--- Views of the inbox that members named. They tell of no contact but what somebody searched for.
+-- Named views of the inbox. They contain nothing about contacts except search terms.
 create table saved_filters (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -91,7 +91,7 @@ create table saved_filters (
 );
 call tenant_table('saved_filters');
 
--- Texts that a team writes often, as templates. They tell of no contact.
+-- Texts that a team writes often, as templates. They contain nothing about contacts.
 create table snippets (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -103,7 +103,7 @@ create table snippets (
 );
 call tenant_table('snippets');
 
--- What the copilot knows and whether it drafts at all; a workspace without a row has it off.
+-- The copilot's knowledge and whether it is on; off for a workspace without a row.
 create table knowledge_bases (
   workspace_id text primary key references workspaces (id) on delete cascade,
   mode text not null check (mode in ('off', 'copilot')),
@@ -128,7 +128,7 @@ create table ai_drafts (
   tags text[] not null default '{}',
   sentiment text check (sentiment in ('positive', 'neutral', 'negative')),
   approval_channel text,
-  message_id object_id, -- what was sent in its place
+  message_id object_id, -- the text that was sent instead
   resolved_by_user_id text,
   resolved_at timestamptz,
   model text,
@@ -136,12 +136,12 @@ create table ai_drafts (
   completion_tokens integer,
   error text,
   created_at timestamptz not null default now(),
-  -- Who decided about a draft, as its workflow shows it to operators: `user …`, `key …` or `operator …`.
+  -- Who decided about a draft, in the form that its workflow shows to operators: `user …`, `key …` or `operator …`.
   resolved_by text,
-  -- Drafts that a person or a program wrote have ids of their own in `reply_id`, as there may be several to one reply or none
+  -- Drafts that a person or a program wrote have separate ids in `reply_id`, because there may be several for one reply, or no reply
   -- to answer.
   source text not null default 'copilot' check (source in ('copilot', 'dashboard', 'api')),
-  answered_reply_id object_id, -- of a written draft; null: it answers no reply
+  answered_reply_id object_id, -- for a written draft: the reply it answers; null: none
   lead_id object_id, -- of a written draft
   primary key (workspace_id, reply_id)
 );

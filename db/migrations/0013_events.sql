@@ -26,13 +26,13 @@ create table webhooks (
   last_failure_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- When the workspace was last told that a webhook fails: once, until a delivery succeeds again.
+  -- When the workspace was last notified that a webhook fails: once, until a delivery succeeds again.
   told_failing_at timestamptz,
   primary key (workspace_id, id)
 );
 call tenant_table('webhooks');
 
--- A webhook is deleted at once, however many deliveries it has had: without it they are out of sight, and they go with age.
+-- A webhook is deleted at once, however many deliveries it has: these are no longer visible, and expire with age.
 create table webhook_deliveries (
   workspace_id text not null,
   id object_id not null,
@@ -48,7 +48,7 @@ create table webhook_deliveries (
   attempt_count smallint not null default 0,
   claimed_at timestamptz,
   created_at timestamptz not null default now(),
-  -- The beginning of what an endpoint answered to a delivery that failed, for whoever mends it.
+  -- The beginning of the endpoint's response to a failed delivery, for debugging.
   response_body text,
   primary key (workspace_id, id)
 ) partition by range (id);
@@ -57,24 +57,24 @@ create index webhook_deliveries_log on webhook_deliveries (workspace_id, webhook
 call tenant_table('webhook_deliveries');
 call daily_table('webhook_deliveries');
 
--- Events in one order, in which a stream can be resumed. Ids do not give one: they are made before the commit, in many
--- processes. Who emits an event says so here, and one process after another publishes what was committed since the last batch
+-- Events in one order, in which a stream can be resumed. Ids do not provide it: they are created before the commit, by many
+-- processes. A transaction that emits an event records it here, and one process at a time publishes what was committed since the last batch
 -- (db/commands/outbox/publish-events.ts).
 create sequence emission_number;
 grant usage on sequence emission_number to linepace_tenant, linepace_system;
 
--- What was emitted, by transaction. Without a foreign key, as the event in the same transaction has one. Dropped after days.
+-- Emitted events, by transaction. Without a foreign key, because the event in the same transaction has one. Dropped after days.
 create table emitted_events (
   transaction_id xid8 not null default pg_current_xact_id(),
   id object_id not null,
   workspace_id text not null,
-  number bigint not null default nextval('emission_number'), -- of two transactions that waited for one another, the later one's is higher
+  number bigint not null default nextval('emission_number'), -- if one transaction waited for another, its number is higher
   primary key (transaction_id, id)
 ) partition by range (id);
 call tenant_table('emitted_events');
 call daily_table('emitted_events');
 
--- What was published. Positions become visible in their order. Without a foreign key: no lock on a workspace holds up the others.
+-- Published events. Positions become visible in their order. Without a foreign key, so that a lock on a workspace delays no others.
 create table published_events (
   workspace_id text not null,
   id object_id not null,
@@ -85,11 +85,11 @@ create index published_events_position on published_events (workspace_id, positi
 call tenant_table('published_events');
 call daily_table('published_events');
 
--- Waits until whatever this transaction sees as committed is committed wherever it wrote. On a cluster, the coordinator commits before
+-- Waits until every transaction that this one sees as committed is committed on all nodes. On a cluster, the coordinator commits before
 -- the nodes do (db/distribute.ts); one server has nothing to wait for.
 create function await_commits() returns void language plpgsql as $$ begin end $$;
 
--- Publications, of the last minutes. The newest says what was published so far.
+-- The batches of the last minutes. The newest says what was published so far.
 create table event_batches (
   position bigint primary key, -- of its last event
   snapshot pg_snapshot not null, -- all that was committed before it is published
@@ -99,7 +99,7 @@ create table event_batches (
 call system_table('event_batches');
 insert into event_batches (position, snapshot, workspace_ids) values (0, pg_current_snapshot(), '{}');
 
--- Streams that are open, each with its holder: a key or a user. Each holder and each workspace may have so many.
+-- Open streams, each with its holder: a key or a user. Their number is limited per holder and per workspace.
 create unlogged table event_streams (
   id object_id primary key,
   holder text not null,

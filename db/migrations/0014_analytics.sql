@@ -1,4 +1,4 @@
--- Metrics by the day and hour, so that analytics of millions of messages are read from thousands of rows (docs/analytics.md).
+-- Daily and hourly metrics, so that analytics of millions of messages are read from thousands of rows (docs/analytics.md).
 
 -- The state of a workspace's counts.
 create table analytics_progress (
@@ -9,21 +9,21 @@ create table analytics_progress (
 );
 call tenant_table('analytics_progress');
 
--- For each metric and day: how many contacts had it, by the last day before on which they had it as well. Those of a range
+-- For each metric and day: how many contacts had it, by the previous day on which they had it. The contacts of a range
 -- of days are the ones whose day is in it and whose previous day is before it.
 create table analytics_days (
   workspace_id text not null,
   subject_id text not null, -- a line, a campaign, a user, or the workspace
   day date not null,
   metric text not null check (metric in ('sent', 'fallback', 'failed', 'replied', 'answered', 'positive')),
-  previous_day date not null, -- '-infinity': none. Always that where only messages are counted.
+  previous_day date not null, -- '-infinity': none; always for metrics that count only messages.
   contacts integer not null,
   messages integer not null, -- of the day
   primary key (workspace_id, subject_id, day, metric, previous_day)
 ) with (fillfactor = 90);
 call tenant_table('analytics_days');
 
--- Metrics of the workspace by the hour, for series (docs/analytics.md).
+-- Hourly metrics of the workspace, for series (docs/analytics.md).
 create table analytics_hours (
   workspace_id text not null,
   hour timestamptz not null, -- in which it starts, in the time zone of `analytics_progress`
@@ -34,7 +34,7 @@ create table analytics_hours (
 ) with (fillfactor = 90);
 call tenant_table('analytics_hours');
 
--- What changed since. Written with the message, added to the days later, and until then by every reader. Vacuum would lock the
+-- Changes since the last count. Written with the message, later added to the days, and until then added by every reader. Vacuum would lock the
 -- table to return space that the next messages need again.
 create table analytics_changes (
   workspace_id text not null,
@@ -78,7 +78,7 @@ end $$;
 create trigger note_counted_message after insert on messages for each row
   when (new.status in ('sent', 'delivered', 'fallback', 'failed') or new.fallback_sms = 'dispatched')
   execute function note_message_change();
--- Most updates change nothing that is counted: `sent` to `delivered` does not.
+-- Most updates change nothing that is counted, for example `sent` to `delivered`.
 create trigger note_message_change after update of status, fallback_sms, address, line_id, campaign_id on messages for each row
   when (
     (old.status in ('sent', 'delivered'), old.status = 'failed', old.status = 'fallback' or old.fallback_sms is not distinct from 'dispatched')

@@ -1,13 +1,13 @@
 -- Who pays for lines, and their invoices. Card numbers never come here.
 
--- A tenant cannot read agencies; how its own is billed decides over its line requests.
+-- A tenant cannot read agencies, but its own agency's billing mode affects its line requests.
 create function current_billing_mode() returns text language sql stable security definer set search_path = public, pg_temp
   begin atomic
     select coalesce((select a.billing_mode from agencies a join workspaces w on w.agency_id = a.id where w.id = current_workspace()), 'card');
   end;
 call definer_function('current_billing_mode');
 
--- The state machine of a line request (domain/line-request-state.ts draws it): forward only, whoever writes.
+-- The state machine of a line request (domain/line-request-state.ts): forward only, whatever writes.
 create function line_request_moves_forward() returns trigger language plpgsql as $$
 begin
   if new.provisioning_status <> old.provisioning_status and not (old.provisioning_status, new.provisioning_status) in (
@@ -23,7 +23,7 @@ end $$;
 create trigger line_request_moves_forward before update of provisioning_status on lines
   for each row execute function line_request_moves_forward();
 
--- The invoice of each round of a line request. `opening`, `void_due` and `credit_due` are owed to the provider.
+-- The invoice of each round of a line request. `opening`, `void_due` and `credit_due` require a call to the provider.
 create table line_invoices (
   workspace_id text not null references workspaces (id) on delete cascade,
   line_id object_id not null,

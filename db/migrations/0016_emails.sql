@@ -1,5 +1,5 @@
--- The product's own emails, written in the transaction that gives the reason for them. `data_sealed` is what the
--- template is filled with: it holds links that act for whoever has them.
+-- The product's own emails, written in the transaction of their cause. `data_sealed` is the encrypted data of the
+-- template: it contains links that work for anybody who has them.
 create table mails (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -21,7 +21,7 @@ create index mails_age on mails (created_at);
 create index mails_recipient on mails (workspace_id, recipient, created_at);
 call tenant_table('mails');
 
--- As `mails`, for the emails of an agency.
+-- Like `mails`, for the emails of an agency.
 create table agency_mails (
   agency_id text not null references agencies (id) on delete cascade,
   id object_id not null,
@@ -51,12 +51,12 @@ create table email_preferences (
 );
 call tenant_table('email_preferences');
 
--- What is to be told by email, once it is due: one row for each thing, however often it happens until then. A row is
--- deleted with the writing of its emails, which are in `mails`.
+-- Notifications that become emails when they are due: one row per subject, however often it happens until then. A row is
+-- deleted when its emails are written to `mails`.
 create table notifications (
   workspace_id text not null references workspaces (id) on delete cascade,
   kind text not null check (kind in ('reply', 'campaign', 'billing', 'system_error')),
-  subject text not null, -- what it is about: of a reply the contact's address
+  subject text not null, -- the subject; for a reply, the contact's address
   data jsonb not null default '{}',
   since timestamptz not null, -- when it happened first
   due_at timestamptz not null,
@@ -65,7 +65,7 @@ create table notifications (
 create index notifications_due on notifications (workspace_id, due_at);
 call tenant_table('notifications');
 
--- Who followed the link that turns a kind of email off, for themselves only: the workspace's own preferences stay.
+-- Users who turned off a kind of email through its link, only for themselves: the workspace's preferences do not change.
 create table notification_mutes (
   workspace_id text not null references workspaces (id) on delete cascade,
   user_id text not null,

@@ -1,4 +1,4 @@
--- Who changed what. Entries are added and, after 400 days, deleted by the system; nobody changes one.
+-- Who changed what. The system adds entries and deletes them after 400 days; nobody changes one.
 create table audit_log (
   workspace_id text not null references workspaces (id) on delete cascade,
   id object_id not null,
@@ -19,7 +19,7 @@ call tenant_table('audit_log');
 revoke update, delete on audit_log from linepace_tenant;
 revoke update on audit_log from linepace_system;
 
--- The same for what an agency changes outside of its workspaces.
+-- The same for changes of an agency outside its workspaces.
 create table agency_audit_log (
   agency_id text not null references agencies (id) on delete cascade,
   id object_id not null,
@@ -40,14 +40,14 @@ call system_table('agency_audit_log');
 revoke update on agency_audit_log from linepace_system;
 
 -- The requests of a workspace: what was called, by whom, and how it ended. No addresses, no queries, no bodies. Rows are
--- written in batches beside the requests, so a foreign key, which would lock the workspace, is left out.
+-- written in batches in the background, so there is no foreign key, which would lock the workspace.
 create table request_log (
   workspace_id text not null,
   id object_id not null,
   -- When the response began; of several requests, that of the first.
   at timestamptz not null,
   method text not null,
-  -- As the route declares it: /api/messages/{id}.
+  -- The declared path: /api/messages/{id}.
   path text not null,
   status smallint not null,
   code text,
@@ -61,12 +61,12 @@ create table request_log (
   count integer not null default 1,
   primary key (workspace_id, id)
 ) partition by range (id);
--- Most requests succeed, and most who look for one look for those that did not.
+-- Most requests succeed, but most users search for failed ones.
 create index request_log_failed on request_log (workspace_id, id) where status >= 400;
 call tenant_table('request_log');
 call daily_table('request_log');
 
--- When work that no request waits for was last done: the sweep, by workers, and the backup, by whatever makes it.
+-- When background work was last completed: the sweep, by workers, and the backup, by the script that makes it.
 create table recorded_runs (
   run text primary key check (run in ('sweep', 'backup')),
   completed_at timestamptz not null

@@ -1,15 +1,15 @@
--- Contacts whose data is being erased. A row goes when that is done, and with it what it says of the contact.
+-- Contacts whose data is being erased. The row, with its data about the contact, is deleted when that is done.
 create table contact_erasures (
   workspace_id text not null references workspaces (id) on delete cascade,
-  id object_id not null, -- what has a later id is of a new contact
+  id object_id not null, -- data with a later id belongs to a new contact
   lead_ids text[] not null,
   requested_at timestamptz not null default now(),
-  events_to text collate "C" not null default '', -- the last event that was looked at
+  events_to text collate "C" not null default '', -- the last event that was examined
   primary key (workspace_id, id)
 );
 call tenant_table('contact_erasures');
 
--- What stands for an erased address, and by what it is known again when the contact opts out afterwards by the link of an
+-- The pseudonym of an erased address, and the hash by which it is recognized when the contact later opts out through the link of an
 -- earlier email. Kept for 60 days.
 create table erased_addresses (
   workspace_id text not null references workspaces (id) on delete cascade,
@@ -24,7 +24,7 @@ create index erased_addresses_pending on erased_addresses (workspace_id, address
 create index erased_addresses_age on erased_addresses (requested_at);
 call tenant_table('erased_addresses');
 
--- The opt-outs of erased contacts: whom they are of is found by the hash of an address alone.
+-- The opt-outs of erased contacts, which are found only by the hash of an address.
 create table erased_opt_outs (
   workspace_id text not null references workspaces (id) on delete cascade,
   address_hash text not null,
@@ -42,16 +42,16 @@ create table hash_keys (
 );
 call system_table('hash_keys');
 
--- What is left of the reason of a failure: its code. domain/erasure.ts says the same.
+-- The part of a failure's reason that is kept: its code. domain/erasure.ts does the same.
 create function reason_code(reason text) returns text language sql immutable parallel safe
   return case when reason is not null then coalesce(substring(reason from '(?i)^[a-z_]+$|^\d{3,5}(?![a-z0-9])'), 'erased') end;
 
--- What an id that names the contact is replaced by. Immutable, as an encoding by its name is: nothing else may change a row of a
+-- The replacement of an id that names the contact. Immutable, like an encoding by its name: nothing else may change a row of a
 -- distributed table.
 create function erased_id(id text) returns text language sql immutable parallel safe
   return encode(sha256(convert_to(id, 'UTF8')), 'hex');
 
--- What is under way at a carrier while its contact is erased brings nothing back, whoever writes.
+-- A message that is at its carrier while its contact is erased restores no erased data, whatever writes.
 create function erased_message_stays() returns trigger language plpgsql as $$
 begin
   new.address := old.address;

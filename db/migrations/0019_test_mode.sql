@@ -1,4 +1,4 @@
--- Test keys act in the twin of their workspace: a workspace of its own (`live_workspace_id`), so that row-level security
+-- Test keys act in the twin of their workspace: a separate workspace (`live_workspace_id`), so that row-level security
 -- separates the two. It has a clock that can be moved, and lines that send to nobody.
 
 -- How far the clock of a twin is ahead, and where it is moving to.
@@ -14,11 +14,11 @@ create table test_clocks (
 );
 call tenant_table('test_clocks');
 
--- Immutable, since milliseconds depend on no time zone: nothing else may change a row of a distributed table.
+-- Immutable, because milliseconds depend on no time zone: nothing else may change a row of a distributed table.
 create function earlier(at timestamptz, ms bigint) returns timestamptz language sql immutable parallel safe
   return at - ms * interval '1 millisecond';
 
--- What the lines of a twin have sent.
+-- The messages that the lines of a twin have sent.
 create table test_sends (
   workspace_id text not null references workspaces (id) on delete cascade,
   -- Of the attempt.

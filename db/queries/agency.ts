@@ -185,7 +185,7 @@ const UnansweredRow = z.object({ isSubscribed: z.boolean(), mails: z.int() });
  * a few emails a day to that address with all others that have none.
  */
 export async function mayMail(db: SystemTransaction, agencyId: string, recipient: string): Promise<boolean> {
-  // Of agencies at once the second sees the email of the first.
+  // Serializes agencies, so that the second sees the email of the first.
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`mail to ${recipient}`}, 0))`);
   const { isSubscribed, mails } = await db.one(sql.type(UnansweredRow)`

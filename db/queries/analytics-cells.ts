@@ -5,12 +5,12 @@ import type { TenantDb } from '#db/transactions.ts';
 import { boundOf, justAfter } from './analytics-filters.ts';
 import { type Buckets, changed, pending } from './analytics-pending.ts';
 
-/** Adding as many changes is as fast as anything. */
+/** Adding up to this many changes is always fast. */
 const FEW_CHANGES = 3000;
-/** Adding a change takes as long as reading so many messages. */
+/** Adding a change takes as long as reading this many messages. */
 const MESSAGES_PER_CHANGE = 20;
 
-/** Contiguous spans, of which messages with these properties are counted. */
+/** Contiguous spans whose messages with these properties are counted. */
 interface Question {
   /** Its bounds are not used. */
   filter: AnalyticsFilter;
@@ -18,8 +18,8 @@ interface Question {
 }
 
 /**
- * Counts from metrics by the day.
- * @param timeZone of the days.
+ * Counts from daily metrics.
+ * @param timeZone the time zone of the days.
  * @returns null if messages have to be read: a span begins or ends within a day, several filters are given, there is no such
  * line or campaign any more, the days of the workspace are not counted in this time zone, or much has changed since.
  */
@@ -33,7 +33,7 @@ export async function countsOfDays(
 }
 
 /**
- * Counts from metrics of the workspace by the hour.
+ * Counts from the workspace's hourly metrics.
  * @param timeZone of the workspace. That of the spans may be another, if its hours are the same.
  * @returns null if messages have to be read: a span is not one hour, there is any filter, or as `countsOfDays`.
  */

@@ -15,7 +15,7 @@ import {
   sentTo,
 } from './analytics-filters.ts';
 
-/** Looking up a contact takes as long as reading so many messages. */
+/** Looking up a contact takes as long as reading this many messages. */
 const MESSAGES_PER_CONTACT = 15;
 
 /**

@@ -43,7 +43,7 @@ export function boundOf(at: Date): string {
 /** The API truncates times to milliseconds; a message that it shows at `to` is included. */
 export const justAfter = (to: Date): Date => new Date(to.getTime() + 1);
 
-/** Of a contact, and when. */
+/** A contact, and a time. */
 interface Of {
   workspaceId: string;
   /** The column that has the contact. */
@@ -52,7 +52,7 @@ interface Of {
   filter: AnalyticsFilter;
 }
 
-// `offset 0`, so that messages are found by their contact: of the newest ones PostgreSQL may think that few match the time.
+// `offset 0`, so that messages are found by their contact: PostgreSQL may underestimate how many recent ones match the time.
 
 /** A query of the times `at` of messages that were sent to a contact. */
 export const sentTo = ({ workspaceId, address, filter }: Of): FragmentSqlToken => sql.fragment`

@@ -3,7 +3,7 @@ import type { AnalyticsFilter } from '#domain/analytics.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { repliesOf, sentTo } from './analytics-filters.ts';
 
-/** What is counted of the changes that are in no cell yet. */
+/** What to count from changes that are not in a cell yet. */
 export interface Buckets {
   /** At most one of line, campaign and user. Its bounds are not used. */
   filter: AnalyticsFilter;

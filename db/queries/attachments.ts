@@ -173,7 +173,7 @@ export async function nextAttachmentAt(db: TenantDb): Promise<Date | null> {
     select min(try_at) "at" from attachments where workspace_id = ${db.workspaceId} and status = 'waiting'`);
 }
 
-/** @returns false when nobody waits for the file any more: its contact was erased. */
+/** @returns false if the file is no longer needed, because its contact was erased. */
 export async function markStored(
   db: TenantDb,
   id: string,

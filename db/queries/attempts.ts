@@ -69,14 +69,14 @@ export async function finishAttempt(
   return rowCount > 0;
 }
 
-/** What a carrier accepted, and when it said so. */
+/** The carrier's id of an accepted message, and the time of its acceptance. */
 export interface Accepted {
   id: string;
   carrierMessageId: string;
   at: Date;
 }
 
-/** An attempt that is accepted now, with its former outcome. */
+/** An attempt that is now accepted, with its former outcome. */
 const LateRow = z.object({ id: z.string(), settledAs: AttemptOutcome });
 /** Null: it had none. */
 const NowAcceptedRow = LateRow.extend({ settledAs: AttemptOutcome.nullable() });
@@ -112,7 +112,7 @@ function accept<Row>(
 }
 
 /**
- * Like `finishAttempt` with `accepted`, for many at once. Those that had another outcome are corrected, as by `acceptLate`.
+ * Like `finishAttempt` with `accepted`, for many attempts. Corrects those that had another outcome, like `acceptLate`.
  * @returns all but those that were accepted before.
  */
 export const finishAccepted = (
@@ -123,7 +123,7 @@ export const finishAccepted = (
 
 /**
  * Corrects attempts whose acceptance a carrier reports late, so that they count and their receipts are found.
- * @returns those. Attempts without an outcome, and accepted ones, stay as they are.
+ * @returns the corrected attempts. Attempts without an outcome, and accepted ones, do not change.
  */
 export const acceptLate = (
   db: TenantDb,
@@ -140,7 +140,7 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
 
 const OpenRow = z.object({ isOpen: z.boolean() });
 
-/** Whether a message has an attempt without an outcome, of whichever line. */
+/** Whether a message has an attempt without an outcome, on any line. */
 export async function hasOpenAttempt(db: TenantDb, messageId: string): Promise<boolean> {
   return db.oneFirst(sql.type(OpenRow)`
     select exists (select from attempts
@@ -149,7 +149,7 @@ export async function hasOpenAttempt(db: TenantDb, messageId: string): Promise<b
 
 const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
 
-/** More than a send can take, and clocks differ. */
+/** Longer than a send can take, plus a margin because clocks differ. */
 const EARLIER = sql.fragment`interval '2 hours'`;
 
 /** The carriers' ids of messages sent from lines to an address, from shortly before a time. */
@@ -195,7 +195,7 @@ export async function lineHistory(
       and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);
 }
 
-/** More calls than the rounds that open the circuit can have made. */
+/** More calls than the rounds that open the circuit breaker can have made. */
 const CALLS_LOOKED_AT = 200;
 
 const RoundRow = z.object({ lineId: z.string(), failed: z.boolean(), endedAt: z.date() });

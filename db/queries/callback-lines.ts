@@ -10,7 +10,7 @@ const CallbackLineRow = LineRow.pick({
   carrier: true,
   carrierConfig: true,
 }).extend({
-  /** It may have sent messages for another workspace. */
+  /** The line may have sent messages for another workspace. */
   hasMoved: z.boolean(),
   provider: FallbackRow.shape.provider.nullable(),
   accountSid: FallbackRow.shape.accountSid,

@@ -10,7 +10,7 @@ const OverviewRow = z.object({
   suppressions: z.int(),
 });
 
-/** How many campaigns keep which rules, how many opt-outs are suspected, and how many addresses the agency suppresses. */
+/** How many campaigns follow which rules, how many opt-outs are suspected, and how many addresses the agency suppresses. */
 export async function complianceOverview(db: TenantDb): Promise<z.infer<typeof OverviewRow>> {
   const { workspaceId } = db;
   return db.one(sql.type(OverviewRow)`

@@ -101,7 +101,7 @@ export async function consentsOf(
 
 const TargetRow = z.object({ address: z.string(), channel: z.enum(['imessage', 'sms', 'email']) });
 
-/** Those of the addresses and channels whose latest entry is a consent, by `consentKey`. */
+/** The given addresses and channels whose latest entry is a consent, by `consentKey`. */
 export async function consentedAmong(
   db: TenantDb,
   targets: readonly { address: string; channel: Channel }[],
@@ -122,7 +122,7 @@ export async function consentedAmong(
   return new Set(rows.map(({ address, channel }) => consentKey(address, channel)));
 }
 
-/** Forgets what the ledger says of addresses that are erased. Those who withdrew their consent last stay opted out, as hashes. */
+/** Deletes the ledger entries of erased addresses. Contacts who last withdrew their consent stay opted out, as hashes. */
 export async function eraseConsents(
   db: TenantDb,
   erased: readonly { address: string; addressHash: string }[],

@@ -5,7 +5,7 @@ import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isMessageOf, isReplyOf, texts } from './contacts.ts';
 
-/** Events of the workspace that one statement looks through. */
+/** The number of the workspace's events that one statement searches. */
 const CHUNK = 5000;
 
 /** The last of the next events of the workspace; null when there are none. @param after their beginning: an id, or ''. */
@@ -20,8 +20,8 @@ export async function lastEventId(db: TenantDb, after: string): Promise<string |
 const EventRow = z.object({ id: z.string(), event: z.string(), createdAt: z.date(), body: z.string() });
 
 /**
- * Whether an event `e` tells of the contact: it names an address or a lead of theirs, or is of one of their messages.
- * There is no index for this: `after` and `last` say through which events it looks.
+ * Whether an event `e` is about the contact: it names one of their addresses or leads, or is about one of their messages.
+ * There is no index for this: `after` and `last` limit the events to search.
  */
 export const isEventOf = (
   db: TenantDb,

@@ -12,7 +12,7 @@ import { MessageRow } from './messages.ts';
 import { InboundRow } from './replies.ts';
 import { showMessages } from './shown-messages.ts';
 
-/** A part of a list, and where the next one begins; null: that was the last one. */
+/** A page of a list, and where the next one begins; null: this is the last page. */
 export interface ExportPage<Item> {
   items: Item[];
   next: string | null;
@@ -90,7 +90,7 @@ const RejectedRow = z.object({
   fields: z.array(z.string()),
 });
 
-/** Whether a rejected row `r` names the contact, however its addresses are written there. */
+/** Whether a rejected row `r` names the contact, in any format of its addresses. */
 export function isRowOf(db: TenantDb, { addresses }: Contact) {
   const { plain, digits } = writtenForms(addresses);
   const text = sql.fragment`array_to_string(r.fields, '|')`;
@@ -239,7 +239,7 @@ const DeliveryRow = z.object({
   createdAt: z.date(),
 });
 
-/** The contact's among the next events of the workspace: a page may be empty although more follow. */
+/** The contact's events among the next events of the workspace; a page may be empty although more follow. */
 export async function exportEvents(db: TenantDb, contact: Contact, after: string): Promise<Page<'events'>> {
   const last = await lastEventId(db, after);
   if (last === null) return { items: [], next: null };

@@ -5,7 +5,7 @@ import type { TenantDb } from '#db/transactions.ts';
 const StandingRow = z.object({ isFirst: z.boolean(), unanswered: z.int() });
 
 /**
- * How a contact stands to a line: whether the line has never exchanged a message with them, and how many messages in a row,
+ * The relation of a contact to a line: whether the line has never exchanged a message with them, and how many messages in a row,
  * of any line, they have not answered. @param lineId null: the line is not chosen yet.
  */
 export async function contactStanding(

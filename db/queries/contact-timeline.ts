@@ -14,7 +14,7 @@ const Kind = z.enum(['message', 'campaign_joined', 'campaign_left', 'consent', '
 
 const EntryRow = z.object({
   kind: Kind,
-  /** Of the message, campaign, consent, note or call. */
+  /** The id of the message, campaign, consent, note or call. */
   id: z.string(),
   at: z.date(),
   /** Orders what happened in the same millisecond. */
@@ -93,7 +93,7 @@ export async function listContactTimeline(
 const NameRow = z.object({ id: z.string(), name: z.string() });
 const LeftRow = z.object({ campaignId: z.string(), stopReason: z.string().nullable() });
 
-/** In the order of the rows. What was deleted meanwhile is left out. */
+/** In the order of the rows, without items that were deleted in the meantime. */
 export async function presentContactTimeline(
   db: TenantDb,
   leadId: string,

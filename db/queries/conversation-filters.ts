@@ -6,12 +6,12 @@ import { isUnread, type Reader } from './conversation-reads.ts';
 import { ACTIVE_AT, isListed } from './conversations.ts';
 import { addressesOfLeads } from './leads.ts';
 
-/** Rows of one kind that are searched or counted, from the newest on. */
-const SEARCHED = 5000;
-/** Addresses that one kind of match may add. */
-const FOUND = 500;
+/** How many of the latest rows of one kind are searched or counted. */
+const MAX_SEARCHED = 5000;
+/** How many addresses one kind of match may add. */
+const MAX_FOUND = 500;
 
-/** In the words of the partial indexes. */
+/** Worded like the predicates of the partial indexes. */
 const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => {
   switch (status) {
     case 'open':
@@ -23,7 +23,7 @@ const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => 
   }
 };
 
-/** The conditions on conversations `c`, all of which must hold. @param assignee the id of a user instead of `me`. */
+/** The conditions that conversations `c` must all meet. @param assignee the id of a user instead of `me`. */
 export async function conditionsOf(
   db: TenantDb,
   { status, assignee, tag, unread, line, q }: ConversationFilters,
@@ -52,10 +52,10 @@ const AddressRow = z.object({ address: z.string() });
 /** The addresses of conversations whose contact, address or recent texts contain a text. */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  // As a number is shown: (415) 555-0123.
+  // The displayed format of a number: (415) 555-0123.
   const digits = /^[+\d().\s-]{3,}$/.test(q) ? q.replaceAll(/[^+\d]/g, '') : '';
   const newest = (rows: FragmentSqlToken, texts: FragmentSqlToken): FragmentSqlToken => sql.fragment`(
-    select address from (${rows} limit ${SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${FOUND})`;
+    select address from (${rows} limit ${MAX_SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${MAX_FOUND})`;
   const found = await db.anyFirst(sql.type(AddressRow)`
     ${newest(
       sql.fragment`select address, body from inbound_messages
@@ -73,11 +73,11 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
     )}
     union (
       select address from (
-        select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${SEARCHED}
+        select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
       where address ilike ${like(q)} ${digits === '' ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
-      limit ${FOUND})`);
-  return [...new Set([...found, ...(await addressesOfLeads(db, q, FOUND))])];
+      limit ${MAX_FOUND})`);
+  return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
 }
 
 const CountRow = z.object({ count: z.int() });
@@ -89,7 +89,7 @@ export async function countUnread(db: TenantDb, reader: Reader): Promise<number>
       select from (
         select c.* from conversations c
         where ${isListed(db)} and ${isOfStatus('open', reader.now)} and ${ACTIVE_AT} > ${sql.timestamp(reader.since)}
-        order by ${ACTIVE_AT} desc limit ${SEARCHED}
+        order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) c
       where ${isUnread(reader)} limit ${MAX_UNREAD}
     ) unread`);

@@ -6,7 +6,7 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 import { MAX_UNREAD, UNREAD_DAYS } from '#domain/conversation.ts';
 import { findInboxMember } from './inbox-members.ts';
 
-/** Who looks at conversations, and when. */
+/** The user who reads conversations, and the current time. */
 export interface Reader {
   workspaceId: string;
   /** null: a key, which reads nothing. */

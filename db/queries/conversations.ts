@@ -70,7 +70,7 @@ const conversations = (db: TenantDb) => sql.fragment`
   ) heard on true`;
 
 const STARTED = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
-/** What is left of an erased contact is counted, and of no use to anybody who answers. */
+/** The rest of an erased contact is still counted, but useless to a user who answers. */
 const NOT_ERASED = sql.fragment`not starts_with(c.address, 'erased:')`;
 /** The sort key of conversations `c`. */
 export const ACTIVE_AT = sql.fragment`greatest(c.last_inbound_at, c.last_outbound_at)`;

@@ -99,7 +99,7 @@ export interface Membership {
   isOfAgency: boolean;
 }
 
-/** A workspace, and what the user who is signed in to it is there; null if it does not exist. */
+/** A workspace, and the role of the signed-in user in it; null if it does not exist. */
 export async function workspaceOfSession(
   db: SystemDb,
   id: string,
@@ -122,7 +122,7 @@ const AgencyMemberRow = AgencyRow.extend({ role: z.enum(['owner', 'co_admin']), 
 
 /**
  * The agency that a signed-in user acts for.
- * @param agencyId null: the agency they own, else the one they joined first.
+ * @param agencyId null: the agency they own, otherwise the one they joined first.
  * @returns null if they are not a member.
  */
 export async function agencyOfUser(

@@ -12,11 +12,11 @@ interface OwnedDrip {
   drip: Drip;
 }
 
-/** What earlier drips have claimed, by workspace and fingerprint. */
+/** The claims of earlier drips, by workspace and fingerprint. */
 export type Claims = ReadonlyMap<string, ReadonlyMap<string, Claim>>;
 
 /**
- * Claims each drip's fingerprint for 60 minutes, buffers the drips whose fingerprint was free, and wakes what drains them.
+ * Claims each drip's fingerprint for 60 minutes, buffers the drips whose fingerprint was free, and wakes their drainers.
  * @param drips of any number of workspaces.
  * @returns the claims of fingerprints that were claimed before, that is, of duplicates.
  */

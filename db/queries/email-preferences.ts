@@ -37,7 +37,7 @@ export async function changeEmailPreferencesOf(
   patch: EmailPreferencesPatch,
 ): Promise<EmailPreferences[]> {
   const ids = workspaceIds.toSorted();
-  // Locked in this order, so that of two changes at once the second sees the first.
+  // Locked in this order, so that the second of two concurrent changes sees the first.
   await db.query(sql.type(NoRows)`
     insert into email_preferences (workspace_id) select unnest(${sql.array(ids, 'text')})
     on conflict (workspace_id) do update set updated_at = excluded.updated_at`);

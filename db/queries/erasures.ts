@@ -22,10 +22,10 @@ const ErasureRow = z.object({
   requestedAt: z.date(),
   eventsTo: z.string(),
 });
-/** An erasure under way. `pseudonyms` are in the order of `addresses`. */
+/** An erasure in progress. `pseudonyms` are in the order of `addresses`. */
 export type Erasure = z.infer<typeof ErasureRow>;
 
-/** What stands for each address from now on. */
+/** The pseudonym that replaces each address from now on. */
 export async function pseudonymize(db: TenantDb, addresses: readonly string[]): Promise<ErasedAddress[]> {
   const hashes = await db.addressHashes.of(db.workspaceId, addresses);
   return addresses.map((address, index) => {
@@ -66,7 +66,7 @@ export async function findErasure(db: TenantDb, id: string): Promise<Erasure | n
     group by e.workspace_id, e.id`);
 }
 
-/** The contact with what stands for its addresses. */
+/** The contact with the pseudonyms of its addresses. */
 export const eitherForm = ({ addresses, pseudonyms, leadIds }: Erasure): Contact => ({
   addresses: [...addresses, ...pseudonyms],
   leadIds,
@@ -80,7 +80,7 @@ export const pseudonymOf = (
 ) => sql.fragment`coalesce(
   (${texts(pseudonyms)})[array_position(${texts(addresses)}, ${address}::text)], 'erased:' || ${id})`;
 
-/** Whether a message is of a contact that is erased: it is not sent, nor sent again. */
+/** Whether a message belongs to an erased contact, so that it is neither sent nor retried. */
 export async function isOfErased(
   db: TenantDb,
   { address, id }: { address: string; id: string },
@@ -93,7 +93,7 @@ export async function isOfErased(
 
 const PseudonymRow = z.object({ pseudonym: z.string() });
 
-/** The address of a message, or what stands for it once its contact is erased. */
+/** The address of a message, or its pseudonym once its contact is erased. */
 export async function shownAddress(
   db: TenantDb,
   { address, id }: { address: string; id: string },
@@ -106,7 +106,7 @@ export async function shownAddress(
 
 const AddressRow = z.object({ address: z.string() });
 
-/** Those of the addresses that are being erased by a request after `id`. */
+/** The given addresses that are being erased by a request after `id`. */
 export async function erasingAmong(
   db: TenantDb,
   addresses: readonly string[],
@@ -124,7 +124,7 @@ export async function setEventsTo(db: TenantDb, id: string, eventsTo: string): P
     update contact_erasures set events_to = ${eventsTo} where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Forgets whose the erased addresses are; what stands for them is kept for a while with its hash. */
+/** Deletes the erased addresses; their pseudonyms are kept for a while with their hashes. */
 export async function finishErasure(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update erased_addresses set address = null where workspace_id = ${db.workspaceId} and erasure_id = ${id}`);

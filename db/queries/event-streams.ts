@@ -6,7 +6,7 @@ import type { SystemDb, SystemTransaction } from '#db/transactions.ts';
 
 const CountRow = z.object({ holders: z.int(), workspaces: z.int() });
 
-/** A stream that is open: of a workspace, and of the key or user whose streams are counted, in all processes. */
+/** An open stream of any process: its workspace, and the key or user whose streams are counted. */
 export interface OpenStream {
   id: string;
   holder: string;
@@ -15,8 +15,8 @@ export interface OpenStream {
 
 /**
  * Records that a stream is open.
- * @param most how many the holder and the workspace may have.
- * @returns who has as many already; nothing is recorded then.
+ * @param most the limits of the holder and the workspace.
+ * @returns whose limit is reached; nothing is recorded then.
  */
 export async function openStream(
   db: SystemTransaction,

@@ -17,7 +17,7 @@ import { findPacedLines } from './paced-lines.ts';
 import { RULES } from './queue.ts';
 import { workspacePace } from './workspaces.ts';
 
-/** Lines as a forecast sees them, with what waits at each. @param campaignId whose messages the forecast counts. */
+/** The data of lines for a forecast, with the messages that wait on each. @param campaignId whose messages the forecast counts. */
 export async function forecastLines(
   db: TenantDb,
   shares: readonly { lineId: string; weight: number }[],
@@ -55,7 +55,7 @@ const WaitingRow = MessageWindow.extend(MessageRecipient.shape).extend({
 });
 type WaitingRow = z.infer<typeof WaitingRow>;
 
-/** What waits in the queues of lines, by the hour in which it is due. Paused campaigns wait for somebody to resume them. */
+/** The messages that wait in the queues of lines, by the hour in which they are due. Paused campaigns are not included. */
 async function waitingAt(
   db: TenantDb,
   lineIds: readonly string[],
@@ -106,7 +106,7 @@ const LaterRow = z.object({
 });
 type LaterRow = z.infer<typeof LaterRow>;
 
-/** The steps that wait for the ones before them. @returns those that follow a step at a line, in their order. */
+/** The steps that wait for previous ones. @returns those that follow a step on a line, in order. */
 async function laterSteps(db: TenantDb, lineIds: readonly string[], campaignId: string | null) {
   const rows = await db.any(sql.type(LaterRow)`
     select h.*, k.steps from (
@@ -139,7 +139,7 @@ export const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean =>
 
 const ReachRow = z.object({ phones: z.int(), emails: z.int(), either: z.int() });
 
-/** How many leads of a campaign's list are to enter, whom a channel can reach. */
+/** How many reachable leads of a campaign's list have yet to enter. */
 export async function leadsToEnter(db: TenantDb, campaign: CampaignRow): Promise<Record<Channel, number>> {
   const { listId, enteredTo } = campaign;
   if (listId === null || hasEnteredAll(campaign)) return { imessage: 0, sms: 0, email: 0 };
@@ -155,7 +155,7 @@ export async function leadsToEnter(db: TenantDb, campaign: CampaignRow): Promise
 
 const KnownRow = z.object({ lineId: z.string(), count: z.int() });
 
-/** How many of the leads that are to enter have a line that they already know, by that line. */
+/** How many leads that have yet to enter already have a line, by line. */
 export async function knownLeads(
   db: TenantDb,
   campaign: CampaignRow,
@@ -176,7 +176,7 @@ export async function knownLeads(
 
 const LineIdRow = z.object({ lineId: z.string() });
 
-/** The lines at which messages of a campaign wait. */
+/** The lines on which messages of a campaign wait. */
 export async function linesOfCampaign(db: TenantDb, campaignId: string): Promise<readonly string[]> {
   return db.anyFirst(sql.type(LineIdRow)`
     select distinct m.line_id from messages m

@@ -55,7 +55,7 @@ export async function loadIntakeContext(
 const IS_USABLE = sql.fragment`is_active and provisioning_status = 'active'`;
 
 /**
- * Loads what requests of several workspaces refer to, by workspace. Of the lines, those that are named, and one of each
+ * Loads what requests of several workspaces refer to, by workspace. Of the lines, it loads those that are named, and one of each
  * channel that can be chosen, because a workspace may have thousands.
  */
 export async function loadIntakeContexts(

@@ -11,7 +11,7 @@ const PlaceRow = z.object({ timezone: z.string().nullable(), digits: z.string().
 /** The longest country code has three digits, as has an area code of North America. */
 const DIGITS = 4;
 
-/** Where the leads of a campaign's list are who are to enter: by their time zones, else by the first digits of their numbers. */
+/** The places of leads that have yet to enter a campaign: from their time zones, otherwise from the first digits of their numbers. */
 export async function leadPlaces(
   db: TenantDb,
   campaign: CampaignRow,

@@ -49,7 +49,7 @@ export async function findLead(db: TenantDb, id: string): Promise<LeadRow | null
 
 const LeadAddressRow = z.object({ address: z.string(), leadId: z.string() });
 
-/** The lead id for each address; the newest lead if several share one. */
+/** The lead id for each address; the latest lead if several share one. */
 export async function findLeadsByAddress(
   db: TenantDb,
   addresses: readonly string[],
@@ -63,7 +63,7 @@ export async function findLeadsByAddress(
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
 
-/** The ids of the newest leads before an id that match a search. */
+/** The ids of the latest leads before an id that match a search. */
 function idsMatching(
   search: string,
   { listId, before, limit }: { listId: string | null; before: string; limit: number },
@@ -75,7 +75,7 @@ function idsMatching(
 
 const AddressRow = z.object({ address: z.string() });
 
-/** The addresses of the newest leads that match a search. */
+/** The addresses of the latest leads that match a search. */
 export async function addressesOfLeads(
   db: TenantDb,
   search: string,

@@ -15,7 +15,7 @@ const SlowedRow = z.object({
   overriddenUntil: z.date().nullable(),
 });
 
-/** How the reputation of lines will change their pacing, by line; lines that it does not slow down are left out. */
+/** How the reputation of lines will change their pacing, by line; without lines that it does not slow down. */
 export async function changesOfLines(
   db: TenantDb,
   lineIds: readonly string[],

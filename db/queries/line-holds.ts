@@ -8,8 +8,8 @@ import type { LineRow } from './lines.ts';
 
 /**
  * Records why the line cannot send, if that has changed. Requires `lockLine`.
- * @param reason null: it can.
- * @param order of whoever paused it.
+ * @param reason null: it can send.
+ * @param order the order of the operator or user who paused it.
  */
 export async function recordHold(
   db: TenantDb,
@@ -58,8 +58,8 @@ const Hold = z.object({
   error: z.string().nullable(),
 });
 
-/** The reader of a timeline learns nothing from more. */
-const MOST_HOLDS = 50;
+/** More would not help the reader of a timeline. */
+const MAX_HOLDS = 50;
 
 /** The last holds of a line between two times, oldest first. */
 export async function holdsBetween(
@@ -72,6 +72,6 @@ export async function holdsBetween(
     from line_holds h left join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
     where h.workspace_id = ${db.workspaceId} and h.line_id = ${lineId} and h.began_at < ${sql.timestamp(until)}
       and coalesce(h.ended_at > ${sql.timestamp(from)}, true)
-    order by h.began_at desc limit ${MOST_HOLDS}`);
+    order by h.began_at desc limit ${MAX_HOLDS}`);
   return holds.toReversed();
 }

@@ -21,8 +21,8 @@ export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<type
 }
 
 /**
- * Records that the records of what was sent since a time are lost, for all lines of these carriers, which send nothing before all
- * of it is known to their carriers. A loss of the last day counts as the same. @returns how many lines these are.
+ * Records for all lines of these carriers that there are no records of messages sent since a time. They send nothing before all
+ * of these messages are known to their carriers. A loss of the last day counts as the same. @returns the number of lines.
  */
 export async function recordLostTime(
   db: SystemDb,

@@ -106,9 +106,9 @@ async function setLines(db: TenantDb, poolId: string, lines: readonly PoolLine[]
 }
 
 const UsingRow = z.object({ id: z.string(), name: z.string() });
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
-/** The campaigns that are not over and use a pool, up to `MOST_SHOWN`. */
+/** The campaigns that are not over and use a pool, up to `MAX_SHOWN`. */
 export async function campaignsOfPool(
   db: TenantDb,
   poolId: string,
@@ -117,10 +117,10 @@ export async function campaignsOfPool(
     select id, name from campaigns
     where workspace_id = ${db.workspaceId} and pool_id = ${poolId} and status in ('draft', 'active', 'paused')
       and deleted_at is null
-    order by id desc limit ${MOST_SHOWN}`);
+    order by id desc limit ${MAX_SHOWN}`);
 }
 
-/** Messages that wait keep their line, and are then chosen a line as those without a pool. */
+/** Waiting messages keep their line, and are then treated like messages without a pool. */
 export async function deletePool(db: TenantDb, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from pools where workspace_id = ${db.workspaceId} and id = ${id}`);
@@ -170,7 +170,7 @@ export async function advancePool(
 const UsedRow = z.object({ lineId: z.string(), used: z.int() });
 
 /** More messages than these in a line's queue are not counted. */
-const MOST_WAITING = 2000;
+const MAX_WAITING = 2000;
 
 /** How many messages the lines have sent since `since`, and have waiting, by line. */
 export async function lineUse(
@@ -188,7 +188,7 @@ export async function lineUse(
         select from messages m
         where m.workspace_id = ${db.workspaceId} and m.line_id = u.line_id and m.status in ('pending', 'scheduled')
           and not m.held and not m.force_fallback
-        limit ${MOST_WAITING}
+        limit ${MAX_WAITING}
       ) waiting
     ) used
     from unnest(${sql.array([...lineIds], 'text')}) as u (line_id)`);

@@ -11,7 +11,7 @@ import { LineRow } from './lines.ts';
  */
 
 const IS_PROBED = sql.fragment`l.is_active and l.provisioning_status = 'active' and l.carrier <> ${NO_CARRIER}`;
-/** Something is wrong, or the carrier did not take messages lately: the circuit breaker is open. */
+/** The line is unhealthy, or its carrier did not accept messages recently: the circuit breaker is open. */
 const IS_UNWELL = sql.fragment`(l.health_status <> 'healthy' or l.health_checked_at is null
   or l.recorded_hold is not distinct from 'carrier_pause')`;
 
@@ -19,7 +19,7 @@ const CarrierRow = z.object({
   carrier: z.string(),
   lines: z.int(),
   healthy: z.number().nullable(),
-  unwell: z.number().nullable(),
+  unhealthy: z.number().nullable(),
 });
 
 /** The carriers with active lines, and the seconds since the probes of the longest unprobed of them. */
@@ -27,7 +27,7 @@ export async function probedCarriers(db: SystemDb): Promise<readonly (ProbeAges 
   const age = sql.fragment`extract(epoch from now() - min(coalesce(l.health_checked_at, 'epoch'))`;
   return db.any(sql.type(CarrierRow)`
     select l.carrier, count(*) lines,
-      ${age} filter (where not ${IS_UNWELL}))::float8 healthy, ${age} filter (where ${IS_UNWELL}))::float8 unwell
+      ${age} filter (where not ${IS_UNWELL}))::float8 healthy, ${age} filter (where ${IS_UNWELL}))::float8 unhealthy
     from lines l where ${IS_PROBED} group by 1 order by 1`);
 }
 
@@ -49,7 +49,7 @@ export async function linesToProbe(
     select l.workspace_id, array_agg(l.id::text order by l.health_checked_at nulls first) line_ids from lines l
     where ${IS_PROBED} and l.carrier = ${carrier}
       and (l.health_checked_at is null or l.health_checked_at < ${ago(periods.healthy)}
-        or ${IS_UNWELL} and l.health_checked_at < ${ago(periods.unwell)})
+        or ${IS_UNWELL} and l.health_checked_at < ${ago(periods.unhealthy)})
     group by 1`);
   return new Map(
     rows.map(({ workspaceId, lineIds }) => [workspaceId, lineIds.map((id) => ({ workspaceId, id }))]),
@@ -68,7 +68,7 @@ const ProbedLine = LineRow.pick({
 });
 export type ProbedLine = z.infer<typeof ProbedLine>;
 
-/** What probes need of lines. */
+/** The data of lines that probes need. */
 export async function findProbedLines(
   db: SystemDb,
   lines: readonly LineKey[],
@@ -85,7 +85,7 @@ export async function findProbedLines(
     where ${IS_PROBED}`);
 }
 
-/** A line that can send, and since when that is known. */
+/** A line that can send, and the time at which this was determined. */
 export interface HealthyLine extends LineKey {
   at: Date;
 }

@@ -24,7 +24,7 @@ const ReplyRow = z.object({
   keyword: z.string().nullable(),
 });
 
-/** What is stored of a line's sends and replies since a time, in order. Reads all of it: for operators, not for requests. */
+/** The stored sends and replies of a line since a time, in order. Reads all of them: for operators, not for requests. */
 export async function lineRecord(db: TenantDb, lineId: string, since: Date): Promise<PastEvent[]> {
   const sends = await db.any(sql.type(SendRow)`
     select a.started_at at, a.address, a.is_new, a.outcome, a.reason, a.finished_at, m.status, m.error_message,
@@ -55,7 +55,7 @@ function sendOf(row: z.infer<typeof SendRow>): PastEvent {
   };
 }
 
-/** What the carrier said against a message: at once, or later in a receipt. */
+/** The carrier's rejection of a message: in its response, or later in a receipt. */
 function problemOf({
   at,
   outcome,

@@ -74,11 +74,11 @@ export const LineRow = z.object({
 });
 export type LineRow = z.infer<typeof LineRow>;
 
-/** Whether messages may be assigned to a line. Its health does not matter: messages wait while it is down. */
+/** Whether messages may be assigned to a line. Its health does not matter, because messages wait while it is down. */
 const USABLE = sql.fragment`l.is_active and l.provisioning_status = 'active'`;
 export const isUsable = (line: LineRow): boolean => line.isActive && line.provisioningStatus === 'active';
 
-/** What a line's reputation does to its pacing. @param policy that of the workspace. */
+/** The effect of a line's reputation on its pacing. @param policy the workspace's policy. */
 export const lineEffects = (line: LineRow, policy: ReputationPolicy, now: Date): ReputationEffects =>
   effectsOf(
     {
@@ -180,7 +180,7 @@ export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id} for no key update`);
 }
 
-/** The other lines of a channel of which records are lost (domain/lost-records.ts). */
+/** The other lines of a channel that lost records (domain/lost-records.ts). */
 export async function otherLinesWithLoss(
   db: TenantDb,
   { id, channel }: Pick<LineRow, 'id' | 'channel'>,

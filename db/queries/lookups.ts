@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
-/** What callers name without its workspace: a line by its id, an API key and an invitation by the hash of their secret. */
+/** Finds the workspace of what callers name without it: a line by its id, an API key and an invitation by the hash of their secret. */
 type LookupKind = 'line' | 'key' | 'invitation';
 
 /** To be called in the transaction that adds what is looked up. */
@@ -37,10 +37,10 @@ export async function lookUp(db: SystemDb, kind: LookupKind, key: string): Promi
 
 /** The workspaces of what was found last. A line may have moved since, so whoever uses them looks whether it is there. */
 const found = new Map<string, string>();
-const MOST_FOUND = 20_000;
+const MAX_FOUND = 20_000;
 
 /**
- * Reads something in the workspace to which it belongs: mostly by one statement, because the process remembers where it was.
+ * Reads something in the workspace to which it belongs, usually with one statement, because the process caches the workspace.
  * @param read returns null if it is not in the workspace.
  */
 export async function readWhereItIs<T>(
@@ -58,7 +58,7 @@ export async function readWhereItIs<T>(
     found.delete(name);
     return null;
   }
-  if (found.size >= MOST_FOUND) found.clear();
+  if (found.size >= MAX_FOUND) found.clear();
   found.set(name, workspaceId);
   return read(workspaceId);
 }

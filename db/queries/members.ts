@@ -8,8 +8,8 @@ const MemberRow = z.object({ role: Role, isOwner: z.boolean() });
 export type Member = z.infer<typeof MemberRow>;
 
 /**
- * Finds a member, and locks the workspace's members until the transaction ends, so that of two changes at once the
- * second sees the first.
+ * Finds a member, and locks the workspace's members until the transaction ends, so that the second of two concurrent
+ * changes sees the first.
  */
 export async function lockMember(db: TenantDb, userId: string): Promise<Member | null> {
   const rows = await db.any(sql.type(MemberRow.extend({ userId: z.string() }))`
@@ -31,7 +31,7 @@ export async function setMemberRole(db: TenantDb, userId: string, role: Role): P
     update workspace_members set role = ${role} where workspace_id = ${db.workspaceId} and user_id = ${userId}`);
 }
 
-/** Removes a member for good: only another invitation makes them one again. */
+/** Removes a member permanently: only a new invitation makes them a member again. */
 export async function removeMember(db: TenantDb, userId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from workspace_members where workspace_id = ${db.workspaceId} and user_id = ${userId}`);

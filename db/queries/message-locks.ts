@@ -10,7 +10,7 @@ export async function lockConversation(db: TenantDb, address: string): Promise<v
     select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
 }
 
-/** Locks the conversation with an address that may not have been written to yet. */
+/** Locks the conversation with an address that may not exist yet. */
 export async function lockFirstConversation(db: TenantDb, address: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address) values (${db.workspaceId}, ${address}) on conflict do nothing`);

@@ -136,7 +136,7 @@ export async function findMessage(db: TenantDb, id: string): Promise<MessageRow 
     select * from messages where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Of these messages those that are the workspace's, in any order. */
+/** Those of these messages that belong to the workspace, in any order. */
 export async function findMessages(db: TenantDb, ids: readonly string[]): Promise<readonly MessageRow[]> {
   if (ids.length === 0) return [];
   return db.any(sql.type(MessageRow)`

@@ -6,11 +6,11 @@ import { isErased } from '#domain/erasure.ts';
 
 const KnownRow = z.object({ known: z.array(z.string()), hasErased: z.boolean() });
 
-/** Whether the workspace has opt-outs of erased contacts: only then hashes are asked for. */
+/** Whether the workspace has opt-outs of erased contacts: only then are hashes looked up. */
 export const hasErasedOptOuts = (db: TenantDb) =>
   sql.fragment`exists (select from erased_opt_outs where workspace_id = ${db.workspaceId})`;
 
-/** Those of the addresses that have opted out, be it before their contact was erased. */
+/** The given addresses that have opted out, including before their contact was erased. */
 export async function optedOutAmong(
   db: TenantDb,
   addresses: readonly string[],
@@ -53,7 +53,7 @@ export async function deleteErasedOptOut(db: TenantDb, address: string): Promise
 }
 
 /**
- * What an opt-out of an erased contact is kept as, while it is known what its pseudonym stands for.
+ * Stores an opt-out of an erased contact as a hash, while the address of its pseudonym is known.
  * @returns whether it is new.
  */
 export async function insertErasedOptOut(
@@ -72,7 +72,7 @@ export async function insertErasedOptOut(
 
 const HiddenRow = z.object({ addressHash: z.string(), source: z.string(), createdAt: z.date() });
 
-/** Keeps the opt-outs of these addresses as hashes only. */
+/** Replaces the opt-outs of these addresses by hashes. */
 export async function hideOptOuts(
   db: TenantDb,
   addresses: readonly { address: string; addressHash: string }[],

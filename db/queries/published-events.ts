@@ -33,14 +33,14 @@ export async function batchesFrom(
     order by b.position`);
 }
 
-/** A place among the published events of a workspace. */
+/** A position among the published events of a workspace. */
 export interface Place {
   position: number;
   /** When the event there happened, or a time when nothing was published after it. */
   at: Date;
 }
 
-/** How much older than an event a later one can be: longer than any transaction takes. */
+/** How much older than an event a later one can be: more than any transaction takes. */
 const DISORDER_MS = 86_400_000;
 
 /** The lowest id that can come after a place. It keeps PostgreSQL from opening the partitions of earlier days. */
@@ -70,8 +70,8 @@ const PublishedEvent = z.object({
 export type PublishedEvent = z.infer<typeof PublishedEvent>;
 
 /** Limits of one read. */
-const MOST_EVENTS = 100;
-const MOST_BYTES = 64 * 1024;
+const MAX_EVENTS = 100;
+const MAX_BYTES = 64 * 1024;
 
 /**
  * The next events after a place, in order; those that were deleted or erased without a body; at least one if there is any up to `until`.
@@ -87,7 +87,7 @@ export async function eventsAfter(
     with next as materialized (
       select position, id from published_events
       where workspace_id = ${db.workspaceId} and position > ${place.position} and position <= ${until} and id >= ${from}
-      order by position limit ${MOST_EVENTS}
+      order by position limit ${MAX_EVENTS}
     ), read as (
       select n.position, n.id, e.event, e.body,
         coalesce(sum(octet_length(e.body)) over (order by n.position rows between unbounded preceding and 1 preceding), 0) bytes_before
@@ -97,5 +97,5 @@ export async function eventsAfter(
         offset 0
       ) e on true
     )
-    select position, id, event, body from read where bytes_before < ${MOST_BYTES} order by position`);
+    select position, id, event, body from read where bytes_before < ${MAX_BYTES} order by position`);
 }

@@ -23,7 +23,7 @@ const queued = (db: TenantDb, lineId: string) => sql.fragment`
   m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled') and not m.held
   and not m.force_fallback`;
 
-/** What the rules of a message are derived from. */
+/** The data from which the rules of a message are derived. */
 export const RULES = sql.fragment`m.campaign_id, m.source, m.recipient_zones, m.recipient_region,
   m.window_timezone, m.window_start, m.window_end, m.window_days`;
 
@@ -72,10 +72,10 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
   }));
 }
 
-/** Lanes looked at for what a line sends next. */
-const MOST_LANES = 50;
+/** The number of lanes that are read to show what a line sends next. */
+const MAX_LANES = 50;
 
-/** The first message of each lane of a line's queue, but for those of campaigns that do not run. */
+/** The first message of each lane of a line's queue, except lanes of inactive campaigns. */
 export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readonly string[]> {
   const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
     select m.is_new, m.lane, m.id, m.campaign_id from messages m where ${queued(db, lineId)} ${condition}
@@ -88,7 +88,7 @@ export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readon
         ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
       ) next
     )
-    select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MOST_LANES}`);
+    select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MAX_LANES}`);
 }
 
 /** How many messages wait in a line's queue. @param most further ones are not counted. */
@@ -154,7 +154,7 @@ export async function dueMessages(
   );
 }
 
-/** An order is due at once by the clock of its process, which differs from others by less than a round trip to PostgreSQL. */
+/** The clocks of processes, by which an order is due, differ by less than a round trip to PostgreSQL. */
 const CLOCKS_DIFFER_MS = 250;
 
 /** Those of the messages that are due in a line's queue, in any lane. */
@@ -239,13 +239,13 @@ const Aside = z.object({
   nextForcedAt: z.date().nullable(),
   /** Messages whose fallback SMS is to be sent now. */
   owed: z.array(z.string()),
-  /** When the next other one may be sent. */
+  /** When the next of the others may be sent. */
   nextOwedAt: z.date().nullable(),
   /** A voice note is due soon. */
   hasVoiceNotes: z.boolean(),
 });
 
-/** What a line has to do beside its queue. */
+/** The work of a line besides its queue. */
 export async function workAside(
   db: TenantDb,
   lineId: string,
@@ -269,7 +269,7 @@ export async function workAside(
 }
 
 /**
- * Those of the messages that nobody has locked. A round does not wait for the others; it looks at them again. Each is looked up by
+ * The given messages that nobody has locked. A round does not wait for the others, but looks again. Each is looked up by
  * its id: where statistics have few messages that wait, the planner would read all that do, for the ids among them.
  */
 export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
@@ -338,14 +338,14 @@ async function insertMoves(
     ${ROWS_INSERTED}`);
 }
 
-/** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */
+/** Whether a message `m` of a campaign goes to a contact with a suspected opt-out. */
 const isSuspected = (db: TenantDb) => sql.fragment`(m.campaign_id is not null and exists (
   select from opt_out_suspicions s
   where s.workspace_id = ${db.workspaceId} and s.address = m.address and s.status = 'open'))`;
 
 export const isOneOf = (ids: readonly string[]) => sql.fragment`m.id = any(${sql.array([...ids], 'text')})`;
 
-/** Takes the campaign messages to contacts who are suspected to have opted out from the queue. Skips locked messages. */
+/** Removes campaign messages to contacts with a suspected opt-out from the queue. Skips locked messages. */
 export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.fragment>): Promise<void> {
   await db.query(sql.type(NoRows)`
     with free as materialized (
@@ -358,7 +358,7 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
-/** Moves messages whose recipients are asleep to the times at which they wake up. Skips locked messages. */
+/** Moves messages whose recipients have quiet hours to the ends of these. Skips locked messages. */
 export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
   if (asleep.size === 0) return;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
@@ -420,7 +420,7 @@ export async function markKnownUnlessBusy(
   return new Set(busy);
 }
 
-/** Records for the timelines of messages that are sent now what delayed them, because a wait writes nothing. */
+/** Records what delayed the messages that are sent now, for their timelines, because a wait itself writes nothing. */
 export async function recordMoves(
   db: TenantDb,
   moves: readonly { id: string; to: Date; reason: string }[],

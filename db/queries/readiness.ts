@@ -10,7 +10,7 @@ export async function ping(db: SystemDb): Promise<void> {
 
 const ExistsRow = z.object({ exists: z.boolean() });
 
-/** Whether the database has a migration. It may have newer ones: they leave the processes of the release before working. */
+/** Whether the database has a migration. It may have newer ones, because processes of the previous release keep working with them. */
 export async function hasMigration(db: SystemDb, name: string): Promise<boolean> {
   return db.oneFirst(sql.type(ExistsRow)`select exists (select from migrations where name = ${name})`);
 }

@@ -35,7 +35,7 @@ interface Aged {
   age: RetentionKind | '24 hours' | '60 minutes' | '120 days';
   /** Limits it to rows that nothing needs any more. */
   unless?: string;
-  /** Its rows never change, so they need no locks. */
+  /** The rows never change, so they need no locks. */
   appendOnly?: boolean;
 }
 

@@ -76,7 +76,7 @@ export async function deleteSavedFilter(db: TenantDb, id: string, userId: string
   return rowCount > 0;
 }
 
-/** Those that search for an address of a contact, however it is written. */
+/** The filters that search for an address of a contact, in any format. */
 export async function deleteSavedFiltersNaming(db: TenantDb, addresses: readonly string[]): Promise<void> {
   const { plain, digits } = writtenForms(addresses);
   await db.query(sql.type(NoRows)`
@@ -86,7 +86,7 @@ export async function deleteSavedFiltersNaming(db: TenantDb, addresses: readonly
         where strpos(translate(search, ' ()+-./', ''), n.form) > 0))`);
 }
 
-/** Of a member who was removed: nobody else sees them. */
+/** Deletes the filters of a removed member, which nobody else sees. */
 export async function deleteSavedFiltersOf(db: TenantDb, userId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from saved_filters where workspace_id = ${db.workspaceId} and user_id = ${userId}`);

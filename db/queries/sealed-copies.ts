@@ -21,7 +21,7 @@ export async function nextMails(
     order by id limit ${PAGE}`);
 }
 
-/** What these emails said is gone; those that wait are not sent. */
+/** Deletes the content of these emails; waiting ones are not sent. */
 export async function emptyMails(db: TenantDb, ids: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     update mails set data_sealed = '', error = case when status = 'pending' then 'erased' else error end,

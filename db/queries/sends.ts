@@ -176,7 +176,7 @@ export interface SentMessage {
   happenedIn: Happening;
 }
 
-/** Like `advanceMessage` from `sending` to `sent`, and to `delivered` if it has arrived, for many at once. */
+/** Like `advanceMessage` from `sending` to `sent`, and to `delivered` if it has arrived, for many messages. */
 export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Promise<readonly MessageRow[]> {
   const rows = sent.map(({ id, carrierMessageId, sentAt, deliveredAt, text }) => [
     id,
@@ -200,7 +200,7 @@ export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Prom
   return marked;
 }
 
-/** Like `advanceMessage` from `sent` to `delivered`, for many at once. */
+/** Like `advanceMessage` from `sent` to `delivered`, for many messages. */
 export async function markDelivered(
   db: TenantDb,
   delivered: readonly { id: string; at: Date; happenedIn: Happening }[],

@@ -6,10 +6,10 @@ import type { SentMessages } from '#domain/quiet-hours-preview.ts';
 import { MessageRecipient, recipientOf } from './message-recipient.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 
-/** The most messages that are looked at: with more, the newest. */
-export const MOST_SENT = 20_000;
+/** The maximum number of messages to read; if there are more, the newest. */
+export const MAX_SENT = 20_000;
 
-/** The newest messages that were sent since a time. Reads so many index entries, whatever the size of the workspace. */
+/** The newest messages sent since a time. Reads at most this many index entries, whatever the size of the workspace. */
 const newestSent = (db: TenantDb, since: Date, most: number) => sql.fragment`
   select * from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
   order by sent_at desc limit ${most}`;
@@ -25,10 +25,10 @@ const GroupRow = MessageRecipient.extend({
 });
 
 /**
- * The newest messages sent since a time, at most `MOST_SENT`, by recipient and rules; their times without seconds. The place
- * of a recipient that was not stored with the message is that of the first digits of the number.
+ * The latest messages sent since a time, at most `MAX_SENT`, by recipient and rules; their times without seconds. If the
+ * place of a recipient was not stored with the message, it is derived from the first digits of the number.
  */
-export async function sentMessages(db: TenantDb, since: Date, most = MOST_SENT): Promise<SentMessages[]> {
+export async function sentMessages(db: TenantDb, since: Date, most = MAX_SENT): Promise<SentMessages[]> {
   const rows = await db.any(sql.type(GroupRow)`
     select source, campaign_id, recipient_zones, recipient_region, window_timezone, window_start, window_end, window_days,
       case when recipient_zones is null and recipient_region is null
@@ -56,13 +56,13 @@ const CampaignRow = z.object({
 export type CampaignConsents = z.infer<typeof CampaignRow>;
 
 /**
- * What the recipients of campaigns had consented to when they were sent a message, among the newest messages sent since a
- * time, at most `MOST_SENT`. A recipient counts once for each campaign, with the last of its messages.
+ * What the recipients of campaigns had consented to when a message was sent to them, among the latest messages sent since a
+ * time, at most `MAX_SENT`. A recipient counts once for each campaign, with the last of its messages.
  */
 export async function sentCampaigns(
   db: TenantDb,
   since: Date,
-  most = MOST_SENT,
+  most = MAX_SENT,
 ): Promise<readonly CampaignConsents[]> {
   return db.any(sql.type(CampaignRow)`
     with recipients as (
@@ -87,12 +87,8 @@ export async function sentCampaigns(
 
 const SpanRow = z.object({ count: z.int(), from: z.date().nullable() });
 
-/** How many messages sent since a time are looked at, and when the first of them was sent. */
-export async function sentSpan(
-  db: TenantDb,
-  since: Date,
-  most = MOST_SENT,
-): Promise<z.infer<typeof SpanRow>> {
+/** How many messages sent since a time are read, and when the first of them was sent. */
+export async function sentSpan(db: TenantDb, since: Date, most = MAX_SENT): Promise<z.infer<typeof SpanRow>> {
   return db.one(sql.type(SpanRow)`
     select count(*), min(sent_at) "from" from (
       select sent_at from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}

@@ -18,7 +18,7 @@ const SetupRow = z.object({
   dismissed: z.boolean(),
 });
 
-/** Which of the first steps are done, by what exists: each is one look into an index. */
+/** Which of the first steps are done, determined by what exists: each is one index lookup. */
 export async function findSetup(db: TenantDb): Promise<Setup> {
   const workspace = sql.fragment`workspace_id = ${db.workspaceId}`;
   const { dismissed, ...done } = await db.one(sql.type(SetupRow)`

@@ -10,7 +10,7 @@ import { findPacedLines, type LinePace } from './paced-lines.ts';
 
 /** For a filter on a derived status: messages read at once, and at most for one page. */
 const CHUNK = 500;
-const MOST_READ = 5000;
+const MAX_READ = 5000;
 
 /** Messages as the API shows them: a waiting message with its earliest send time and its hold reason. */
 export async function showMessages(db: TenantDb, rows: readonly MessageRow[], now: Date): Promise<Message[]> {
@@ -53,7 +53,7 @@ export async function listShownMessages(
   const size = isStored ? limit + 1 : Math.min(CHUNK, 2 * (limit + 1));
   const found: Message[] = [];
   let after = cursor;
-  for (let read = 0; read < MOST_READ; read += size) {
+  for (let read = 0; read < MAX_READ; read += size) {
     const rows = await listMessages(db, filter, { limit: size, cursor: after });
     const shown = await showMessages(db, rows, now);
     found.push(...shown.filter(({ status }) => filter.status === undefined || status === filter.status));

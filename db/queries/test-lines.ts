@@ -4,8 +4,8 @@ import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /**
- * The line that a test message from a contact arrives at: the one with the id or the address, else the one that the contact was
- * in touch with last, else the oldest.
+ * The line at which a test message from a contact arrives: the one with the id or the address, otherwise the one that the contact was
+ * last in touch with, otherwise the oldest.
  * @param channel null: any that the contact's address has.
  */
 export async function lineForInbound(

@@ -228,7 +228,7 @@ async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string
 const DAY_MS = 24 * 3_600_000;
 
 /** A larger number would tell the reader nothing more. */
-const MOST_AHEAD = 1000;
+const MAX_AHEAD = 1000;
 
 async function countAhead(db: TenantDb, { id, lineId, scheduledAt, arrival }: MessageRow): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
@@ -236,6 +236,6 @@ async function countAhead(db: TenantDb, { id, lineId, scheduledAt, arrival }: Me
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
       and not m.held and not m.force_fallback and m.id <> ${id} and ${campaignAllowsSending(db)}
       and (m.scheduled_at, m.arrival) < (${sql.timestamp(scheduledAt)}, ${arrival})
-    limit ${MOST_AHEAD}`);
+    limit ${MAX_AHEAD}`);
   return rowCount;
 }

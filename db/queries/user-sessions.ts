@@ -69,7 +69,7 @@ export interface SessionKey {
   id: string;
 }
 
-/** Takes on the renewal of a session for the next minute. @returns its tokens; null if another request has taken it on. */
+/** Claims the renewal of a session for the next minute. @returns its tokens; null if another request has claimed it. */
 export async function claimRenewal(db: SystemDb, { workspaceId, id }: SessionKey): Promise<string | null> {
   return db.maybeOneFirst(sql.type(z.object({ tokensSealed: z.string() }))`
     update user_sessions set renew_at = now() + interval '1 minute'
@@ -111,7 +111,7 @@ const of = ({ userId, workspaceId }: SessionsOf) =>
     ? sql.fragment`s.user_id = ${userId}`
     : sql.fragment`(s.user_id = ${userId} or s.workspace_id = ${workspaceId})`;
 
-/** The most sessions in a list. */
+/** The maximum number of sessions in a list. */
 const MAX_LISTED = 200;
 
 /** Newest first. */

@@ -174,7 +174,7 @@ export interface DeliveryResult {
   error: string | null;
   latencyMs: number;
   attemptCount: number;
-  /** What is kept of the endpoint's answer; null: nothing. */
+  /** The stored part of the endpoint's response; null: nothing. */
   responseBody: string | null;
 }
 

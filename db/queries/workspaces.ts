@@ -58,7 +58,7 @@ export async function isPastDue(db: TenantDb): Promise<boolean> {
 
 const PolicyRow = z.object({ reputationPolicy: ReputationPolicy });
 
-/** What lines without a policy of their own do about their reputation. */
+/** The reputation policy of lines without their own policy. */
 export async function workspaceReputationPolicy(db: TenantDb): Promise<ReputationPolicy> {
   return db.oneFirst(sql.type(PolicyRow)`
     select reputation_policy from workspaces where id = ${db.workspaceId}`);

@@ -58,7 +58,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        // All of the words, of which short ones are in every long page.
+        // Requires all words: short words occur in every long page.
         miniSearch: { searchOptions: { combineWith: 'AND' } },
         async _render(source, env, markdown) {
           const { relativePath } = env as { relativePath: string };
@@ -78,8 +78,8 @@ export default defineConfig({
         text: version,
         items: [
           { text: 'Changelog', link: '/repository/changelog' },
-          { text: 'Changes of the API', link: '/api-changelog' },
-          // Each has its site as a file. Who runs an older version has its pages in its checkout, and its reference at /docs.
+          { text: 'API changelog', link: '/api-changelog' },
+          // Each has its site as a file. Users of an older version have its pages in their checkout, and its reference at /docs.
           ...(project ? [{ text: 'Other versions', link: `${project}/releases` }] : []),
         ],
       },

@@ -28,7 +28,7 @@ const draftEvent = <Name extends string, Data extends z.ZodObject>(event: Name, 
   eventBase(event).extend({
     messageId: Id.meta({
       description:
-        'The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.',
+        'The id of the draft, `replyId`. For a draft of the copilot, the id of the reply that it answers.',
     }),
     message: z.string().meta({ description: 'The text of the draft.' }),
     lead: DraftLead.optional(),
@@ -50,7 +50,7 @@ export const AiDraft = draftEvent(
       .number()
       .min(0)
       .max(1)
-      .meta({ description: "The copilot's; 0 if somebody else wrote the draft." }),
+      .meta({ description: "The copilot's confidence; 0 if somebody else wrote the draft." }),
     mode: z.literal('copilot'),
     approveEndpoint: z.literal('/api/knowledge-base/auto-replies'),
   }),

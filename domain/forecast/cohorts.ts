@@ -2,7 +2,7 @@
 export interface Cohort {
   due: number;
   count: number;
-  /** How many it had. */
+  /** The original number of messages. */
   added: number;
 }
 
@@ -23,7 +23,7 @@ export class Cohorts {
     else this.cohorts.splice(this.from(due), 0, { due, count, added: count });
   }
 
-  /** The first that is due at `since` or later. */
+  /** The first cohort that is due at `since` or later. */
   first(since: number): Cohort | undefined {
     while (this.cohorts[this.head]?.count === 0) this.head += 1;
     let index = since === 0 ? this.head : this.from(since);

@@ -4,7 +4,7 @@ import { Cohorts } from './cohorts.ts';
 import type { Count, ForecastPlan, ForecastStep } from './plan.ts';
 import type { LineRun, Stream } from './line-run.ts';
 
-/** A step of leads of one place at one line, each by its index. */
+/** A step for the leads of one place on one line, each given by its index. */
 interface LeadStep {
   line: number;
   place: number;
@@ -21,7 +21,7 @@ export function enterLeads(plan: ForecastPlan, runs: readonly LineRun[], count: 
   if (plan.leads === 0 || able.some(({ length }) => length === 0))
     return { messages: plan.leads * steps.length, flush: () => undefined };
 
-  /** Messages of the hour that follow sent ones: one cohort for each line, place and step, at their mean time. */
+  /** The next messages after those sent in an hour: one cohort per line, place and step, at their mean time. */
   const following = new Map<string, { of: LeadStep; count: number; sum: number }>();
   const streams = new Map<string, Stream>();
   const streamOf = (of: LeadStep): Stream | undefined => {
@@ -91,7 +91,7 @@ export function enterLeads(plan: ForecastPlan, runs: readonly LineRun[], count: 
 
 const keyOf = ({ line, place, step, isNew }: LeadStep): string => `${line} ${place} ${step} ${isNew}`;
 
-/** A count in whole parts that are as close to the shares as they can be, and add up to it. */
+/** Divides a count into whole parts that are as close to the shares as possible and add up to it. */
 function split(count: number, shares: readonly number[]): number[] {
   const total = shares.reduce((sum, share) => sum + share, 0);
   let [before, dealt] = [0, 0];
@@ -112,7 +112,7 @@ function linesFor({ lines }: ForecastPlan, carriers: readonly Channel[]): number
   return [];
 }
 
-/** How many leads each line gets: those it knows, and the others in turn, as db/commands/sending chooses lines. */
+/** How many leads each line gets: those it knows, and the others in turn, as in db/commands/sending. */
 function dealLeads({ lines, leads, sticky, steps }: ForecastPlan, able: readonly number[]) {
   const known = able.map((index) => (sticky ? (lines[index]?.knownLeads ?? 0) : 0));
   const others = Math.max(0, leads - known.reduce((sum, count) => sum + count, 0));
@@ -134,7 +134,7 @@ function lineAfter(able: readonly number[][], line: number, step: number, sticky
   return after[(place + (sticky ? 0 : 1)) % after.length] ?? line;
 }
 
-/** Whether a step opens a conversation of its line: by another channel, or on a line whose turn comes for the first time. */
+/** Whether a step starts a conversation on its line: through another channel, or on a line whose turn comes for the first time. */
 function opens(
   steps: readonly ForecastStep[],
   able: readonly number[][],

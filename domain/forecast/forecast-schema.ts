@@ -9,19 +9,18 @@ const { timezone, sendWindowStart, sendWindowEnd, allowedDaysOfWeek, stickinessP
 /** The body of `POST /api/forecast`. */
 export const ForecastInput = z
   .object({
-    newConversations: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .meta({ description: 'To how many contacts the sequence is sent, none of whom knows a line.' }),
+    newConversations: z.int().min(1).max(1_000_000).meta({
+      description:
+        'The number of contacts who get the sequence. None of them has exchanged messages with a line.',
+    }),
     steps: z
       .array(z.object({ delay: CampaignStep.shape.delay, messageType: Channel.default('imessage') }))
       .min(1)
       .max(50),
     lineIds: z.array(Id).min(1).max(500).optional().meta({ description: 'Default: all active lines.' }),
-    poolId: Id.optional().meta({ description: 'Not together with `lineIds`.' }),
+    poolId: Id.optional().meta({ description: 'Cannot be combined with `lineIds`.' }),
     stickinessPolicy: stickinessPolicy.meta({
-      description: 'Default: `sticky`; that of the pool if one is named.',
+      description: "Default: `sticky`; with a pool, the pool's setting.",
     }),
     timezone,
     sendWindowStart,
@@ -31,7 +30,7 @@ export const ForecastInput = z
   .meta({ id: 'ForecastInput' });
 export type ForecastInput = z.output<typeof ForecastInput>;
 
-/** When a campaign is done, as far as the pacing rules and what waits today tell. */
+/** When a campaign finishes, according to the pacing rules and the messages that wait today. */
 export const Forecast = z
   .object({
     success: z.literal(true),
@@ -40,14 +39,15 @@ export const Forecast = z
       .nullable()
       .meta({ description: 'null: nothing is left to send, or it takes more than three years.' }),
     firstStepDoneAt: z.iso.datetime().nullable().meta({
-      description: 'When the last contact who has not entered yet has been sent the first step.',
+      description: 'When the first step has been sent to the last contact who has not entered yet.',
     }),
     byDay: z.array(z.object({ date: z.iso.date(), messages: z.int(), newConversations: z.int() })),
     limitedBy: z
       .array(z.object({ reason: z.string(), share: z.number() }))
-      .meta({ description: 'What limited the lines, as in `holdReason`, by the share of their days.' }),
+      .meta({ description: 'What limited the lines, as a `holdReason`, with the share of their days.' }),
     linesFor: z.array(z.object({ days: z.int(), lines: z.int() })).meta({
-      description: 'In how many days, today included, as many lines would be done. New ones warm up.',
+      description:
+        'The number of days, today included, after which this many lines would finish. New lines warm up.',
     }),
   })
   .meta({ id: 'Forecast' });

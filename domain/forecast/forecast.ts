@@ -13,25 +13,25 @@ export interface ForecastDay {
 }
 
 export interface ForecastResult {
-  /** null: not within `MOST_DAYS`. */
+  /** null: not within `MAX_DAYS`. */
   completesAt: Date | null;
   firstStepDoneAt: Date | null;
   byDay: ForecastDay[];
   limitedBy: { reason: HoldReason; share: number }[];
 }
 
-/** Nothing further ahead is forecast. */
-export const MOST_DAYS = 1096;
+/** The forecast does not look further ahead. */
+export const MAX_DAYS = 1096;
 const DAY_MS = 86_400_000;
 const LEAST_SHARE = 0.005;
 
 /**
- * Runs the pacing rules ahead; yields after each hour of each line, so that others can have a turn, and after the first look at
- * the clocks of each place, which takes some milliseconds for a zone that nobody has asked for yet.
+ * Simulates the pacing rules; yields after each hour of each line, so that other work gets a turn, and after the first use of
+ * each place's time zone, which takes some milliseconds.
  */
 export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult> {
   const { now, timezone } = plan;
-  const horizon = now.getTime() + MOST_DAYS * DAY_MS;
+  const horizon = now.getTime() + MAX_DAYS * DAY_MS;
   const days = new Map<number, ForecastDay>();
   const limits = new Map<HoldReason, number>();
   let today: ForecastDay = { date: '', messages: 0, newConversations: 0 };
@@ -121,7 +121,7 @@ function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now:
       isCounted,
       isEarlier: true,
       onSent(sent, from, to) {
-        // What waits is no first step of leads who enter now.
+        // Waiting messages are not first steps of leads who enter now.
         if (isCounted) count(1, isNew && step === 0, sent, to);
         const next = later[step];
         const follow = Math.min(sent, remaining[step] ?? 0);
@@ -142,6 +142,6 @@ function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now:
   return isCounted ? total + followers : 0;
 }
 
-/** In how many local days from today something ends: 1 today. */
+/** In how many local days from today a time is: 1 means today. */
 export const daysUntil = (timezone: string, now: Date, at: Date): number =>
   daysBetween(timezone, now, at) + 1;

@@ -3,12 +3,12 @@ import type { SendWindow } from '../send-window.ts';
 import type { LeadPlace } from './plan.ts';
 import { sendTimes } from './send-times.ts';
 
-/** Of leads in more places, those of the rarer ones are taken to be in the others. */
-export const MOST_PLACES = 8;
+/** With more places, leads in the rarer ones are counted in the others. */
+export const MAX_PLACES = 8;
 
 /**
  * Groups the leads of a campaign by the hours in which they may be sent messages.
- * @param of.places how many leads are where; none: all are in the workspace's zone.
+ * @param of.places how many leads are in which place; none: all are in the workspace's zone.
  */
 export function leadPlacesOf(
   of: {
@@ -29,6 +29,6 @@ export function leadPlacesOf(
   }
   return [...groups.values()]
     .toSorted((a, b) => b.share - a.share)
-    .slice(0, MOST_PLACES)
+    .slice(0, MAX_PLACES)
     .map(({ share, quiet }) => ({ share, times: sendTimes({ window, quiet }, timezone) }));
 }

@@ -3,14 +3,14 @@ import { type DaySignals, startOfDayAfter } from '../line-signals.ts';
 import type { PacedLine } from '../pacing.ts';
 import { effectsOf, judge, JUDGED_DAYS, type ReputationPolicy, type ReputationState } from '../reputation.ts';
 
-/** What a line's reputation will do to its pacing from a time on. */
+/** The effect of a line's reputation on its pacing from a time on. */
 export interface LineChange extends Pick<PacedLine, 'newFactor' | 'gapFactor' | 'restsUntil'> {
   from: Date;
 }
 
 /**
  * How the effects of a line's reputation change as its signals leave the window and its override ends, if nothing else happens.
- * @param days the signals of the days that a judgement looks at.
+ * @param days the signals of the days from which the reputation is computed.
  */
 export function changesOfLine(
   line: {

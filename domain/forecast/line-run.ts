@@ -31,8 +31,8 @@ interface Turn {
 }
 
 /**
- * By time, then those who waited before. Leads who enter at one time arrive in turns, so of their streams the one comes first
- * of which the larger part is left.
+ * By time, then by who waited before. Leads that enter at the same time arrive in turns, so the stream with the larger
+ * remaining part comes first.
  */
 function isBefore({ stream, cohort: a }: Turn, { stream: other, cohort: b }: Turn): boolean {
   if (a.due !== b.due) return a.due < b.due;
@@ -56,10 +56,10 @@ const DAY_MS = 86_400_000;
  * have their mean length, messages that are sent in a row are one event, and contacts do not write.
  */
 export class LineRun {
-  /** As its reputation has it at present. */
+  /** The current effects of its reputation. */
   line: PacedLine;
   readonly streams: Stream[] = [];
-  /** When it has something to do. */
+  /** The time of its next work. */
   wakeAt = NEVER;
   private readonly changes: LineChange[];
   private gap: number;
@@ -73,7 +73,7 @@ export class LineRun {
   private hourlyCap = 0;
   /** The ends of the hours and days in which caps were used up; 0: none. See `UsedUp`. */
   private readonly usedUp = { dailyTotal: 0, dailyNew: 0, hourlyNew: 0 };
-  /** For how long what is counted waited for each reason today, in milliseconds. */
+  /** How long counted messages waited for each reason today, in milliseconds. */
   private waits = new Map<HoldReason, number>();
   /** What the line waited for last. */
   private lastReason: HoldReason = 'scheduled';
@@ -116,7 +116,7 @@ export class LineRun {
     if (from < this.wakeAt) this.wakeAt = from;
   }
 
-  /** Sends what it may send within an hour, from a time in it on. */
+  /** Sends what it may send from a time until the end of its hour. */
   run(hour: Bounds, day: Bounds, from: number): void {
     this.begin(hour, day);
     const end = hour.end.getTime();
@@ -197,7 +197,7 @@ export class LineRun {
     if (cohort && cohort.due <= now) return { at: now, reason: 'scheduled', cohort };
     const later = cohort ? cohort.due : NEVER;
     const head = cohorts.first(0);
-    // What is due with the opening was postponed to it.
+    // Messages that are due at the opening were postponed to it.
     const isPostponed = later > now && later === times.opening(now);
     const reason = isPostponed ? times.closedBy(now) : 'scheduled';
     if (!head || head === cohort) return { at: later, reason };
@@ -257,7 +257,7 @@ export class LineRun {
     if (Number.isFinite(time)) this.waits.set(reason, (this.waits.get(reason) ?? 0) + time);
   }
 
-  /** A cap of the day that was used up, else what the line waited for the longest. */
+  /** A daily cap that was used up, otherwise what the line waited for the longest. */
   private limitOfDay(): HoldReason {
     const end = this.day?.end.getTime();
     if (this.usedUp.dailyTotal === end) return 'daily_total_cap';

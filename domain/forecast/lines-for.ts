@@ -3,7 +3,7 @@ import { runInTurns } from '../turns.ts';
 import { daysUntil, type ForecastResult, runForecast } from './forecast.ts';
 import type { ForecastLine, ForecastPlan } from './plan.ts';
 
-/** How many lines it takes to be done in how many days, today included. */
+/** How many days the work takes with how many lines, today included. */
 export interface LinesFor {
   days: number;
   lines: number;
@@ -16,7 +16,7 @@ export async function forecastWithMoreLines(
   const result = await runInTurns(runForecast(plan));
   const count = plan.lines.filter(({ weight }) => weight > 0).length;
   const linesFor = daysOf(plan, result, count);
-  // Only leads who enter now are dealt to new lines.
+  // Only leads who enter now are assigned to new lines.
   if (plan.leads > 0)
     for (const more of new Set([1, 2, count])) {
       const lines = [...plan.lines, ...Array.from({ length: more }, (_, index) => newLine(plan, index))];

@@ -3,15 +3,15 @@ import type { LineHistory, PacedLine } from '../pacing.ts';
 import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
 
-/** A line that takes part, with what already waits at it. */
+/** A line of the forecast, with the messages that already wait on it. */
 export interface ForecastLine {
   line: PacedLine;
   history: LineHistory;
-  /** How its reputation will change its rules, in the order of time. */
+  /** How its reputation will change its rules, in chronological order. */
   changes?: readonly LineChange[];
   /** Its share of the leads among the lines; 1 for all without a pool. */
   weight: number;
-  /** Of the leads those whom the line already knows. */
+  /** The leads whom the line already knows. */
   knownLeads?: number;
   waiting: readonly WaitingMessages[];
 }
@@ -23,7 +23,7 @@ export interface WaitingMessages {
   due: { at: Date; count: number }[];
   /** The steps that follow these messages of a campaign. */
   later?: readonly { delayMs: number; count: number }[];
-  /** Part of what the forecast is about. */
+  /** Counted in the forecast. */
   isCounted: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ForecastStep {
   delayMs: number;
 }
 
-/** Leads who may be sent messages at the same times. */
+/** Leads with the same allowed hours. */
 export interface LeadPlace {
   /** How many of the leads, relative to the other places. */
   share: number;
@@ -45,7 +45,7 @@ export interface ForecastPlan {
   now: Date;
   timezone: string;
   lines: readonly ForecastLine[];
-  /** Leads who enter now, for whom each step is sent. */
+  /** Leads who enter now and get each step. */
   leads: number;
   steps: readonly ForecastStep[];
   places: readonly LeadPlace[];

@@ -7,7 +7,7 @@ import { firstSendTime, NO_QUIET_HOURS } from '../quiet-hours.ts';
 import { effectsOf, judge, restsUntil } from '../reputation.ts';
 import { type ForecastResult, runForecast } from './forecast.ts';
 import type { ForecastPlan } from './plan.ts';
-import { leadPlacesOf, MOST_PLACES } from './lead-places.ts';
+import { leadPlacesOf, MAX_PLACES } from './lead-places.ts';
 import { changesOfLine } from './line-changes.ts';
 import { sendTimes } from './send-times.ts';
 
@@ -162,13 +162,13 @@ describe('a forecast with quiet hours', () => {
   });
 
   it('keeps the most frequent places', () => {
-    const zones = Intl.supportedValuesOf('timeZone').slice(0, MOST_PLACES + 5);
+    const zones = Intl.supportedValuesOf('timeZone').slice(0, MAX_PLACES + 5);
     const places = placesOf(zones.map((zone, count) => ({ zone, count: count + 1 })));
     expect(places.map(({ share }) => share)).toEqual(
       zones
         .map((_, count) => count + 1)
         .toReversed()
-        .slice(0, MOST_PLACES),
+        .slice(0, MAX_PLACES),
     );
   });
 

@@ -5,17 +5,17 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** More than the hours of three years. */
-const MOST_REMEMBERED = 30_000;
+const MAX_REMEMBERED = 30_000;
 
-/** When messages may be sent, in milliseconds: within their window, and while their recipients are awake. */
+/** When messages may be sent, in milliseconds: within their window, and outside the recipients' quiet hours. */
 export interface SendTimes {
-  /** `at` if they may be sent then, else the next time. */
+  /** `at` if they may be sent then, otherwise the next time. */
   opening: (at: number) => number;
   /** Why they may not be sent at a time before its opening. */
   closedBy: (at: number) => HoldReason;
   /** When an open time ends, to the minute; `limit` if it lasts until then, an hour at most. */
   closing: (at: number, limit: number) => number;
-  /** When what a cap of the day holds is sent, after the midnight that ended that day. */
+  /** When messages held by a daily cap are sent, after the midnight that ended that day. */
   morning: (midnight: number) => number;
 }
 
@@ -24,13 +24,13 @@ export function sendTimes(rules: Rules, timezone: string): SendTimes {
   const morning = remembered((midnight) => morningAfter(rules, new Date(midnight), timezone).getTime());
   if (!window && !quiet)
     return { opening: (at) => at, closedBy: () => 'send_window', closing: (_, limit) => limit, morning };
-  /** Of rules that leave no time, the pacer looks again a day later. */
+  /** If the rules leave no time, the pacer looks again a day later. */
   const clamp = (at: number): number => firstSendTime(rules, new Date(at))?.getTime() ?? at + DAY_MS;
   let closed = { since: 0, until: 0 };
   /** Of each hour of UTC: open for all of it, closed until a time after it, or neither. */
   const kindOf = remembered((hour): number => {
     const start = hour * HOUR_MS;
-    // What is closed stays closed until its opening.
+    // Closed times stay closed until the next opening.
     const isClosed = closed.since <= start && start + HOUR_MS <= closed.until;
     const first = isClosed ? closed.until : clamp(start);
     if (first > start && !isClosed) closed = { since: start, until: first };
@@ -45,7 +45,7 @@ export function sendTimes(rules: Rules, timezone: string): SendTimes {
     return kind === MIXED ? clamp(at) : kind;
   }
 
-  /** As the pacer has it: the quiet hours are named if the window is open. */
+  /** As in the pacer: the reason is quiet hours if the window is open. */
   function closedBy(at: number): HoldReason {
     const isOutside = firstSendTime({ window }, new Date(at))?.getTime() !== at;
     return isOutside ? 'send_window' : 'recipient_quiet_hours';
@@ -75,7 +75,7 @@ function remembered(work: (key: number) => number): (key: number) => number {
   return (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
-    if (known.size >= MOST_REMEMBERED) known.clear();
+    if (known.size >= MAX_REMEMBERED) known.clear();
     const value = work(key);
     known.set(key, value);
     return value;

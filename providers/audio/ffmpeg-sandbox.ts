@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** TypeScript declares it for browsers only. */
+/** TypeScript declares it only for browsers. */
 declare const WebAssembly: { Memory: { prototype: WasmMemory } };
 interface WasmMemory {
   buffer: ArrayBuffer;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The fields that are used of the BlueBubbles server's responses and events (server 1.9, REST API v1). */
+/** The fields of the BlueBubbles server's responses and events that are used (server 1.9, REST API v1). */
 export const BlueBubblesMessage = z.object({
   guid: z.string().min(1),
   tempGuid: z.string().nullish(),

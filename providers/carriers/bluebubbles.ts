@@ -155,7 +155,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return sendOutcome(opened, OpenedChat);
   }
 
-  /** Files go out one by one; the first that fails is the last that is tried. */
+  /** Files are sent one by one, until the first failure. */
   async function sendFiles(
     config: BlueBubblesConfig,
     message: OutboundMessage,
@@ -307,7 +307,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   };
 }
 
-/** The text and each file are messages of their own to the server; ours has one outcome. */
+/** For the server, the text and each file are separate messages; our message has one outcome. */
 function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   const [first] = parts;
   if (!first) return { kind: 'refused', reason: 'there is nothing to send' };

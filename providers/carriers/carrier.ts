@@ -29,7 +29,7 @@ export interface Carrier<Config = unknown> {
    */
   servers?(config: Config): Record<string, CarrierServer>;
 
-  /** The server that emails are handed to, and the selector of its DKIM key, for carriers of email. */
+  /** The server that sends the emails, and the selector of its DKIM key, for email carriers. */
   emailServer?(config: Config): Pick<EmailSender, 'host' | 'dkimSelector'>;
 
   /** Provisions new lines; absent if lines are set up by hand. */
@@ -41,19 +41,19 @@ export interface Carrier<Config = unknown> {
 
   /** Sends one message. Never throws. */
   send(config: Config, message: OutboundMessage, signal: AbortSignal): Promise<SendOutcome>;
-  /** Finds out the outcome of an attempt whose response was lost. */
+  /** Determines the outcome of an attempt whose response was lost. */
   reconcile(config: Config, attempt: AttemptReference): Promise<ReconcileOutcome>;
   checkAvailability(config: Config, address: string): Promise<Availability>;
   /** Checks that the line can send. Throws with the reason if it cannot. */
   probe(config: Config, lineId: string): Promise<void>;
-  /** What a probe checks, if several lines share it: one answer is for all of them. */
+  /** The account that a probe checks, if several lines share it: one probe then counts for all of them. */
   account?(config: Config): string;
   /**
    * Checks one setting after the other, without changing anything at the provider, and ends with the first that makes the
    * others pointless. Never throws; a check that the provider cannot answer is `unknown`.
    */
   checkConnection(config: Config, subject: ConnectionSubject): AsyncIterable<ConnectionCheck>;
-  /** What a person does at the provider to connect a line. */
+  /** The steps of a person at the provider to connect a line. */
   readonly guide?: ConnectionGuide;
   /**
    * Checks the URL and headers of a callback before its body is read.
@@ -97,12 +97,12 @@ export interface ConnectionCheck extends Finding {
   setting?: string;
 }
 
-/** What settings are checked for. */
+/** The line for which settings are checked. */
 export interface ConnectionSubject {
   lineId: string | null;
   /** The line's address, if it is known. */
   address: string | null;
-  /** Where the provider reports to, without a secret. Null: the line does not exist yet. */
+  /** The callback URL, without a secret. Null: the line does not exist yet. */
   callbackUrl: string | null;
   /** Whether reports of a provider can arrive at this installation. */
   reachCallbacks(): Promise<Finding>;
@@ -117,7 +117,7 @@ export interface ConnectionGuide {
   before: readonly string[];
   /** Once the line is connected, with its callback URL at hand. */
   after: readonly string[];
-  /** Recipients that answer by themselves, for a first message. */
+  /** Recipients that answer automatically, for a first message. */
   answering?: { phone: string; email: string };
 }
 
@@ -128,7 +128,7 @@ export interface ConnectionGuide {
 export const usesOperatorAccount = ({ provisioning }: Pick<Carrier, 'provisioning'>): boolean =>
   provisioning !== undefined;
 
-/** A server that speaks HTTP or another protocol, and the ports that it may have: others could be probed through us. */
+/** A server that uses HTTP or another protocol, and its allowed ports; others could be scanned through us. */
 export type CarrierServer = { ports: readonly number[] } & ({ url: string } | { host: string; port: number });
 export const HTTP_PORTS = [80, 443] as const;
 
@@ -216,12 +216,12 @@ export interface AttemptReference {
   channel: Channel;
   to: string;
   startedAt: Date;
-  /** The latest time at which it may have started; `startedAt`, unless the record of it is lost. */
+  /** The latest time at which it may have started; `startedAt`, unless its record is lost. */
   startedBy: Date;
   /** The text that was sent, for carriers without references; null if it is no longer known. */
   text: string | null;
   attachmentCount: number;
-  /** The carrier's ids of other attempts to this recipient, which must be another message. */
+  /** The carrier's ids of other attempts to this recipient, which must not be matched. */
   takenIds: readonly string[];
 }
 

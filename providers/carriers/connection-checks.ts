@@ -12,8 +12,8 @@ export const failed = (name: string, text: string, setting?: string): Connection
 });
 
 /**
- * Whether a server has responded, whatever it said.
- * @param server as in a sentence: its name, or host and port.
+ * Whether a server has responded, whatever the response.
+ * @param server its name, or host and port, for use in a sentence.
  */
 export const serverCheck = (
   server: string,

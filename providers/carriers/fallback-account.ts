@@ -11,7 +11,7 @@ interface FallbackAccount {
 
 /**
  * Builds the adapter's settings for an account.
- * @throws ZodError if they are invalid, or whatever `secrets.open` throws.
+ * @throws ZodError if they are invalid, or any error of `secrets.open`.
  */
 export function fallbackConfig<Config>(
   carrier: Carrier<Config>,

@@ -11,13 +11,13 @@ import { testCarrier, type TestSends } from './test.ts';
 import { twilioCarrier } from './twilio.ts';
 
 /**
- * The carriers that know by recipient, time and text whether they have a message, so that they can be asked about sends of
- * which no record is left. In test mode nothing is sent.
+ * The carriers that can be searched by recipient, time and text, so that they can be asked about sends
+ * without a record. In test mode nothing is sent.
  */
 export const FIND_BY_CONTENT: readonly string[] = ['bluebubbles', 'twilio', TEST_CARRIER];
 
 export interface CarrierOptions {
-  /** Where lines in test mode send. */
+  /** Where lines in test mode store what they send. */
   testSends: TestSends;
   /** Null in production. */
   simulator: SimulatedCarrierOptions | null;
@@ -35,7 +35,7 @@ export interface CarrierOptions {
 
 export interface CarrierRegistry {
   readonly names: readonly string[];
-  /** Those that workspaces can connect lines to. */
+  /** The carriers to which workspaces can connect lines. */
   readonly connectable: readonly string[];
   /** @throws if no carrier of that name is configured. */
   get(name: string): Carrier;

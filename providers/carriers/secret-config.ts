@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Shown in place of a secret. */
 export const MASK = '••••••••';
 
-/** By schema, because reading a schema takes much longer than opening the settings, which every callback and send does. */
+/** Cached by schema, because reading a schema takes much longer than opening the settings, which every callback and send does. */
 const secretsOf = new WeakMap<z.ZodType, readonly string[]>();
 
 /** The names of secret settings, which are declared with `.meta({ secret: true })`. */
@@ -33,7 +33,7 @@ export function sealConfig(
 
 /**
  * Decrypts and validates stored settings.
- * @throws ZodError, or whatever `open` throws.
+ * @throws ZodError, or any error of `open`.
  */
 export function openConfig<Config>(
   schema: z.ZodType<Config>,
@@ -72,10 +72,10 @@ export function withoutSecrets(schema: z.ZodType, settings: unknown, text: strin
     .reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
 }
 
-/** To replace a shorter one would make texts unreadable, and guess it from what is missing. */
+/** Replacing a shorter one would make texts unreadable, and reveal it by what is missing. */
 const SHORTEST_SECRET = 4;
 
-/** The password in a URL, as it is written there and as it is sent. */
+/** The password in a URL, both as written and decoded. */
 function passwordsIn(secret: string): string[] {
   if (!URL.canParse(secret)) return [];
   const { password } = new URL(secret);

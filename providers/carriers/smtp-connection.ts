@@ -27,7 +27,7 @@ interface Server {
 const TLS = /^(ETLS|EREQUIRETLS|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_VERIFY)/;
 
 /**
- * What a login at the outgoing server says, step by step.
+ * The checks of a login at the outgoing server, step by step.
  * @param error null: it worked.
  */
 export function* sendingChecks(
@@ -51,7 +51,7 @@ export function* sendingChecks(
   else yield failed('credentials', `${name} refuses the user or the password.`, settings.password);
 }
 
-/** What opening the mailbox for replies says. */
+/** The checks of opening the mailbox for replies. */
 export function* mailboxChecks({
   name,
   folder,

@@ -114,7 +114,7 @@ function readReply(email: InboundEmail): CarrierEvent {
 
 const MESSAGE_ID = /<[^<>\s]+>/g;
 
-/** The message that it replies to: `In-Reply-To`, else the last of ours in `References` (RFC 5322, section 3.6.4). */
+/** The message to which it replies: `In-Reply-To`, otherwise the last of ours in `References` (RFC 5322, section 3.6.4). */
 function answeredId(email: InboundEmail): string | undefined {
   const named = header(email, 'In-Reply-To') ?? '';
   const references = header(email, 'References') ?? '';

@@ -43,7 +43,7 @@ type Position = z.infer<typeof Position>;
 
 const CONNECT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** For a batch, including the connection. */
+/** The time limit of a batch, including the connection. */
 const DEADLINE_MS = 60_000;
 const BATCH = 20;
 /** A batch ends with the email that reaches this total. */

@@ -19,8 +19,8 @@ interface Part {
 }
 
 /**
- * Parses a report of a mail server about an email: that it could not be delivered (RFC 3464), or that its recipient calls it
- * spam (RFC 5965).
+ * Parses a report of a mail server about an email: that it could not be delivered (RFC 3464), or that its recipient reported it
+ * as spam (RFC 5965).
  * @returns null if the email is not a report; no events if it reports something else, or an email that we did not send.
  */
 export function readReport(email: InboundEmail): CarrierEvent[] | null {

@@ -51,7 +51,7 @@ export const SmtpConfig = z
         description: 'imaps://user:password@host:993/INBOX: where replies and bounces are read.',
       })
       .optional(),
-    /** The selector of the DKIM key that the mail server signs with, by which its record is checked. */
+    /** The selector of the mail server's DKIM key, for checking its DNS record. */
     dkimSelector: z
       .string()
       .max(200)
@@ -70,7 +70,7 @@ const FILE = 'data:;base64,';
 const CONNECT_MS = 10_000;
 /** The second connection prevents a slow message from delaying the next one. */
 const CONNECTIONS_PER_LINE = 2;
-/** Of submission and relaying; providers add 2525 where 25 is blocked. */
+/** The ports of submission and relaying; providers add 2525 for networks that block 25. */
 const SMTP_PORTS = [25, 465, 587, 2525];
 const IMAP_PORTS = [143, 993];
 
@@ -119,7 +119,7 @@ export function smtpCarrier({
     return pool;
   }
 
-  /** Apart from the connections of lines. @returns why it failed; null if it worked. */
+  /** Uses a separate connection. @returns why it failed; null if it worked. */
   async function verifyOnce(config: SmtpConfig): Promise<Error | null> {
     const { createTransport } = await import('nodemailer');
     const pool = createPool(createTransport, config, timeoutMs, guard);
@@ -253,7 +253,7 @@ function createPool(
     }),
     pool: true,
     maxConnections: CONNECTIONS_PER_LINE,
-    // The library requeues only a message of which nothing was sent, because the connection was closed.
+    // The library requeues a message only if the connection was closed before anything was sent.
     maxRequeues: 1,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,

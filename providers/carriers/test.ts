@@ -3,9 +3,9 @@ import type { Channel } from '#domain/channel.ts';
 import { TEST_CARRIER, testOutcome } from '#domain/test-mode.ts';
 import { BadSignature, type Carrier, type OutboundMessage } from './carrier.ts';
 
-/** Where the carrier keeps what it has sent (`db/queries/test-sends.ts`). */
+/** Where the carrier stores what it has sent (`db/queries/test-sends.ts`). */
 export interface TestSends {
-  /** Keeps a message once per attempt. @returns false if its line belongs to no workspace in test mode. */
+  /** Stores a message once per attempt. @returns false if its line belongs to no workspace in test mode. */
   keep(message: OutboundMessage): Promise<boolean>;
   has(attemptId: string): Promise<boolean>;
 }
@@ -13,14 +13,14 @@ export interface TestSends {
 const TestConfig = z.object({});
 
 /**
- * The carrier of all lines in test mode, in production too. It keeps messages and reaches nobody: receipts and replies are
- * made with `POST /api/test/receipts` and `POST /api/test/inbound`.
+ * The carrier of all lines in test mode, in production too. It stores messages and reaches nobody: receipts and replies are
+ * created with `POST /api/test/receipts` and `POST /api/test/inbound`.
  */
 export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig>> {
   return {
     name: TEST_CARRIER,
     channels: ['imessage', 'sms', 'email'],
-    // A fallback account has more fields, which mean nothing here.
+    // A fallback account has more fields, which are ignored here.
     config: TestConfig,
     timeoutMs: 10_000,
 

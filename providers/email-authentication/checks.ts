@@ -5,14 +5,14 @@ import { addressKind } from '../egress-address.ts';
 import type { Dns } from './dns.ts';
 import { checkSpf, isSpfRecord, type SpfResult } from './spf.ts';
 
-/** Of an SMTP server with more addresses, the others are not checked. */
+/** If an SMTP server has more addresses, the others are not checked. */
 const MAX_ADDRESSES = 4;
 const MAX_FOUND = 1000;
 
 type Verdict = Pick<EmailCheck, 'result' | 'text'> & { found?: readonly string[] };
 
 /**
- * Looks up what receivers authenticate the emails of a line by: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 7489), the
+ * Looks up the records by which receivers authenticate the emails of a line: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 7489), the
  * mail servers of its domain, and the name of the SMTP server's address. Nothing is sent to any of them.
  * @param allowLoopback for servers on this machine; addresses of private networks are never looked up.
  */

@@ -12,7 +12,7 @@ export interface Dns {
 }
 
 export interface DnsOptions {
-  /** `address` or `address:port`; null: those of the operating system. */
+  /** `address` or `address:port`; null: the operating system's. */
   servers: readonly string[] | null;
   /** After this time all lookups fail. */
   deadlineMs: number;
@@ -21,7 +21,7 @@ export interface DnsOptions {
 const QUERY = { timeout: 1500, tries: 2 };
 const NO_RECORD = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** Calls `use` with lookups, each of which is made once. */
+/** Calls `use` with lookups, whose results are cached. */
 export async function withDns<Result>(
   { servers, deadlineMs }: DnsOptions,
   use: (dns: Dns) => Promise<Result>,

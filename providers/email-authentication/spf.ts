@@ -2,7 +2,7 @@ import { isInIpRanges, normalizeIpRange } from '#domain/ip-range.ts';
 import type { Dns } from './dns.ts';
 
 /**
- * What SPF says of an address (RFC 7208, section 2.6). `uncertain`: it depends on what is not evaluated here, the
+ * The SPF result for an address (RFC 7208, section 2.6). `uncertain`: it depends on parts that are not evaluated here, the
  * mechanisms `exists` and `ptr` and macros.
  */
 export type SpfResult =

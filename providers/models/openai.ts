@@ -9,7 +9,7 @@ export interface OpenAiOptions {
   /** null if the endpoint requires none. */
   apiKey: string | null;
   model: string;
-  /** For all attempts together. */
+  /** The time limit of all attempts together. */
   timeoutMs: number;
 }
 

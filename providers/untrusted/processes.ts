@@ -43,15 +43,15 @@ export interface UntrustedWorkOptions {
   idleMs?: number;
 }
 
-/** With `MEGABYTES` they have to fit into the memory of a process that starts them (`deploy/kubernetes`). */
+/** Together with `MEGABYTES`, they must fit into the memory of a process that starts them (`deploy/kubernetes`). */
 export const PROCESSES = 2;
-/** Of V8's heap of a process. */
+/** The V8 heap of a process. */
 export const MEGABYTES = 128;
-/** Jobs of one tenant. */
+/** The concurrent jobs of one tenant. */
 const MAX_WAITING = 200;
 const START_MS = 30_000;
 
-/** When memory runs out, Linux ends this process rather than the one that it works for. */
+/** When memory runs out, Linux kills this process rather than the one that started it. */
 function preferToKill({ pid }: ChildProcess): void {
   if (process.platform !== 'linux' || pid === undefined) return;
   writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => {});
@@ -175,7 +175,7 @@ function nextWord(child: ChildProcess, timeoutMs: number): Promise<Word> {
 function readable(): string[] {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const code = ['package.json', 'node_modules/', 'providers/', 'domain/'].map((name) => join(root, name));
-  // Modules are read at their real paths: node_modules may be a link.
+  // Modules are read at their real paths, because node_modules may be a link.
   const real = code.map((path) => realpathSync(path));
   return [...code, ...real, `${SCRATCH_PREFIX}*`].map((path) => `--allow-fs-read=${path}`);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
-import { MOST_SENT } from '#db/queries/sent-messages.ts';
+import { MAX_SENT } from '#db/queries/sent-messages.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
@@ -229,7 +229,7 @@ describe('the event loop stands still no longer', () => {
              array['America/New_York', 'America/Chicago'], 'US-' || (array['FL', 'TX', 'NY', 'CA'])[1 + n % 4], now(),
              now() - n * interval '2 minutes', 'api'
            from generate_series(1, $2) n`,
-          [workspaceId, MOST_SENT],
+          [workspaceId, MAX_SENT],
         ),
       );
       const hours = { enabled: true, law: 'us', appliesTo: ['message'] };

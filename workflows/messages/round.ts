@@ -6,7 +6,7 @@ export interface Round {
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
-  /** The subject is open: the run waits without a timer until somebody acts, however long that takes. */
+  /** The subject is open: the workflow waits without a timer until somebody acts, however long that takes. */
   keepsOpen?: boolean;
   /** There is more to do: the next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
@@ -51,8 +51,8 @@ export interface LineRound extends Round {
   isPaused?: boolean;
   /** The line cannot send until something changes, or its carrier accepts messages again. */
   isBlocked?: boolean;
-  /** How many rounds in a row no worker took: the task queue has none, or all of them are busy. */
+  /** The number of consecutive rounds that no worker took: none serves the task queue, or all of them are busy. */
   unservedRounds?: number;
-  /** Nothing may leave before the line's reputation has recovered. */
+  /** Nothing may be sent before the line's reputation has recovered. */
   isResting?: boolean;
 }

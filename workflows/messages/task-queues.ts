@@ -22,7 +22,7 @@ export const carrierQueue = (carrier: string): string => `carrier-${carrier}`;
 export const lineQueue = (carrier: string | null): string =>
   carrier === null ? MAIN_QUEUE : carrierQueue(carrier);
 
-/** Moves the clocks of test mode, beside the sends that it waits for. */
+/** Moves the clocks of test mode, on the queue of the sends that it waits for. */
 export const TEST_QUEUE = carrierQueue('test');
 
 /** The task queues by their names in `WORKER_QUEUES`. Carriers use the names of their queues. */
@@ -36,10 +36,10 @@ export const QUEUES = {
   housekeeping: HOUSEKEEPING_QUEUE,
 } as const;
 
-/** The schedule-to-start timeout of a carrier's tasks. After it, the line's carrier is looked up again. */
+/** The schedule-to-start timeout of a carrier's tasks. When it expires, the workflow looks up the line's carrier again. */
 export const CARRIER_QUEUE_TIMEOUT = '30s';
 
-/** Priorities of tasks in a task queue, 1 to 5: a task is taken before all that have a larger number. */
+/** Priorities of tasks in a task queue, 1 to 5: smaller numbers first. */
 export const PRIORITY = {
   /** Somebody waits for the verdict. */
   order: 1,

@@ -2,13 +2,13 @@ import { defineUpdate } from '@temporalio/workflow';
 
 /**
  * The updates that operators send from Temporal's UI or CLI, or with `npm run ops`. Each runs the same command as the API,
- * records it in the audit log, and returns its verdict. An order that is already fulfilled succeeds without a change.
+ * records it in the audit log, and returns the result (the verdict). An order whose effect already holds changes nothing and succeeds.
  *
  * Refusals are `ApplicationFailure`s of the types `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`, `NO_ACTIVE_LINE` and
  * `DRAFT_ALREADY_RESOLVED`, whose details say who was first.
  */
 
-/** Who gives the order, and why. Kept in the workflow history, so it must not name contacts or numbers. */
+/** Who gives the order, and why. The workflow history keeps both, so they must not name contacts or numbers. */
 export interface Order {
   by: string;
   reason?: string;
@@ -54,20 +54,20 @@ export interface CampaignVerdict {
   status: string;
 }
 
-/** Of `line-pacer:{line}`. */
+/** Updates of `line-pacer:{line}`. */
 export const pauseLine = defineUpdate<LineVerdict, [Order]>('pauseLine');
 export const resumeLine = defineUpdate<LineVerdict, [Order]>('resumeLine');
 export const sendNow = defineUpdate<MessageVerdict, [Order & Partial<MessageOrder>]>('sendNow');
 export const skipMessage = defineUpdate<MessageVerdict, [MessageOrder]>('skipMessage');
 
-/** Of `line-request:{line}`. */
+/** Updates of `line-request:{line}`. */
 export const checkPayment = defineUpdate<RequestVerdict, [Order]>('checkPayment');
 export const giveUp = defineUpdate<RequestVerdict, [Order]>('giveUp');
 
-/** Of `ai-draft:{reply}`. The first decision wins, whether it comes from here or from the API. */
+/** Updates of `ai-draft:{reply}`. The first decision wins, whether it comes from an operator or from the API. */
 export const decide = defineUpdate<DraftVerdict, [DraftOrder]>('decide');
 
-/** Of `campaign:{campaign}`. */
+/** Updates of `campaign:{campaign}`. */
 export const pauseCampaign = defineUpdate<CampaignVerdict, [Order]>('pauseCampaign');
 export const resumeCampaign = defineUpdate<CampaignVerdict, [Order]>('resumeCampaign');
 export const archiveCampaign = defineUpdate<CampaignVerdict, [Order]>('archiveCampaign');

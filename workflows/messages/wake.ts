@@ -4,7 +4,7 @@ import { MAIN_QUEUE, PRIORITY } from './task-queues.ts';
 /** The input of a long-lived workflow. Ids, and the name of a carrier. */
 export interface WakeInput {
   workspaceId: string;
-  /** The id after the kind in the workflow's id, for example of a pacer's line. */
+  /** The id after the kind in the workflow's id, for example the id of a pacer's line. */
   subjectId: string;
   /** The carrier of a line; null: it has none; undefined: unknown when the workflow started. */
   carrier?: string | null;
@@ -101,13 +101,13 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** The kinds whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
-/** The line whose workflow has this id; null: it is not one of a line. */
+/** The line whose workflow has this id; null: its subject is not a line. */
 export function lineOf(workflowId: string): string | null {
   const [kind = '', subjectId = ''] = workflowId.split(':');
   return LINE_WORKFLOWS.has(kind) ? subjectId : null;
 }
 
-/** The kinds whose work runs on the queue for housekeeping. */
+/** The kinds whose work runs on the housekeeping queue. */
 const HOUSEKEEPING_WORKFLOWS = new Set([
   'availability-job',
   'lead-import',
@@ -127,8 +127,8 @@ const startsAs = (kind: string): string =>
 export class UnknownWorkflow extends Error {}
 
 /**
- * How to start a workflow. Its id and its workspace suffice, so that the sweep can wake it from its row in the database.
- * @param carrier of its line; null: unknown.
+ * How to start a workflow. The id and the workspace are sufficient, so the sweep can wake it from its row in the database.
+ * @param carrier the carrier of its line; null: unknown.
  */
 export function wakeStart(workflowId: string, workspaceId: string, carrier: string | null = null) {
   const [kind = '', subjectId = ''] = workflowId.split(':');

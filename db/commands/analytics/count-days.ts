@@ -13,7 +13,7 @@ const DROPPED = 50_000;
 
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
-/** The workspaces whose messages are not counted by the day and by the hour as they are. */
+/** The workspaces whose daily and hourly counts are not up to date. */
 export async function uncountedWorkspaces(db: SystemDb): Promise<readonly string[]> {
   return db.anyFirst(sql.type(WorkspaceIdRow)`
     select w.id workspace_id from workspaces w left join analytics_progress p on p.workspace_id = w.id
@@ -22,7 +22,7 @@ export async function uncountedWorkspaces(db: SystemDb): Promise<readonly string
     select distinct workspace_id from analytics_changes`);
 }
 
-/** The workspaces with as many changes that are not counted. */
+/** The workspaces with at least this many uncounted changes. */
 export async function busyWorkspaces(db: SystemDb, changes: number): Promise<readonly string[]> {
   return db.anyFirst(sql.type(WorkspaceIdRow)`
     select workspace_id from analytics_changes group by workspace_id having count(*) >= ${changes}`);
@@ -37,7 +37,7 @@ const ProgressRow = z.object({
 type Progress = z.infer<typeof ProgressRow>;
 
 /**
- * Adds some of what has changed to what is counted of a workspace, or counts some of its contacts for the first time.
+ * Adds some of a workspace's changes to its counts, or counts some of its contacts for the first time.
  * @returns whether there is more to do.
  */
 export async function countSome(db: TenantDb): Promise<boolean> {
@@ -53,7 +53,7 @@ export async function countSome(db: TenantDb): Promise<boolean> {
 }
 
 /**
- * Adds some of what has changed, unless another process is at it, or the workspace is not counted.
+ * Adds some of the changes, unless another process is doing so or the workspace is not counted.
  * @returns whether there is more to do.
  */
 export async function addSomeChanges(db: TenantDb): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function addSomeChanges(db: TenantDb): Promise<boolean> {
 }
 
 /**
- * Adds some of what has changed, after which nothing names the erased contacts any more.
+ * Adds changes of erased contacts, so that nothing names these contacts any more.
  * @returns whether there is more to do.
  */
 export async function addChangesOfErased(db: TenantDb, addresses: readonly string[]): Promise<boolean> {
@@ -106,7 +106,7 @@ async function prepare(db: TenantDb): Promise<void> {
 
 const TakenRow = z.object({ addresses: z.array(z.string()), numbers: z.array(z.string()) });
 
-/** Adds the changes of contacts that are counted, and forgets those of others, which are counted as they are then. */
+/** Adds the changes of contacts that are counted, and deletes those of others, whose current state will be counted. */
 async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Progress): Promise<boolean> {
   const { workspaceId } = db;
   const taken = await db.one(sql.type(TakenRow)`
@@ -166,7 +166,7 @@ async function startAnew(db: TenantDb): Promise<void> {
     from workspaces w where w.id = p.workspace_id and p.workspace_id = ${db.workspaceId}`);
 }
 
-/** Drops what was counted before. @returns whether there was anything. */
+/** Deletes earlier counts. @returns whether there were any. */
 async function dropCounted(db: TenantDb): Promise<boolean> {
   const drop = async (table: string): Promise<number> => {
     const { rowCount } = await db.query(sql.type(NoRows)`
@@ -191,7 +191,7 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
     ) a order by address limit ${MESSAGES}`);
   const isComplete = addresses.length < MESSAGES;
   const last = isComplete ? '' : (addresses.at(-1) ?? '');
-  // At last all that are left, because a contact may have been added since.
+  // Finally all remaining contacts, because one may have been added since.
   const these = isComplete ? next : sql.fragment`${next} and address <= ${last}`;
   const taken = await db.one(sql.type(TakenRow)`
     with taken as materialized (select address, number from analytics_changes where ${these}),

@@ -21,13 +21,13 @@ function localTime(timeZone: string): FragmentSqlToken {
     lateral (select clock::date "day", greatest(since, (date_trunc('hour', clock) - shift) at time zone 'UTC') "hour") l`;
 }
 
-/** Contacts to count. */
+/** The contacts to count. */
 export interface Recount {
   workspaceId: string;
   timeZone: string;
   /** A statement that returns the `address` of each. */
   contacts: FragmentSqlToken;
-  /** Whether days and hours have them already, as they were before what is in `analytics_changes`. */
+  /** Whether days and hours already contain them, without the changes in `analytics_changes`. */
   areCounted: boolean;
 }
 

@@ -31,7 +31,7 @@ const PayerRow = z.object({ id: z.string(), name: z.string(), customerId: z.stri
 
 const AgencyIdRow = z.object({ id: z.string().nullable() });
 
-/** The provider's customer who pays for a workspace: its agency, or the workspace itself. */
+/** The customer at the provider that pays for a workspace: its agency, or the workspace itself. */
 export async function payingCustomer(billing: Billing, workspaceId: string): Promise<string> {
   const agencyId = await systemDb(billing.pools).oneFirst(sql.type(AgencyIdRow)`
     select agency_id id from workspaces where id = ${workspaceId}`);
@@ -208,7 +208,7 @@ async function applySubscription(
   await notifyPlan(db, before.plan, subscription.plan);
   const { status, plan } = subscription;
   const isChanged = status !== before.subscriptionStatus || (plan !== null && plan !== before.plan);
-  // Whoever subscribes records it.
+  // The caller that subscribes records the change.
   if (isChanged && !present)
     await insertAuditEntry(
       { db, workspaceId: db.workspaceId },

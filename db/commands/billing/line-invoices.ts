@@ -53,7 +53,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       await tenant((db) => changeLineRequest(db, lineId, { type: 'invoice_credited', round }));
       return;
     }
-    // An invoice to be voided may have been created without our receiving the response; creating it again finds it.
+    // An invoice to be voided may have been created although the response was lost; creating it again finds it.
     const invoice = invoiceId === null ? await payments.openInvoice(await order(request, round)) : null;
     if (invoice) await applyInvoice(round, invoice);
     const voided = invoice?.id ?? invoiceId;

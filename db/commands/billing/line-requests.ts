@@ -177,7 +177,7 @@ export async function retryLineRequest(
 const settleInvoices = (billing: LineBilling, { workspaceId, lineId }: RequestRef): Promise<boolean> =>
   ifAvailable(billing, lineId, () => lineInvoices(billing, workspaceId, lineId).settleAll());
 
-/** What the provider cannot do now, the request's workflow retries. @returns whether the provider was available. */
+/** If the provider is unavailable, the request's workflow retries. @returns whether the provider was available. */
 async function ifAvailable(
   { logger }: LineBilling,
   lineId: string,

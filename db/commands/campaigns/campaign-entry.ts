@@ -211,13 +211,13 @@ async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promis
   return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
 }
 
-/** Where a lead is when it gets a message: by its time zone, else by its number. */
+/** The place of a lead that gets a message: from its time zone, otherwise from its number. */
 function recipientPlace({ timezone, phones }: EnteringLead, address: string): PhonePlace {
   const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
   return timezone === null ? place : { ...place, zones: [timezone] };
 }
 
-/** When the steps of a campaign may be sent: within its window, and while their recipients are awake. */
+/** When the steps of a campaign may be sent: within its window, and outside the recipients' quiet hours. */
 export async function stepTimes(
   db: TenantDb,
   campaign: CampaignRow,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** What contacts answer to the steps of campaigns, for the funnel. */
+/** The responses of contacts to campaign steps, for the funnel. */
 
 const OriginalRow = z.object({
   campaignId: z.string().nullable(),
@@ -31,8 +31,8 @@ export async function countStepReply(
 }
 
 /**
- * Counts an opt-out to the last step before it: of the campaign that the reply answers in which the contact asked for it,
- * else of the one whose message was the last to the address. Requires `lockContact`.
+ * Counts an opt-out for the last step before it: of the campaign that the contact's reply answered,
+ * otherwise of the campaign that sent the last message to the address. Requires `lockContact`.
  */
 export async function countStepOptOut(
   db: TenantDb,
@@ -51,7 +51,7 @@ export async function countStepOptOut(
   if (original) await insertResponse(db, 'opt_out', original, at);
 }
 
-/** The clock of a carrier can be behind: the message that is answered was sent before in any case. */
+/** The carrier's clock can be behind, but the answered message was certainly sent before. */
 async function insertResponse(
   db: TenantDb,
   kind: 'reply' | 'opt_out',

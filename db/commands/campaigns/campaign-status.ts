@@ -48,7 +48,7 @@ export async function unsendableType(
 /**
  * Starts, pauses, resumes or archives a campaign. Requires `lockCampaign`. Changes one row, however many messages the
  * campaign has, because messages are sent only while their campaign is active (`campaignAllowsSending`). The workflow of
- * an archived campaign cancels what is left.
+ * an archived campaign cancels the remaining messages.
  * @param options.byWorkflow the campaign's workflow itself makes the change, and gets no signal.
  * @returns the updated campaign.
  */

@@ -24,8 +24,8 @@ import { DRIP_SOURCE } from '#domain/message-draft.ts';
 import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 
 /**
- * Begins to erase the contact of a lead. In this transaction it ends: its leads are gone, nothing that waits is sent any
- * more, and whoever writes from one of its addresses is a new contact. What is left of it is its workflow's to erase.
+ * Begins to erase the contact of a lead. This transaction ends the contact: its leads are deleted, no waiting message is sent any
+ * more, and a message from one of its addresses creates a new contact. The workflow erases the rest.
  */
 export async function eraseContact(db: TenantDb, leadId: string): Promise<void> {
   const contact = await findContact(db, leadId);
@@ -35,7 +35,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
     select * from leads where workspace_id = ${db.workspaceId} and id = any(${texts(contact.leadIds)})`);
   await lockListsOf(db, ...leads);
   await lockAll(db, contact);
-  // Later than all that is of the contact, as everything of it is locked.
+  // Later than everything about the contact, because all of it is locked.
   const now = currentTime();
   const id = newId(now);
   await insertErasure(db, { id, leadIds: contact.leadIds, erased });
@@ -63,7 +63,7 @@ const CanceledDrip = z.object({
   address: z.string(),
 });
 
-/** What was accepted in bulk is a canceled message: whoever was told that it is queued finds what became of it. */
+/** Buffered drips become canceled messages, so that callers who were told that they are queued can look them up. */
 async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly ErasedAddress[]): Promise<void> {
   const canceled = await db.any(sql.type(CanceledDrip)`
     with locked as materialized (
@@ -90,7 +90,7 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
   await db.query(sql.type(NoRows)`${insertion('messages', rows)}`);
 }
 
-/** All that is changed here, in the order of docs/architecture.md. */
+/** Locks everything that is changed here, in the order of docs/architecture.md. */
 async function lockAll(db: TenantDb, contact: Contact): Promise<void> {
   await db.query(sql.type(NoRows)`
     select from conversations
@@ -109,7 +109,7 @@ async function cancelMessages(db: TenantDb, contact: Contact): Promise<void> {
   await db.query(sql.type(NoRows)`
     update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
     where ${isMessageOf(db, contact)} and m.status in ('pending', 'scheduled')`);
-  // One that is under way is settled as it ends.
+  // A message that is being sent is settled when its attempt ends.
   await db.query(sql.type(NoRows)`
     update messages m set fallback_sms = 'failed', updated_at = now()
     where ${isMessageOf(db, contact)} and m.fallback_sms = 'due' and not exists (
@@ -126,7 +126,7 @@ async function supersedeDrafts(db: TenantDb, { addresses }: Contact, now: Date):
   for (const replyId of superseded) wakeDraft(db, replyId, now, 'superseded');
 }
 
-/** Whoever writes next is somebody new. Of the tags those stay that analytics count. */
+/** A later message from the address creates a new contact. The tags that analytics count are kept. */
 async function endConversations(
   db: TenantDb,
   { addresses }: Contact,

@@ -12,19 +12,19 @@ import type { Contact } from '#domain/contact.ts';
 /** Rows of a table that one transaction changes. */
 const CHUNK = 200;
 
-/** Messages or the like that are erased together with their files. */
+/** Rows that are erased together with their files. */
 export interface Chunk {
   ids: readonly string[];
-  /** Their files, which go before they do. */
+  /** Their files, which are deleted before the rows. */
   fileIds: readonly string[];
 }
 
 const ChunkRow = z.object({ id: z.string(), urls: z.array(z.string()) });
 
-/** As the erasure began, everything that is older is of the contact. */
+/** Everything older than the start of the erasure belongs to the contact. */
 const isOld = (erasure: Erasure, id: ReturnType<typeof sql.fragment>) => sql.fragment`${id} <= ${erasure.id}`;
 
-/** The next messages to erase, but for those under way at a carrier. @returns with the links of their files. */
+/** The next messages to erase, except those with an open attempt. @returns them with the links to their files. */
 export async function nextMessages(
   db: TenantDb,
   erasure: Erasure,
@@ -48,7 +48,7 @@ export async function cancelLate(db: TenantDb, erasure: Erasure): Promise<void> 
     where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and m.status in ('pending', 'scheduled')`);
 }
 
-/** Whether a carrier has yet to say what became of a message of the contact. */
+/** Whether a message of the contact has an attempt without an outcome. */
 export async function hasUnderWay(db: TenantDb, erasure: Erasure): Promise<boolean> {
   return db.exists(sql.type(NoRows)`
     select from messages m
@@ -58,7 +58,7 @@ export async function hasUnderWay(db: TenantDb, erasure: Erasure): Promise<boole
 
 const LinkRow = z.object({ link: z.string() });
 
-/** Those of the links that others need as well: other contacts' messages, what waits, and campaigns. */
+/** The links that are also needed otherwise: by messages of other contacts, waiting messages and campaigns. */
 export async function sharedLinks(
   db: TenantDb,
   contact: Contact,
@@ -81,14 +81,14 @@ export async function sharedLinks(
       where c.workspace_id = ${db.workspaceId} and step -> 'attachmentUrls' ? l.link)`);
 }
 
-/** Files are gone already: these are their rows, with those of the voice notes made of them. */
+/** Deletes the rows of files that are already deleted, and of the voice notes made from them. */
 async function forgetFiles(db: TenantDb, fileIds: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from attachments
     where workspace_id = ${db.workspaceId} and (id = any(${texts(fileIds)}) or voice_note_of = any(${texts(fileIds)}))`);
 }
 
-/** What a message was, when and what became of it stays; not to whom it was, nor what it said. */
+/** Keeps the kind, times and outcome of messages, but neither recipients nor texts. */
 export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
   await forgetFiles(db, fileIds);
   await db.query(sql.type(NoRows)`
@@ -142,7 +142,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
     where i.workspace_id = ${db.workspaceId} and i.id = any(${texts(ids)})`);
 }
 
-/** Drafts that the copilot has not written, which may answer no reply. */
+/** Drafts that the copilot did not write, which may not answer a reply. */
 export async function eraseWrittenDrafts(db: TenantDb, erasure: Erasure): Promise<void> {
   await db.query(sql.type(NoRows)`
     update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null
@@ -179,13 +179,13 @@ export async function eraseRejectedRows(db: TenantDb, erasure: Erasure): Promise
   await db.query(sql.type(NoRows)`delete from rejected_rows r where ${isRowOf(db, erasure)}`);
 }
 
-/** What was sent to the contact in test mode. */
+/** Messages sent to the contact in test mode. */
 export async function eraseTestSends(db: TenantDb, { addresses }: Erasure): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from test_sends where workspace_id = ${db.workspaceId} and recipient = any(${texts(addresses)})`);
 }
 
-/** What carriers told of the contact and nobody could apply yet, and the ids of emails that name them. */
+/** Carrier events about the contact that could not be applied yet, and the ids of emails that name the contact. */
 export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): Promise<void> {
   const named = (text: ReturnType<typeof sql.fragment>) => sql.fragment`exists (
     select from unnest(${texts(addresses)}) as n (name) where strpos(lower(${text}), n.name) > 0)`;
@@ -198,14 +198,14 @@ export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): 
 }
 
 /**
- * Erases the contact's among the next events of the workspace. What was not delivered yet is not delivered any more.
- * @returns false when that were all.
+ * Erases the contact's events among the next events of the workspace, and cancels their pending deliveries.
+ * @returns false after the last event.
  */
 export async function eraseEvents(db: TenantDb, erasure: Erasure): Promise<boolean> {
   const last = await lastEventId(db, erasure.eventsTo);
   if (last === null) return false;
   const range = { after: erasure.eventsTo, last };
-  // What came since then tells of a new contact, unless it is of an old message.
+  // Later events are about a new contact, unless they are about an old message.
   await db.query(sql.type(NoRows)`
     with erased as (
       update events e set body = ${ERASED_BODY}

@@ -11,7 +11,7 @@ const CHUNK = 1000;
 
 /**
  * Deletes a list and its leads, and cancels their unsent messages. Requires `lockList`. A lead that is also in another
- * list stays in that one. The list is hidden at once; the workflow of a large list deletes the leads that are left.
+ * list stays in that list. The list is hidden immediately; the workflow of a large list deletes the remaining leads.
  */
 export async function deleteList(db: TenantDb, id: string, now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`

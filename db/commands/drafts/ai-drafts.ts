@@ -12,7 +12,7 @@ import { findReply, type InboundRow } from '#db/queries/replies.ts';
 import { wake } from '#db/wakes.ts';
 
 export const DraftRow = z.object({
-  /** The draft's id. A draft of the copilot has that of the reply it answers. */
+  /** The draft's id. A draft of the copilot has the id of the reply that it answers. */
   replyId: z.string(),
   source: DraftSource,
   /** Of a draft that the copilot has not written. */
@@ -27,7 +27,7 @@ export const DraftRow = z.object({
   tags: z.array(DraftTag),
   sentiment: Sentiment.nullable(),
   approvalChannel: ApprovalChannel.nullable(),
-  /** As `shownActor` names them. */
+  /** Named by `shownActor`. */
   resolvedBy: z.string().nullable(),
   messageId: z.string().nullable(),
   model: z.string().nullable(),

@@ -29,8 +29,8 @@ export interface LineEvent<Event extends CarrierEvent = CarrierEvent> {
 const EventKeyRow = z.object({ lineId: z.string(), eventId: z.string() });
 
 /**
- * Records events before they are applied in the same transaction.
- * @param early those whose message is not known yet. They are kept until it is.
+ * Records events, before they are applied in the same transaction.
+ * @param early events whose message is not known yet; they are kept until it is.
  * @returns those that were not recorded before. The others must be ignored.
  */
 export async function recordCarrierEvents<Reported extends LineEvent>(
@@ -61,12 +61,12 @@ export const carrierMessageOf = ({ lineId, event }: LineEvent): CarrierMessage =
     event.kind === 'call' || event.kind === 'recording' ? event.callId : event.carrierMessageId,
 });
 
-/** An event as it is kept. */
+/** A stored event. */
 const waitingOf = (event: CarrierEvent): string => JSON.stringify({ ...event, at: event.at.toISOString() });
 
 const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
 
-/** That a message has arrived, and nothing else. */
+/** A receipt that reports only the delivery of a message. */
 export type Delivered = Extract<CarrierEvent, { kind: 'receipt' }>;
 
 export const isDelivered = (one: LineEvent): one is LineEvent<Delivered> =>
@@ -181,7 +181,7 @@ const carrierMessages = (messages: readonly CarrierMessage[]) =>
     ['text', 'text'],
   )} as r (line_id, carrier_message_id)`;
 
-/** Serializes settling a send and receiving its events, so that neither misses the other. */
+/** Serializes settling a send and receiving events about it, so that neither misses the other. */
 export async function lockCarrierMessages(db: TenantDb, messages: readonly CarrierMessage[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(key) from (
@@ -191,7 +191,7 @@ export async function lockCarrierMessages(db: TenantDb, messages: readonly Carri
 }
 
 const DAY_MS = 86_400_000;
-/** Carriers report everything about a reply or a call within this time. */
+/** The time within which carriers report everything about a reply or a call. */
 const REPORTED_WITHIN_MS = 7 * DAY_MS;
 
 /** Limits a query to the partitions of certain days, independently of the database's clock and time zone. */
@@ -202,7 +202,7 @@ const receivedSince = (since: Date) => {
 
 /**
  * Recorded events `e` of one line. An update that joins a list of events instead may read all events of the workspace
- * for each: the planner takes a workspace for empty that is newer than the statistics of the partition.
+ * for each: the planner assumes that a workspace newer than the partition's statistics is empty.
  */
 const recordedEvents = (
   db: TenantDb,

@@ -29,7 +29,7 @@ export interface CrossesTransfers {
   crossesTransfers: boolean;
 }
 
-/** What was read from an inbox between two positions. */
+/** The messages read from an inbox between two positions. */
 export interface InboxRead {
   from: string;
   to: string;
@@ -65,7 +65,7 @@ export async function receiveOwnEvents(
   return true;
 }
 
-/** A line has left the workspace, whose events may be those of another. */
+/** A line has left the workspace, so its events may belong to another one. */
 export class LineLeft extends Error {}
 
 /**

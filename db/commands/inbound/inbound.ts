@@ -195,7 +195,7 @@ const OriginalRow = z.object({
   campaignId: z.string().nullable(),
 });
 
-/** The message that the carrier refers to, else the last one that the line sent to the contact. */
+/** The message that the carrier refers to, otherwise the last one that the line sent to the contact. */
 async function findOriginal(db: TenantDb, lineId: string, address: string, replyTo: string | undefined) {
   const named =
     replyTo === undefined

@@ -21,8 +21,8 @@ import { shownReply } from '#domain/reply.ts';
 import { optOutJudgeId } from '#workflows/messages/wake.ts';
 
 /**
- * Somebody asks, or may ask, to be left alone in other words than the keywords: campaigns to them wait for a decision. Of a
- * doubtful reply the model is asked first, if the copilot is on; otherwise it counts as none. Requires `lockContact`.
+ * Records that a contact asks, or may ask, to be left alone in other words than the keywords. Campaigns to them wait for a decision. For a
+ * doubtful reply, the model is asked first if the copilot is on; otherwise it is ignored. Requires `lockContact`.
  */
 export async function suspectOptOut(
   db: TenantDb,
@@ -40,7 +40,7 @@ export async function suspectOptOut(
   else await askPerson(db, id, now);
 }
 
-/** Tells those who decide. */
+/** Notifies the users who decide. */
 export async function askPerson(db: TenantDb, suspicionId: string, now: Date): Promise<void> {
   const suspicion = await findSuspicion(db, suspicionId);
   if (!suspicion) return;
@@ -62,7 +62,7 @@ export async function askPerson(db: TenantDb, suspicionId: string, now: Date): P
 const ReleasedRow = z.object({ lineId: z.string().nullable(), scheduledAt: z.date() });
 
 /**
- * Decides about a suspicion: an opt-out, or campaigns go on.
+ * Decides a suspicion: opts the contact out, or lets campaigns continue.
  * @returns false if it was decided before.
  */
 export async function settleSuspicion(
@@ -82,7 +82,7 @@ export async function settleSuspicion(
   return true;
 }
 
-/** Lets the campaigns to a contact go on. */
+/** Lets the campaigns to a contact continue. */
 export async function releaseSuspected(db: TenantDb, address: string): Promise<void> {
   const released = await db.any(sql.type(ReleasedRow)`
     update messages set held = false, hold_reason = null, updated_at = now()

@@ -15,8 +15,8 @@ interface Judged {
 }
 
 /**
- * Applies what the model says of a doubtful reply. It opts nobody out: either campaigns go on, or a person decides, as when
- * it does not answer.
+ * Applies the model's answer about a doubtful reply. It opts nobody out: either campaigns continue, or a person decides, as if
+ * there were no answer.
  */
 export async function applyVerdict(
   db: TenantDb,

@@ -14,7 +14,7 @@ const StateRow = z.object({
 });
 type State = z.infer<typeof StateRow>;
 
-/** What is left out stays as it is. */
+/** Omitted fields do not change. */
 export interface ConversationChange {
   status?: ConversationStatus | undefined;
   snoozedUntil?: Date | undefined;
@@ -25,7 +25,7 @@ type By = Pick<AuditActor, 'type' | 'id'>;
 
 const SYSTEM: By = { type: 'system', id: null };
 
-/** Changes what a team does with a conversation, with an event for each change. What is already so has none. Requires its lock. */
+/** Changes the status or the assignee of a conversation, with an event for each actual change. Requires its lock. */
 export async function changeConversation(
   db: TenantDb,
   address: string,
@@ -75,13 +75,13 @@ export async function reopenConversation(
   await emitEvents(db, [statusChanged(head, { from: before.status, to: 'open', snoozedUntil: null })], now);
 }
 
-/** Whether its snooze is over, which `endSnoozes` has yet to write. */
+/** Whether its snooze is over, although `endSnoozes` has not recorded it yet. */
 const hasEnded = (state: Pick<State, 'status' | 'snoozedUntil'>, now: Date): boolean =>
   statusAt(state, now) !== state.status;
 
 const EndedRow = z.object({ workspaceId: z.string(), address: z.string() });
 
-/** Snoozes that are over by the clocks of their workspaces, the longest first. */
+/** Snoozes that have ended according to the clocks of their workspaces, the earliest first. */
 export async function endedSnoozes(
   db: SystemDb,
   limit: number,
@@ -118,7 +118,7 @@ export async function endSnoozes(db: TenantDb, among: readonly string[], now: Da
 
 const AddressRow = z.object({ address: z.string() });
 
-/** Nobody answers what was assigned to a member who was removed. */
+/** Unassigns the conversations of a removed member. */
 export async function unassignMember(db: TenantDb, userId: string, by: AuditActor, now: Date): Promise<void> {
   const addresses = await db.anyFirst(sql.type(AddressRow)`
     with held as materialized (

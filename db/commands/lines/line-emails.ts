@@ -21,14 +21,14 @@ export async function notifyLineDown(
   const { workspaceName, lineName, recipients } = await lineEmail(db, line);
   for (const to of recipients) {
     const data = { workspaceName, lineName, since: now.toISOString() };
-    // One email for each time it goes down.
+    // One email each time the line goes down.
     const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
     await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now);
   }
   return recipients.length > 0;
 }
 
-/** Emails the same people that people do not welcome the line's messages. */
+/** Emails the same users that the line's reputation is poor. */
 export async function notifyReputation(
   db: TenantDb,
   line: LineRow,
@@ -44,7 +44,7 @@ export async function notifyReputation(
   }
 }
 
-/** The recipients of emails about a line, none if its notifications are off, and the names that they know it by. */
+/** The recipients of emails about a line (none if its notifications are off), and its name and workspace for the text. */
 async function lineEmail(
   db: TenantDb,
   line: LineRow,

@@ -11,7 +11,7 @@ import { wake } from '#db/wakes.ts';
 import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
 import { CHUNK, giveAway, lockToMove, unsentOf } from './line-rehoming.ts';
 
-/** How soon messages that no other line of their pool can take are offered again. */
+/** How soon to retry messages that no other line of their pool can take. */
 const RETRY_MS = 60_000;
 
 const Place = z.object({ isNew: z.boolean(), lane: z.string(), at: z.string(), arrival: z.int() });
@@ -23,16 +23,16 @@ const Waiting = Place.extend({
 });
 type Waiting = z.infer<typeof Waiting>;
 
-/** How far the messages of a stopped line have been offered to other lines. */
+/** The progress of moving a stopped line's messages to other lines. */
 export interface FailoverProgress {
-  /** The pool whose messages are being offered, and the last one that was; null: all of them were. */
+  /** The pool whose messages are being moved, and the last of these messages; null: all pools are done. */
   poolId: string;
   after: z.infer<typeof Place> | null;
   /** Messages were left behind, because no line of their pool is working. */
   isStuck: boolean;
 }
 
-/** A stopped line as its failover sees it. */
+/** The data of a stopped line that its failover needs. */
 export type StoppedLine = Pick<LineRow, 'id'> & {
   [field in 'stoppedAt' | 'stopReason']: NonNullable<LineRow[field]>;
 };
@@ -41,10 +41,10 @@ export const hasStopped = <L extends LineRow>(line: L): line is L & StoppedLine 
   line.stoppedAt !== null && line.stopReason !== null;
 
 /**
- * Gives the next waiting messages of a stopped line to working lines of their pools, as far as the pools' failover allows and
- * their time has come. Messages keep their scheduled times, so they come before later ones there.
+ * Moves the next waiting messages of a stopped line to working lines of their pools, if the pools' failover allows it and
+ * its delay has passed. Messages keep their scheduled times, so they come before later ones there.
  * @param progress null: from the beginning.
- * @returns the progress; with `nextAt` once it is at the end: when to begin again; null: not until something changes.
+ * @returns the progress; at the end with `nextAt`, the time to begin again; null: not until something changes.
  */
 export async function failOverChunk(
   db: TenantDb,
@@ -122,7 +122,7 @@ async function workingChannels(db: TenantDb, poolId: string): Promise<Set<string
 const toMove = (db: TenantDb, line: StoppedLine, pool: StoppedLinePool): FragmentSqlToken => {
   const ofPool = sql.fragment`${unsentOf(db, line.id)} and pool_id = ${pool.id} and not line_pinned`;
   if (movesFrom(pool.failover, line.stopReason) === 'all') return ofPool;
-  // As the pacing rules see it now; the column `is_new` may be out of date.
+  // Determined as by the pacing rules, because the column `is_new` may be out of date.
   return sql.fragment`${ofPool} and coalesce(answers_until <= now(), true) and not exists (
     select from line_contacts lc
     where lc.workspace_id = ${db.workspaceId} and lc.line_id = messages.line_id and lc.address = messages.address)`;
@@ -130,7 +130,7 @@ const toMove = (db: TenantDb, line: StoppedLine, pool: StoppedLinePool): Fragmen
 
 const Step = z.object({ id: z.string(), address: z.string() });
 
-/** The steps that wait for the messages of a chunk: they follow them to their new line. */
+/** Later steps that wait for the messages of a chunk, which they follow to the new line. */
 async function laterSteps(
   db: TenantDb,
   lineId: string,
@@ -147,8 +147,8 @@ async function laterSteps(
 }
 
 /**
- * Wakes the workflow that gives away what waits at a stopped line, when the first of its pools allows that.
- * @returns whether a pool does: then messages that join the queue have to be looked at, although the line holds them.
+ * Wakes the workflow that moves a stopped line's messages, at the time at which the first of its pools allows it.
+ * @returns whether a pool allows it: then messages that join the queue must be examined, although the line holds them.
  */
 export async function failOverLater(db: TenantDb, line: StoppedLine, now: Date): Promise<boolean> {
   const pools = await poolsThatFailOver(db, line.id);

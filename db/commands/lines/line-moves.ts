@@ -75,9 +75,9 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
  * its caps hold across the move. Sent messages stay with the former workspace; unsent ones are assigned to other lines
  * there. Requires `lockAgency`, because it locks rows of two workspaces.
  *
- * What the former workspace entered stays behind: settings of its carrier with their secrets, and the position in its
- * inbox. Whoever knows them could otherwise read and forge messages of the new workspace.
- * @param keepsCarrier whether the line belongs to the operator's own account at the carrier, of which workspaces know no
+ * The settings that the former workspace entered are not moved: its carrier settings with their secrets, and the position in its
+ * inbox. Somebody who knows them could otherwise read and forge messages of the new workspace.
+ * @param keepsCarrier whether the line belongs to the operator's own account at the carrier, for which workspaces know no
  *   secrets. Otherwise the line is not connected until the new workspace connects it.
  */
 export async function moveLine(
@@ -118,7 +118,7 @@ export async function moveLine(
     ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`
     delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
-  // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,
+  // Copies keep their ids, so that no copy counts twice when the line comes back. They have no carrier message id,
   // because reports about the message concern the workspace that sent it.
   await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
@@ -142,7 +142,7 @@ export async function moveLine(
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
   await abandonLine(from, lineId);
   await rehomeMessages(to, null);
-  // Its workflows look again, in the new workspace. The pacer sleeps until a time computed from the queue of the former one.
+  // Its workflows look again, in the new workspace. The pacer sleeps until a time computed from the former workspace's queue.
   for (const workflowId of await knownWakes(from, workflowsOf(lineId))) {
     from.wakes.leave(a, workflowId);
     wake(to, workflowId, currentTime(), 'lineChanged');
@@ -174,7 +174,7 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await removeLookup(db, 'line', lineId);
   await deleteSignals(db, lineId);
   await abandonLine(db, lineId);
-  // They find the line gone, and end.
+  // They find that the line was deleted, and end.
   for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
     wake(db, workflowId, currentTime(), 'lineChanged');
 }

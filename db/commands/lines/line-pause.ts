@@ -11,8 +11,8 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;
 
 /**
- * Pauses or resumes a line, for its workspace and for operators alike: it sends nothing until anybody resumes it, and its
- * messages keep their places and tell who paused it. Changes and records nothing if it is already as asked. Requires
+ * Pauses or resumes a line, for its workspace and for operators alike. A paused line sends nothing until somebody resumes it; its
+ * messages keep their places and say who paused it. Changes and records nothing if the line is already in that state. Requires
  * `lockLine`.
  */
 export async function pauseOrResume(
@@ -25,7 +25,7 @@ export async function pauseOrResume(
   if ((line.pausedAt !== null) === isPaused) return;
   await setPaused(db, line.id, isPaused ? now : null);
   const by = actor.name ?? actor.id;
-  // Also when it is resumed, so that the next pause is told with its own author, however soon it follows.
+  // Also when it is resumed, so that the next pause is recorded with its own author, however soon it follows.
   await recordHold(db, line, isPaused ? 'line_paused' : null, now, { by, reason });
   await insertAuditEntry(
     { db, workspaceId: db.workspaceId },

@@ -22,11 +22,11 @@ export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, 
 });
 export type Unsent = z.infer<typeof Unsent>;
 
-/** A place among the unsent messages of a line, to the microsecond: messages leave in this order. */
+/** A position among the unsent messages of a line, to the microsecond, in the order in which they are sent. */
 const Place = z.object({ at: z.string(), arrival: z.int() });
 export type Place = z.infer<typeof Place>;
 
-/** Messages or contacts changed in one transaction, which takes about half a second. A workflow does the rest. */
+/** The number of messages or contacts changed in one transaction, which takes about half a second. A workflow does the rest. */
 export const CHUNK = 2000;
 
 const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
@@ -151,8 +151,8 @@ const InQueue = Place.extend({ id: z.string(), address: z.string() });
 type InQueue = z.infer<typeof InQueue>;
 
 /**
- * In the order of their index, so that a chunk reads no more than itself. PostgreSQL would rather read all that is left, sort it
- * and take the first.
+ * In the order of the index, so that a chunk reads only its own rows. Otherwise PostgreSQL would read all remaining rows, sort them
+ * and take the first ones.
  */
 async function nextToLeave(
   db: TenantDb,
@@ -193,7 +193,7 @@ export async function lockToMove(
     select from conversations where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')})
     order by address for no key update`);
   const ids = chunk.map(({ id }) => id);
-  // By their ids alone, in place of all that the line has left.
+  // Only by their ids, instead of all remaining rows of the line.
   const rows = await db.any(sql.type(Unsent)`
     with messages as materialized (
       select * from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array(ids, 'text')})
@@ -203,7 +203,7 @@ export async function lockToMove(
   return rows.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival);
 }
 
-/** Why messages change their line, for their timelines. */
+/** The reason for changing the line, for the timelines of the messages. */
 export interface Handover {
   reason: LineStop | 'line_stopped' | 'line_left';
   /** The rule of a pool. */
@@ -242,7 +242,7 @@ export async function giveAway(
       from ${sql.unnest(moves, ['text', 'timestamptz', 'text', 'text'])} as v (id, at, from_line_id, to_line_id)
     ${ROWS_INSERTED}`);
   }
-  // Some of them are sent even by lines that hold their messages: SMS in place of messages.
+  // Some of them are sent even by lines that hold their messages: SMS that replace messages.
   for (const { lineId: toLine, scheduledAt } of chosen)
     if (toLine !== null) wake(db, linePacerId(toLine), scheduledAt, 'messagesDue');
 }

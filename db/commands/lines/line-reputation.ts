@@ -13,14 +13,14 @@ import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { notifyReputation } from './line-emails.ts';
 
-/** How long a judgement holds, so that a busy line is not judged with each message. */
+/** How long a score is valid, so that a busy line is not scored with each message. */
 const JUDGED_EVERY_MS = 60_000;
 
 const isJudged = ({ reputationCheckedAt }: LineRow, now: Date): boolean =>
   reputationCheckedAt !== null && now.getTime() - reputationCheckedAt.getTime() < JUDGED_EVERY_MS;
 
 /**
- * Judges a line, unless it was judged just before, and tells of a change in the same transaction. Requires `lockLine`.
+ * Scores a line, unless it was scored a moment ago, and emits the event of a change in the same transaction. Requires `lockLine`.
  * @returns the line as it is now.
  */
 export async function judgeIfDue(
@@ -64,7 +64,7 @@ async function storeJudgement(
   return judged;
 }
 
-/** A rest that is over is remembered, as the time until which it held messages. */
+/** The end of a rest is stored, as the time until which it held messages. */
 function endOfRest({ reputationRestsUntil: until }: LineRow, now: Date): Date | null {
   return until !== null && until > now ? now : until;
 }
@@ -102,7 +102,7 @@ async function tellOfChange(
 
 const DueRow = z.object({ workspaceId: z.string(), id: z.string() });
 
-/** Active lines that were not judged within an hour, those judged longest ago first. */
+/** Active lines that were not scored within an hour, those scored longest ago first. */
 export async function linesToJudge(
   db: SystemDb,
   limit: number,
@@ -115,7 +115,7 @@ export async function linesToJudge(
 }
 
 /**
- * Judges lines of the workspace. Those that are being planned are left out, because their plans judge them. Wakes the
+ * Scores lines of the workspace. Lines that are being planned are skipped, because their plans score them. Wakes the
  * pacers of lines whose state changed.
  */
 export async function judgeLines(
@@ -142,7 +142,7 @@ export async function judgeLines(
 
 const JudgedLineRow = LineRow.extend({ policy: ReputationPolicy });
 
-/** Lifts the effects of a line's reputation until a time; null: ends that. @returns false if there is no such line. */
+/** Lifts the effects of a line's reputation until a time; null ends the override. @returns false if there is no such line. */
 export async function setOverride(
   db: TenantDb,
   lineId: string,

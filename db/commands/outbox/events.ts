@@ -21,7 +21,7 @@ const messageOf = (event: NewEvent): string | null => ('messageId' in event ? ev
 export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event) => [
-    // In real time, also in test mode: the partitions of events and deliveries are days of it.
+    // In real time, also in test mode, because the partitions of events and deliveries are days in real time.
     newId(),
     event.event,
     messageOf(event),

@@ -21,7 +21,7 @@ export interface NoticeText {
   action: { label: string; link: string } | null;
   /** At most one email is sent per key. */
   once?: string;
-  /** Of a notice about a contact: their owner, who gets it in place of the admins. */
+  /** For a notice about a contact: the contact's owner, who gets it instead of the admins. */
   contactOwnerEmail?: string | null;
 }
 

@@ -18,7 +18,7 @@ const LastRow = z.object({
   position: z.int(),
   snapshot: z.string(),
   current: z.string(),
-  /** The last transaction of the batch; null: it takes all. */
+  /** The last transaction of the batch; null: the batch takes all. */
   through: z.string().nullable(),
 });
 

@@ -25,7 +25,7 @@ export async function acceptMessages(
     traceAccepted(db, id, { 'linepace.source': source });
     if (lineId === null) continue;
     const at = new Date(scheduledAt);
-    // A voice note is made, and an SMS that replaces a message is sent, although the line holds its messages.
+    // Voice notes are created, and SMS that replace messages are sent, even while the line holds its messages.
     if (message.voiceNote || message.forceFallback) wake(db, linePacerId(lineId), at, 'messagesDue');
     else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }

@@ -29,7 +29,7 @@ export interface AcceptedSend {
   happenedIn: Happening;
 }
 
-/** What the carrier accepted after its attempt had been settled otherwise. */
+/** Attempts that the carrier accepted after they had been settled otherwise. */
 export interface LateAcceptance {
   send: AcceptedSend;
   settledAs: AttemptOutcome;
@@ -40,9 +40,9 @@ class EndsContact extends Error {}
 
 /**
  * Writes the outcomes of attempts, the statuses of their messages and the events of these in one commit, with what
- * carriers reported about them before they answered. Attempts that were settled before, and messages that have moved
+ * carriers reported about them before they responded. Attempts that were settled before, and messages that have moved
  * on, stay as they are.
- * @throws if several cannot be settled together; each can be alone.
+ * @throws if several cannot be settled together; the caller then settles each alone.
  */
 export async function settleAccepted(
   db: TenantDb,
@@ -97,7 +97,7 @@ async function markAccepted(
     receiptOf,
     endsTheContact,
   }: Readonly<{
-    /** The receipt that came before the answer. */
+    /** The receipt that arrived before the response. */
     receiptOf: (send: AcceptedSend) => LineEvent<Delivered> | undefined;
     endsTheContact: boolean;
   }>,
@@ -122,7 +122,7 @@ async function markAccepted(
       happenedIn: send.happenedIn,
     })),
   );
-  // Each tells that its message was sent, even of one that has arrived meanwhile.
+  // Each event says that its message was sent, even if it has been delivered in the meantime.
   const sentFirst = sent.map((message) => ({ ...message, status: 'sent' as const, deliveredAt: null }));
   await emitMessageEvents(
     db,

@@ -24,8 +24,8 @@ export type Choosable = Pick<
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, else one of its pool, else the next of the workspace-wide round-robin over the
- * active lines of the best channel. A contact who wrote within 24 hours is answered by the line they wrote to, and a sticky
+ * Assigns each draft a line: the pinned one, otherwise one of its pool, otherwise the next of the workspace-wide round-robin over the
+ * active lines of the best channel. A contact who wrote within 24 hours is answered from the line they wrote to, and a sticky
  * draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are locked in share mode. If
  * the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
  */

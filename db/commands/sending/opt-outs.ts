@@ -27,9 +27,9 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
   createdAt: createdAt.toISOString(),
 });
 
-/** Who opts a contact out or in, and what the audit log may name: it contains no addresses. */
+/** Who opts a contact out or in, and what the audit log may name instead of the address. */
 export interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
-  /** The message or reply because of which the contact itself does. */
+  /** The message or reply that made the contact opt out. */
   messageId?: string;
 }
 
@@ -65,7 +65,7 @@ async function auditConsent(
 
 /**
  * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
- * @param address or what stands for that of an erased contact.
+ * @param address the address, or the pseudonym of an erased contact.
  */
 export async function optOut(db: TenantDb, address: string, change: Change): Promise<OptOutRow> {
   const { source, at, now, author } = change;

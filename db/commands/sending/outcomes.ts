@@ -32,12 +32,12 @@ import {
 } from '#db/queries/sends.ts';
 
 /**
- * The outcome of an attempt, after reconciliation if that was needed. `unsendable`: the message has no text that any
+ * The outcome of an attempt, after reconciliation if necessary. `unsendable`: the message has no text that any
  * channel could take, and the carrier was not called.
  */
 export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: string };
 
-/** What `settleAccepted` does not settle. */
+/** The outcomes that `settleAccepted` does not settle. */
 type NotAccepted = Exclude<Settled, { kind: 'accepted' }>;
 
 /** The statuses from which a message can still fail or fall back. */
@@ -83,7 +83,7 @@ export async function settlePrimary(
   }
 }
 
-/** Subtracts a send that did not happen from what was counted when it was claimed. */
+/** Subtracts a send that did not happen from the counts of its claim. */
 async function uncountSend(db: TenantDb, attempt: AttemptRow, message: MessageRow | null): Promise<void> {
   const unanswered = await revertOutbound(db, attempt);
   const { isNew, lineId, startedAt } = attempt;
@@ -166,13 +166,13 @@ function retryAt(outcome: Settled, failures: number, now: Date): Date {
   return new Date(now.getTime() + Math.max(backoff, wanted));
 }
 
-/** Cancels a message that has not left, instead of a retry, because its contact was erased. */
+/** Cancels an unsent message instead of retrying it, because its contact was erased. */
 async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Promise<void> {
   await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
   await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
 }
 
-/** If the line's carrier accepts nothing at all, its messages are retried for a day before they fail. */
+/** While the line's carrier accepts nothing at all, messages are retried for a day before they fail. */
 async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
   if (message.lineId === null) return false;
   const yesterday = new Date(now.getTime() - OUTAGE_TOLERANCE_MS);
@@ -195,7 +195,7 @@ export async function fail(
   await emitMessageEvents(db, [{ event: 'message.failed', message: failed, data: { error } }], now);
 }
 
-/** What a carrier said may name the contact, whom an erased message names no more. */
+/** The carrier's text may name the contact, which an erased message must not. */
 const tellable = ({ address }: MessageRow, reason: string): string =>
   isErased(address) ? reasonCode(reason) : reason;
 

@@ -26,7 +26,7 @@ interface Turn {
 }
 
 /**
- * Assigns each message a line of its pool, by the pool's strategy: the line that the contact keeps, else one of those that
+ * Assigns each message a line of its pool, by the pool's strategy: the line that the contact keeps, otherwise one of those that
  * are working; null if no line of the pool can carry it.
  */
 export async function choosePoolLines(
@@ -43,7 +43,7 @@ export async function choosePoolLines(
     ({ channel, address }) =>
       keptLine(pool, members, { channel, has: acquaintances.get(address) }, now)?.id ?? null,
   );
-  /** The messages that need a line: of several to one contact of a sticky pool only the first. */
+  /** The messages that need a line; of several messages to one contact in a sticky pool, only the first. */
   const first = new Map<string, number>();
   for (const [index, { channel, address }] of messages.entries()) {
     const name = pool.sticky ? `${channel} ${address}` : String(index);

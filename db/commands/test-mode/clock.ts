@@ -35,7 +35,7 @@ export async function stopTestClock(db: TenantDb, problem: string): Promise<void
 }
 
 export type ClockStep =
-  /** These workflows are to be done with what is due before the clock moves on. */
+  /** These workflows must finish their due work before the clock advances. */
   | { kind: 'busy'; workflowIds: readonly string[]; sinceMs: number }
   | { kind: 'moved'; lineIds: readonly string[] }
   | { kind: 'arrived' };

@@ -20,7 +20,7 @@ export async function findTwin(db: SystemDb, liveWorkspaceId: string): Promise<s
     select id from workspaces where live_workspace_id = ${liveWorkspaceId}`);
 }
 
-/** The twin of a workspace, which this makes when it is first needed, with a line of each channel. @returns its id. */
+/** The twin of a workspace, created on first use with a line of each channel. @returns its id. */
 export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string): Promise<string> {
   const id = newWorkspaceId();
   const made = await db.maybeOneFirst(sql.type(IdRow)`

@@ -14,7 +14,7 @@ import { findCampaign } from '#db/queries/campaigns.ts';
 import { consentCoverage } from '#db/queries/consent-coverage.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { listMessages } from '#db/queries/messages.ts';
-import { MOST_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
+import { MAX_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
 import type { ConversationFilters } from '#domain/conversation.ts';
 import { newId } from '#domain/ids.ts';
 import { analyze, connected } from '#test/setup/database.ts';
@@ -402,9 +402,9 @@ test('what is looked at of the messages that were sent is bounded, and answers s
       look.name,
     ).toBeLessThanOrEqual(2001);
   const held = await api('POST', '/api/compliance/quiet-hours-preview', { enabled: true });
-  expect(held.body).toMatchObject({ complete: false, messages: MOST_SENT });
+  expect(held.body).toMatchObject({ complete: false, messages: MAX_SENT });
   const consents = await api('GET', '/api/compliance/campaign-consents');
-  expect(consents.body).toMatchObject({ complete: false, recipients: MOST_SENT, withoutConsent: MOST_SENT });
+  expect(consents.body).toMatchObject({ complete: false, recipients: MAX_SENT, withoutConsent: MAX_SENT });
   const days = (Date.now() - Date.parse(consents.body.from)) / 86_400_000;
   expect(days).toBeGreaterThan(9);
   expect(days).toBeLessThan(10);

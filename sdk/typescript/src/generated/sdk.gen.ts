@@ -81,7 +81,7 @@ export class Messages extends HeyApiClient {
     /**
      * Send or schedule one message
      *
-     * Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`.
+     * Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them. A key needs the scope `send`.
      */
     public send<ThrowOnError extends boolean = true>(parameters?: {
         message?: string;
@@ -186,7 +186,7 @@ export class Messages extends HeyApiClient {
     }
     
     /**
-     * What has happened to a message, and what it waits for
+     * Get what has happened to a message, and what it waits for
      *
      * `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`.
      */
@@ -222,7 +222,7 @@ export class Messages extends HeyApiClient {
     /**
      * Bulk intake: queue a message, to be sent when its line permits
      *
-     * Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`.
+     * Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; each 4 KB of a body count as one request). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`.
      */
     public drip<ThrowOnError extends boolean = true>(parameters?: {
         message?: string;
@@ -302,7 +302,7 @@ export class Messages extends HeyApiClient {
     /**
      * Send an SMS to a message's recipient through the workspace's fallback account
      *
-     * The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`.
+     * The text is `message`, otherwise the original message's fallback text, otherwise the workspace's default, otherwise the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`.
      */
     public sendFallbackSms<ThrowOnError extends boolean = true>(parameters: {
         messageId: string;
@@ -412,7 +412,7 @@ export class Conversations extends HeyApiClient {
     /**
      * Close, snooze or open a conversation, or assign it to a member
      *
-     * What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`.
+     * Omitted fields do not change. A conversation opens again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`.
      */
     public update<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -480,7 +480,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * List what members wrote to each other about a contact, newest first
+     * List the notes about a contact, newest first
      *
      * A key needs the scope `read`.
      */
@@ -505,7 +505,7 @@ export class Conversations extends HeyApiClient {
     /**
      * Write a note about a contact, which is never sent
      *
-     * Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`.
+     * Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`.
      */
     public createNote<ThrowOnError extends boolean = true>(parameters: {
         address: string;
@@ -526,7 +526,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * Tell the other members that the signed-in user looks at a conversation, or answers it
+     * Tell the other members that the signed-in user is viewing or answering a conversation
      *
      * It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there.
      */
@@ -603,7 +603,7 @@ export class Conversations extends HeyApiClient {
     /**
      * Create a snippet: a text that the workspace writes often, with variables
      *
-     * Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then. A key needs the scope `send`. Recorded in the audit log as `snippet.created`.
+     * Its text is a Liquid template over the lead's fields. Send it as `message`; then it is rendered for the recipient. A key needs the scope `send`. Recorded in the audit log as `snippet.created`.
      */
     public createSnippet<ThrowOnError extends boolean = true>(parameters: {
         name: string;
@@ -624,7 +624,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * Delete a snippet. Messages that contain its text stay as they are
+     * Delete a snippet; messages that contain its text do not change
      *
      * A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`.
      */
@@ -687,7 +687,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * Save a filter of the inbox by a name
+     * Save a filter of the inbox under a name
      *
      * A key needs the scope `send`.
      */
@@ -734,7 +734,7 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
-     * Update a saved filter, share it, or keep it to oneself
+     * Update a saved filter, share it, or make it private
      *
      * A key needs the scope `send`.
      */
@@ -898,7 +898,7 @@ export class OptOuts extends HeyApiClient {
     /**
      * List replies that ask to be left alone in other words than STOP, newest first
      *
-     * Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`.
+     * Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`.
      */
     public listSuspicions<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -919,7 +919,7 @@ export class OptOuts extends HeyApiClient {
     }
     
     /**
-     * Confirm the opt-out, or dismiss the suspicion so that campaigns go on
+     * Confirm the opt-out, or dismiss the suspicion so that campaigns continue
      *
      * A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`.
      */
@@ -944,7 +944,7 @@ export class OptOuts extends HeyApiClient {
     /**
      * List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first
      *
-     * What an erased contact did is no longer in it. A key needs the scope `read`.
+     * Erased contacts are not included. A key needs the scope `read`.
      */
     public listHistory<ThrowOnError extends boolean = true>(parameters?: {
         dateFrom?: string | string | string;
@@ -1105,7 +1105,7 @@ export class OptOuts extends HeyApiClient {
     }
     
     /**
-     * List what contacts consented to and withdrew, newest first
+     * List the consents and withdrawals of contacts, newest first
      *
      * A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`.
      */
@@ -1198,7 +1198,7 @@ export class OptOuts extends HeyApiClient {
 
 export class Compliance extends HeyApiClient {
     /**
-     * Get what is on: quiet hours, consent, keywords, and what waits for a decision
+     * Get the compliance settings: quiet hours, consent, keywords, and open suspicions
      *
      * A key needs the scope `read`.
      */
@@ -1428,7 +1428,7 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * Get how much of its caps a line has used, and what it sends next and why not now
+     * Get how much of its caps a line has used, what it sends next, and why not now
      *
      * A key needs the scope `read`.
      */
@@ -1447,7 +1447,7 @@ export class Lines extends HeyApiClient {
     /**
      * Pause a line: it sends nothing until it is resumed, and its messages keep their places
      *
-     * The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`.
+     * The timelines of waiting messages say who paused the line, and why. A line that is already paused does not change and keeps its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`.
      */
     public pause<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1485,7 +1485,7 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * Get how the messages of a line are received, what that does to its pacing, and why
+     * Get the reputation of a line, its effect on pacing, and why
      *
      * A key needs the scope `read`.
      */
@@ -1609,7 +1609,7 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * Test the settings of a carrier before a line is connected to it
+     * Test the settings of a carrier before you connect a line
      *
      * One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`.
      */
@@ -1658,9 +1658,9 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR
+     * Check the DNS records that authenticate the emails of a line: SPF, DKIM, DMARC, MX and PTR
      *
-     * Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`. A key needs the scope `read`.
+     * Looks up the records in DNS now, within 5 seconds; a check that DNS does not answer in time is `unknown`. For a line of another channel, or without an address, the response is `409`. A key needs the scope `read`.
      */
     public checkEmailAuthentication<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -1679,7 +1679,7 @@ export class LineRequests extends HeyApiClient {
     /**
      * Request a line
      *
-     * A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
+     * A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         channelType?: 'imessage' | 'sms' | 'email';
@@ -1775,7 +1775,7 @@ export class Pools extends HeyApiClient {
     /**
      * Create a pool of lines
      *
-     * Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`.
+     * Messages, drips and campaigns refer to it with `poolId`. Its strategy selects their lines, and its failover determines which messages move to other lines when a line cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         name: string;
@@ -1809,7 +1809,7 @@ export class Pools extends HeyApiClient {
     /**
      * Delete a pool that no draft, active or paused campaign uses
      *
-     * While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`.
+     * While a campaign uses it, `409` with `campaigns`. Waiting messages keep their line, and are treated as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`.
      */
     public delete<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -2039,7 +2039,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Delete a lead and cancel its unsent messages, or erase the contact
      *
-     * With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`.
+     * With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`.
      */
     public deleteLead<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -2124,7 +2124,7 @@ export class Contacts extends HeyApiClient {
     }
     
     /**
-     * List what happened with a lead, newest first
+     * List the history of a lead, newest first
      *
      * Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`.
      */
@@ -2147,9 +2147,9 @@ export class Contacts extends HeyApiClient {
     }
     
     /**
-     * Export all that is stored about a contact as one JSON document
+     * Export everything stored about a contact as one JSON document
      *
-     * A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`.
+     * A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`.
      */
     public export<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -2247,7 +2247,7 @@ export class Contacts extends HeyApiClient {
     /**
      * Get how many leads of a list have consented to messages on a channel
      *
-     * Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`.
+     * A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`.
      */
     public getListConsent<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -2372,7 +2372,7 @@ export class Campaigns extends HeyApiClient {
     /**
      * Create a campaign, and start it if `start` is true
      *
-     * A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`.
+     * A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         name: string;
@@ -2652,7 +2652,7 @@ export class Campaigns extends HeyApiClient {
 
 export class Forecast extends HeyApiClient {
     /**
-     * Forecast when a campaign is done, or would be if it were started or resumed now
+     * Forecast when a campaign finishes, or would finish if it were started or resumed now
      *
      * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
      */
@@ -2669,7 +2669,7 @@ export class Forecast extends HeyApiClient {
     }
     
     /**
-     * Forecast when a sequence to so many new contacts is done
+     * Forecast when a sequence to a number of new contacts finishes
      *
      * Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`.
      */
@@ -2870,7 +2870,7 @@ export class Webhooks extends HeyApiClient {
     }
     
     /**
-     * Get a delivery with its payload, and what the endpoint answered if it failed
+     * Get a delivery with its payload and, if it failed, the endpoint's response
      *
      * A key needs the scope `read`.
      */
@@ -2961,7 +2961,7 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * Get the twin of the workspace for tests, which this makes when it is first needed
+     * Get the twin of the workspace for tests; the first call creates it
      *
      * A session acts in the twin with its id in `X-Workspace-Id`.
      */
@@ -2974,7 +2974,7 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * List how many of each the workspace may have, and how many it has
+     * List the limits of the workspace and their current usage
      *
      * A key needs the scope `read`.
      */
@@ -2989,7 +2989,7 @@ export class Workspace extends HeyApiClient {
     /**
      * Get the first steps of the workspace, and which of them are done
      *
-     * A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`.
+     * A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`.
      */
     public getSetup<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'>({
@@ -3013,9 +3013,9 @@ export class Workspace extends HeyApiClient {
     }
     
     /**
-     * Set the quiet hours; a field that is left out has its default
+     * Set the quiet hours; an omitted field gets its default
      *
-     * Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
+     * Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
      */
     public setQuietHours<ThrowOnError extends boolean = true>(parameters?: {
         enabled?: boolean;
@@ -3375,7 +3375,7 @@ export class Team extends HeyApiClient {
     /**
      * Remove a member from the workspace
      *
-     * Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
+     * Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
@@ -3444,7 +3444,7 @@ export class Team extends HeyApiClient {
     }
     
     /**
-     * Decline an invitation, and get no more invitations from any workspace or agency
+     * Decline an invitation, and all later invitations of any workspace or agency
      */
     public refuseInvitations<ThrowOnError extends boolean = true>(parameters: {
         token: string;
@@ -3513,7 +3513,7 @@ export class Keys extends HeyApiClient {
     /**
      * Replace an API key by a new one with the same settings
      *
-     * Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`.
+     * Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period. Recorded in the audit log as `key.rolled`.
      */
     public roll<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -3614,7 +3614,7 @@ export class Keys extends HeyApiClient {
 
 export class Sessions extends HeyApiClient {
     /**
-     * End all of one’s own sessions except that of this browser
+     * End all of the caller's sessions except the one of this browser
      *
      * Recorded in the audit log as `session.ended`.
      */
@@ -3629,7 +3629,7 @@ export class Sessions extends HeyApiClient {
     /**
      * List the sessions in which people are signed in to the console, newest first
      *
-     * One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200.
+     * The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200.
      */
     public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'>({
@@ -3655,7 +3655,7 @@ export class Sessions extends HeyApiClient {
     /**
      * End a session: it is refused from the next request on
      *
-     * One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`.
+     * The caller's own session; for an owner or admin, any session that was signed in to the workspace. Recorded in the audit log as `session.ended`.
      */
     public end<ThrowOnError extends boolean = true>(parameters: {
         id: string;
@@ -3674,7 +3674,7 @@ export class Requests extends HeyApiClient {
     /**
      * List the requests of the workspace in the last 30 days, newest first
      *
-     * Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`.
+     * The requests of keys and signed-in users; an entry appears some seconds after its response. No bodies, queries, ids or addresses are stored. Successful requests to bulk intake with the same key share an entry for two seconds. If a process crashes, the entries of its last seconds are lost. A key needs the scope `manage`.
      */
     public list<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -3707,7 +3707,7 @@ export class Requests extends HeyApiClient {
 
 export class AuditLog extends HeyApiClient {
     /**
-     * Who changed what in the workspace, newest first
+     * List who changed what in the workspace, newest first
      *
      * Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.
      */
@@ -3767,7 +3767,7 @@ export class AuditLog extends HeyApiClient {
     }
     
     /**
-     * Who changed what in the agency itself, newest first
+     * List who changed what in the agency itself, newest first
      *
      * Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace.
      */
@@ -3864,7 +3864,7 @@ export class TestMode extends HeyApiClient {
     }
     
     /**
-     * List what contacts would have received, newest first, in test mode
+     * List the messages that contacts would have received, newest first, in test mode
      *
      * A key needs the scope `read`.
      */
@@ -3928,7 +3928,7 @@ export class TestMode extends HeyApiClient {
     }
     
     /**
-     * Move the time of the workspace forward, in test mode
+     * Advance the clock of the workspace, in test mode
      *
      * Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`.
      */
@@ -4050,7 +4050,7 @@ export class Agency extends HeyApiClient {
     /**
      * Transfer a line between the agency's workspaces, or delete it
      *
-     * The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. It forgets the carrier settings that its workspace entered: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`.
+     * The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. The carrier settings that its workspace entered are deleted: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`.
      */
     public changeLine<ThrowOnError extends boolean = true>(parameters: {
         action: 'transfer' | 'delete';
@@ -4093,7 +4093,7 @@ export class Agency extends HeyApiClient {
     /**
      * List the webhooks of all clients, and the clients without one
      *
-     * A page has the webhooks of `limit` clients.
+     * A page contains the webhooks of `limit` clients.
      */
     public listWebhooks<ThrowOnError extends boolean = true>(parameters?: {
         limit?: number;
@@ -4158,7 +4158,7 @@ export class Agency extends HeyApiClient {
     }
     
     /**
-     * Suppress an address or a domain no longer, by query or body
+     * Remove an address or a domain from the suppressions, by query or body
      *
      * Recorded in the audit log as `suppressions.updated`.
      */
@@ -4252,7 +4252,7 @@ export class Agency extends HeyApiClient {
     /**
      * Save or change the agency's card on a page of the payment provider
      *
-     * The plans and add-on lines of all clients are charged to the card that was saved last. Recorded in the audit log as `payment_method.page_opened`.
+     * The plans and add-on lines of all clients are charged to the most recently saved card. Recorded in the audit log as `payment_method.page_opened`.
      */
     public changeCard<ThrowOnError extends boolean = true>(parameters: {
         returnUrl: string;

@@ -18,7 +18,7 @@ export type MessageInput = {
     leadId?: string;
     fromLineId?: string;
     /**
-     * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+     * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
      */
     poolId?: string;
     subject?: string;
@@ -46,7 +46,7 @@ export type MessageInput = {
     crmCPersonId?: string;
     crmCLeadId?: string;
     /**
-     * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+     * The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.
      */
     scheduledDate?: string | string | string;
     batchId?: string;
@@ -69,7 +69,7 @@ export type DripInput = {
     leadId?: string;
     fromLineId?: string;
     /**
-     * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+     * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
      */
     poolId?: string;
     subject?: string;
@@ -101,7 +101,7 @@ export type DripInput = {
 export type ConversationPatch = {
     status?: 'open' | 'snoozed' | 'closed';
     /**
-     * In the future; required to snooze. The conversation is open again from then on.
+     * A time in the future, at which the conversation opens again. Required for `snoozed`.
      */
     snoozedUntil?: string;
     /**
@@ -140,7 +140,7 @@ export type InboxReplyInput = {
 export type SnippetInput = {
     name: string;
     /**
-     * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+     * A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.
      */
     text: string;
 };
@@ -148,7 +148,7 @@ export type SnippetInput = {
 export type SnippetPatch = {
     name?: string;
     /**
-     * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+     * A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.
      */
     text?: string;
 };
@@ -157,11 +157,11 @@ export type SavedFilterInput = {
     name: string;
     view: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
     /**
-     * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+     * A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.
      */
     search?: string;
     /**
-     * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+     * Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.
      */
     shared?: boolean;
 };
@@ -170,11 +170,11 @@ export type SavedFilterPatch = {
     name?: string;
     view?: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
     /**
-     * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+     * A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.
      */
     search?: string;
     /**
-     * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+     * Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.
      */
     shared?: boolean;
 };
@@ -229,7 +229,7 @@ export type ConsentInput = {
     status: 'granted' | 'revoked';
     source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
     /**
-     * What shows it, for example the form and its wording, or who heard it.
+     * The evidence, for example the form and its wording, or a witness.
      */
     evidence?: string;
     /**
@@ -302,7 +302,7 @@ export type LineConnectionInput = {
 
 export type CarrierSettingsTest = {
     /**
-     * As `GET /api/lines/carriers` names it.
+     * The name in `GET /api/lines/carriers`.
      */
     provider: string;
     channel: 'imessage' | 'sms' | 'email';
@@ -311,7 +311,7 @@ export type CarrierSettingsTest = {
      */
     address?: string;
     /**
-     * As for `PUT /api/lines/{id}/carrier`. A callback secret is not needed.
+     * The same as for `PUT /api/lines/{id}/carrier`, without a callback secret.
      */
     config: {
         [key: string]: unknown;
@@ -342,15 +342,15 @@ export type PoolInput = {
      */
     strategy?: 'round_robin' | 'least_used' | 'local';
     /**
-     * Whether a contact keeps the line that wrote to it first.
+     * Whether a contact keeps the line that first wrote to it.
      */
     sticky?: boolean;
     /**
-     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.
      */
     failover?: 'never' | 'new_conversations' | 'always';
     /**
-     * How long a line may be unable to send before its messages move.
+     * How long a line must be unable to send before its messages move.
      */
     failoverAfterMinutes?: number;
 };
@@ -368,15 +368,15 @@ export type PoolPatch = {
      */
     strategy?: 'round_robin' | 'least_used' | 'local';
     /**
-     * Whether a contact keeps the line that wrote to it first.
+     * Whether a contact keeps the line that first wrote to it.
      */
     sticky?: boolean;
     /**
-     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.
      */
     failover?: 'never' | 'new_conversations' | 'always';
     /**
-     * How long a line may be unable to send before its messages move.
+     * How long a line must be unable to send before its messages move.
      */
     failoverAfterMinutes?: number;
 };
@@ -449,7 +449,7 @@ export type CampaignInput = {
     listId?: string | null;
     eligibleLineIds?: Array<string> | null;
     /**
-     * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+     * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
      */
     poolId?: string | null;
     stickinessPolicy?: 'sticky' | 'round_robin';
@@ -458,7 +458,7 @@ export type CampaignInput = {
     sendWindowEnd?: string | null;
     allowedDaysOfWeek?: Array<number> | null;
     /**
-     * Instead of the workspace's quiet hours; null: those of the workspace.
+     * Replaces the workspace's quiet hours; null: the workspace's apply.
      */
     quietHours?: CampaignQuietHours | null;
     /**
@@ -478,7 +478,7 @@ export type CampaignStep = {
     messageType?: 'imessage' | 'sms' | 'email';
     subject?: string;
     /**
-     * A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.
+     * A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
      */
     variants?: Array<StepVariant>;
     delay?: {
@@ -494,7 +494,7 @@ export type CampaignStep = {
 export type StepVariant = {
     body?: string;
     /**
-     * Of an email. Default: the `subject` of the step.
+     * The subject of an email. Default: the `subject` of the step.
      */
     subject?: string;
     /**
@@ -531,7 +531,7 @@ export type CampaignPatch = {
     listId?: string | null;
     eligibleLineIds?: Array<string> | null;
     /**
-     * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+     * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
      */
     poolId?: string | null;
     stickinessPolicy?: 'sticky' | 'round_robin';
@@ -540,7 +540,7 @@ export type CampaignPatch = {
     sendWindowEnd?: string | null;
     allowedDaysOfWeek?: Array<number> | null;
     /**
-     * Instead of the workspace's quiet hours; null: those of the workspace.
+     * Replaces the workspace's quiet hours; null: the workspace's apply.
      */
     quietHours?: CampaignQuietHours | null;
     /**
@@ -560,7 +560,7 @@ export type CampaignLeadInput = {
      */
     leadId?: string;
     /**
-     * A new lead. If the list has a lead with the same email or phone, that one is used.
+     * A new lead. If the list has a lead with the same email or phone, that lead is used.
      */
     lead?: LeadInput;
     defaultCountryCode?: string;
@@ -568,7 +568,7 @@ export type CampaignLeadInput = {
 
 export type ForecastInput = {
     /**
-     * To how many contacts the sequence is sent, none of whom knows a line.
+     * The number of contacts who get the sequence. None of them has exchanged messages with a line.
      */
     newConversations: number;
     steps: Array<{
@@ -584,11 +584,11 @@ export type ForecastInput = {
      */
     lineIds?: Array<string>;
     /**
-     * Not together with `lineIds`.
+     * Cannot be combined with `lineIds`.
      */
     poolId?: string;
     /**
-     * Default: `sticky`; that of the pool if one is named.
+     * Default: `sticky`; with a pool, the pool's setting.
      */
     stickinessPolicy?: 'sticky' | 'round_robin';
     timezone?: string;
@@ -708,7 +708,7 @@ export type TestInboundInput = {
      */
     to?: string;
     /**
-     * Default: the line that the contact was in touch with last, else the oldest.
+     * Default: the line that the contact was last in touch with, otherwise the oldest.
      */
     lineId?: string;
     text: string;
@@ -840,7 +840,7 @@ export type Message = {
     batchId: string | null;
     stepIndex: number | null;
     /**
-     * Which of the A/B texts of the campaign's step it is; null: the step has none.
+     * The A/B text of the campaign's step; null: the step has none.
      */
     variant: VariantName | null;
     campaignId: string | null;
@@ -903,7 +903,7 @@ export type Reply = {
     recipientEmail: string | null;
     recipientPhone: string | null;
     /**
-     * The lead's name, else the message's `recipientName`, else the address.
+     * The lead's name, otherwise the message's `recipientName`, otherwise the address.
      */
     name: string;
     /**
@@ -967,11 +967,11 @@ export type ReputationTerm = {
      */
     value: number | null;
     /**
-     * The most points that it can take.
+     * The maximum number of points that it can subtract.
      */
     weight: number;
     /**
-     * What it takes of 100 points: 0 to `-weight`.
+     * The points that it subtracts from 100: 0 to `-weight`.
      */
     points: number;
     /**
@@ -1027,7 +1027,7 @@ export type Timeline = {
 
 export type WaitingFor = {
     /**
-     * As in `holdReason`, for example `daily_new_cap`.
+     * A `holdReason`, for example `daily_new_cap`.
      */
     reason: string;
     /**
@@ -1087,11 +1087,11 @@ export type Conversation = {
     inboxHref: string;
     status: 'open' | 'snoozed' | 'closed';
     /**
-     * Null unless it is snoozed.
+     * Null unless the conversation is snoozed.
      */
     snoozedUntil: string | null;
     /**
-     * The id of the user who answers.
+     * The id of the assignee.
      */
     assigneeId: string | null;
     /**
@@ -1123,7 +1123,7 @@ export type ThreadItem = {
     status: MessageStatus | null;
     deliveredAt: string | null;
     /**
-     * When the contact read it, if the carrier tells.
+     * When the contact read it, if the carrier reports that.
      */
     readAt: string | null;
     /**
@@ -1184,7 +1184,7 @@ export type ConversationNote = {
         name: string | null;
     };
     /**
-     * Mentioned members. Those who left the workspace are missing.
+     * Mentioned members, without those who have left the workspace.
      */
     mentions: Array<{
         userId: string;
@@ -1198,7 +1198,7 @@ export type PresentPerson = {
     name: string | null;
     state: 'viewing' | 'typing' | 'left';
     /**
-     * Unless they report again before.
+     * Unless they report again earlier.
      */
     expiresAt: string;
 };
@@ -1223,7 +1223,7 @@ export type SavedFilter = {
 
 export type AutoReply = {
     /**
-     * The draft's id. A draft of the copilot has that of the reply it answers.
+     * The draft's id. For a draft of the copilot, the id of the reply that it answers.
      */
     replyId: string;
     /**
@@ -1240,7 +1240,7 @@ export type AutoReply = {
     inboundText: string;
     leadId: string | null;
     /**
-     * The copilot's; 0 if somebody else wrote the draft.
+     * The copilot's confidence; 0 if somebody else wrote the draft.
      */
     confidence: number;
     tags: Array<string>;
@@ -1296,7 +1296,7 @@ export type OptOutModelOpinion = {
     confidence: number | null;
     reason: 'asks_to_stop' | 'wrong_recipient' | 'no_consent' | 'threat_or_complaint' | 'declines_offer' | 'about_something_else' | 'unclear' | null;
     /**
-     * Why there is no answer. A person decides then.
+     * Why there is no answer. In that case, a person decides.
      */
     error: string | null;
     answeredAt: string | null;
@@ -1364,7 +1364,7 @@ export type QuietHoursPreview = {
     timezone: string;
     messages: number;
     /**
-     * Those that would have waited.
+     * The messages that would have waited.
      */
     held: number;
     /**
@@ -1385,13 +1385,13 @@ export type QuietHoursPreview = {
         law: number;
     };
     /**
-     * Those of the held messages whose send window has no time in common with the quiet hours.
+     * The held messages whose send window never overlaps the allowed hours.
      */
     neverSent: number;
     byDay: Array<{
         messages: number;
         /**
-         * Those that would have waited.
+         * The messages that would have waited.
          */
         held: number;
         /**
@@ -1406,7 +1406,7 @@ export type QuietHoursPreview = {
     byPlace: Array<{
         messages: number;
         /**
-         * Those that would have waited.
+         * The messages that would have waited.
          */
         held: number;
         /**
@@ -1476,7 +1476,7 @@ export type LinePace = {
         limit: number;
     };
     /**
-     * New conversations today; the limit is the one of the warm-up.
+     * New conversations today; the limit includes the warm-up.
      */
     dailyNew: {
         used: number;
@@ -1489,7 +1489,7 @@ export type LinePace = {
     warmup: {
         startedAt: string;
         /**
-         * New conversations a day, from its first day until it ends, 60 days at most.
+         * The cap of new conversations for each day of the warm-up, at most 60 days.
          */
         limits: Array<number>;
     } | null;
@@ -1501,7 +1501,7 @@ export type LinePace = {
         messageId: string;
         recipient: string;
         /**
-         * When it leaves at the earliest.
+         * The earliest time at which it is sent.
          */
         scheduledDate: string;
         waitingFor: WaitingFor | null;
@@ -1517,17 +1517,17 @@ export type Reputation = {
      */
     since: string | null;
     /**
-     * The line's own, else that of the workspace.
+     * The line's own policy, otherwise the workspace's.
      */
     policy: 'protect' | 'observe' | 'off';
     /**
-     * While set, there are no effects.
+     * Until this time, the reputation has no effects.
      */
     override: ReputationOverride | null;
     effects: ReputationEffects;
     terms: Array<ReputationTermOutput>;
     /**
-     * By UTC day, oldest first. Later answers improve earlier days.
+     * By UTC day, oldest first. Answers count for the day on which the conversation started.
      */
     history: Array<{
         date: string;
@@ -1563,11 +1563,11 @@ export type CarrierDescription = {
         [key: string]: unknown;
     };
     /**
-     * Whether it sets up lines by itself: none has to be connected to it by hand.
+     * Whether the carrier provisions lines, so that none must be connected by hand.
      */
     provisionsLines: boolean;
     /**
-     * What a person does at the carrier, one sentence a step.
+     * The steps of a person at the carrier, one sentence each.
      */
     guide: {
         title: string;
@@ -1581,7 +1581,7 @@ export type CarrierDescription = {
          */
         after: Array<string>;
         /**
-         * Recipients that answer by themselves; null: it has none.
+         * Recipients that answer automatically; null: it has none.
          */
         answering: {
             phone: string;
@@ -1648,7 +1648,7 @@ export type EmailCheck = {
      */
     result: 'pass' | 'fail' | 'unknown';
     /**
-     * What DNS has, one record a line; null: nothing.
+     * The records found in DNS, one per line; null: none.
      */
     found: string | null;
     /**
@@ -1698,7 +1698,7 @@ export type Pool = {
     strategy: 'round_robin' | 'least_used' | 'local';
     sticky: boolean;
     /**
-     * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+     * Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.
      */
     failover: 'never' | 'new_conversations' | 'always';
     failoverAfterMinutes: number;
@@ -1845,11 +1845,11 @@ export type ContactExport = {
         inboxHref: string;
         status: 'open' | 'snoozed' | 'closed';
         /**
-         * Null unless it is snoozed.
+         * Null unless the conversation is snoozed.
          */
         snoozedUntil: string | null;
         /**
-         * The id of the user who answers.
+         * The id of the assignee.
          */
         assigneeId: string | null;
     }>;
@@ -1881,7 +1881,7 @@ export type ContactExport = {
         };
     }>;
     /**
-     * Accepted in bulk, and not yet a message.
+     * Accepted by bulk intake; not a message yet.
      */
     drips: Array<{
         messageId: string;
@@ -1922,7 +1922,7 @@ export type ContactExport = {
         batchId: string | null;
         stepIndex: number | null;
         /**
-         * Which of the A/B texts of the campaign's step it is; null: the step has none.
+         * The A/B text of the campaign's step; null: the step has none.
          */
         variant: VariantName | null;
         campaignId: string | null;
@@ -2101,7 +2101,7 @@ export type CampaignProgress = {
      */
     stopped: number;
     /**
-     * Those of the stopped leads that had not consented (`requireConsent`).
+     * The stopped leads that had not consented (`requireConsent`).
      */
     noConsent: number;
     /**
@@ -2112,12 +2112,12 @@ export type CampaignProgress = {
 
 export type LeadWait = {
     /**
-     * As `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: for the time of the message, or for its turn.
+     * The same as `waitingFor.reason` of a message, for example `line_paused`. `scheduled`: the messages wait for their time or their turn.
      */
     reason: string;
     leads: number;
     /**
-     * The number of lines on which they wait.
+     * The number of lines on which the leads wait.
      */
     lines: number;
 };
@@ -2156,7 +2156,7 @@ export type FunnelStep = {
      */
     reached: number;
     /**
-     * Including those delivered, and those sent as fallback SMS.
+     * Includes those delivered, and those sent as fallback SMS.
      */
     sent: number;
     delivered: number;
@@ -2166,7 +2166,7 @@ export type FunnelStep = {
     read: number | null;
     failed: number;
     /**
-     * For their delay, or in the queue of a line.
+     * Waiting for their delay, or in the queue of a line.
      */
     waiting: number;
     /**
@@ -2174,18 +2174,18 @@ export type FunnelStep = {
      */
     upcoming: number;
     /**
-     * Leads that do not get it, most first.
+     * Leads that do not get the step, by reason, the most frequent first.
      */
     skipped: Array<{
         reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
         leads: number;
     }>;
     /**
-     * A reply counts to the last step sent before it. Automatic replies and STOP do not count.
+     * A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.
      */
     replied: FunnelShare;
     /**
-     * An opt-out counts to the last message sent before it, if that is a step of the campaign.
+     * An opt-out is attributed to the last message sent before it, if that is a step of the campaign.
      */
     optedOut: FunnelShare;
     stepIndex: number;
@@ -2203,7 +2203,7 @@ export type FunnelStep = {
          */
         reached: number;
         /**
-         * Including those delivered, and those sent as fallback SMS.
+         * Includes those delivered, and those sent as fallback SMS.
          */
         sent: number;
         delivered: number;
@@ -2213,7 +2213,7 @@ export type FunnelStep = {
         read: number | null;
         failed: number;
         /**
-         * For their delay, or in the queue of a line.
+         * Waiting for their delay, or in the queue of a line.
          */
         waiting: number;
         /**
@@ -2221,25 +2221,25 @@ export type FunnelStep = {
          */
         upcoming: number;
         /**
-         * Leads that do not get it, most first.
+         * Leads that do not get the step, by reason, the most frequent first.
          */
         skipped: Array<{
             reason: 'reply' | 'opt_out' | 'failed' | 'no_consent' | 'removed' | 'lead_deleted' | 'campaign_ended' | 'recipient_opted_out' | 'recipient_suppressed' | 'canceled';
             leads: number;
         }>;
         /**
-         * A reply counts to the last step sent before it. Automatic replies and STOP do not count.
+         * A reply is attributed to the last step sent before it. Automatic replies and STOP do not count.
          */
         replied: FunnelShare;
         /**
-         * An opt-out counts to the last message sent before it, if that is a step of the campaign.
+         * An opt-out is attributed to the last message sent before it, if that is a step of the campaign.
          */
         optedOut: FunnelShare;
         name: VariantName;
         weight: number;
     }>;
     /**
-     * Of all pairs of variants that were sent, by metric.
+     * The differences between all pairs of variants that were sent, by metric.
      */
     comparisons: Array<FunnelComparison>;
 };
@@ -2250,7 +2250,7 @@ export type FunnelStep = {
 export type FunnelShare = {
     leads: number;
     /**
-     * Of those it was sent to; null: it was sent to nobody.
+     * The share of leads to whom it was sent; null: it was sent to nobody.
      */
     share: number | null;
     low: number | null;
@@ -2267,7 +2267,7 @@ export type FunnelComparison = {
     ];
     metric: 'replied' | 'optedOut';
     /**
-     * The share of the first less that of the second.
+     * The share of the first variant minus the share of the second.
      */
     difference: number;
     low: number;
@@ -2285,7 +2285,7 @@ export type Forecast = {
      */
     completesAt: string | null;
     /**
-     * When the last contact who has not entered yet has been sent the first step.
+     * When the first step has been sent to the last contact who has not entered yet.
      */
     firstStepDoneAt: string | null;
     byDay: Array<{
@@ -2294,14 +2294,14 @@ export type Forecast = {
         newConversations: number;
     }>;
     /**
-     * What limited the lines, as in `holdReason`, by the share of their days.
+     * What limited the lines, as a `holdReason`, with the share of their days.
      */
     limitedBy: Array<{
         reason: string;
         share: number;
     }>;
     /**
-     * In how many days, today included, as many lines would be done. New ones warm up.
+     * The number of days, today included, after which this many lines would finish. New lines warm up.
      */
     linesFor: Array<{
         days: number;
@@ -2326,7 +2326,7 @@ export type Webhook = {
 export type WebhookDelivery = {
     id: string;
     /**
-     * `X-Svc-Event-Id`: the same for a replay.
+     * `X-Svc-Event-Id`; the same in a replay.
      */
     eventId: string;
     event: DeliveredEvent;
@@ -2350,7 +2350,7 @@ export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallba
 export type DeliveryExchange = {
     id: string;
     /**
-     * `X-Svc-Event-Id`: the same for a replay.
+     * `X-Svc-Event-Id`; the same in a replay.
      */
     eventId: string;
     event: DeliveredEvent;
@@ -2372,7 +2372,7 @@ export type DeliveryExchange = {
      */
     requestBody: string | null;
     /**
-     * The first 2,000 characters of the answer. null: it succeeded, is empty or a replay, or the contact was erased.
+     * The first 2,000 characters of the response. null: the delivery succeeded or is a replay, the response was empty, or the contact was erased.
      */
     responseBody: string | null;
 };
@@ -2403,7 +2403,7 @@ export type Workspace = {
     country: string;
     subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
     /**
-     * Of lines without a policy of their own.
+     * The policy of lines without their own.
      */
     reputationPolicy: 'protect' | 'observe' | 'off';
     mode: 'live' | 'test';
@@ -2450,7 +2450,7 @@ export type Setup = {
      */
     complete: boolean;
     /**
-     * Somebody hid the steps (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than they are.
+     * The steps are hidden (`setupDismissed` of `PATCH /api/workspace`), or the workspace is older than this feature.
      */
     dismissed: boolean;
 };
@@ -2551,7 +2551,7 @@ export type Invitation = {
 export type TeamMember = {
     userId: string;
     /**
-     * '' if it is not known: the member has signed in without an invitation.
+     * '' if it is unknown because the member signed in without an invitation.
      */
     email: string;
     name: string;
@@ -2571,7 +2571,7 @@ export type WorkspaceKey = {
     revokedAt: string | null;
     scopes: Array<KeyScope>;
     /**
-     * The networks that may use it, as CIDR; null: any.
+     * The networks from which the key may be used, as CIDR; null: any.
      */
     allowedIps: Array<string> | null;
     mode: 'live' | 'test';
@@ -2582,16 +2582,16 @@ export type UserSession = {
     userId: string;
     userName: string | null;
     /**
-     * Where it was signed in to.
+     * The workspace to which it was signed in.
      */
     workspaceId: string;
     /**
-     * Of the browser, as it names itself.
+     * The user agent of the browser.
      */
     userAgent: string;
     startedAt: string;
     /**
-     * The last request that the person caused, to the minute.
+     * The time of the last request that the person caused, to the minute.
      */
     seenAt: string;
     /**
@@ -2612,7 +2612,7 @@ export type LoggedRequest = {
     at: string;
     method: string;
     /**
-     * As the reference has it, without values: `/api/messages/{id}`.
+     * The path template, without values: `/api/messages/{id}`.
      */
     path: string;
     status: number;
@@ -2637,7 +2637,7 @@ export type LoggedRequest = {
     };
     durationMs: number;
     /**
-     * More than 1: so many requests to bulk intake that succeeded within seconds. `at` and `requestId` are those of the first, `durationMs` that of the slowest.
+     * More than 1: the number of requests to bulk intake that succeeded within seconds. `at` and `requestId` are from the first request, `durationMs` is from the slowest.
      */
     count: number;
 };
@@ -2674,7 +2674,7 @@ export type TestSend = {
     to: string;
     subject: string | null;
     /**
-     * As the contact would read it.
+     * The text that the contact would read.
      */
     text: string;
     attachmentUrls: Array<string>;
@@ -2742,7 +2742,7 @@ export type SignInOptions = {
      */
     method: 'provider' | 'token' | 'credential';
     /**
-     * The session of the cookie; null: none that is usable.
+     * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
 };
@@ -2795,7 +2795,7 @@ export type MessageOutput = {
     batchId: string | null;
     stepIndex: number | null;
     /**
-     * Which of the A/B texts of the campaign's step it is; null: the step has none.
+     * The A/B text of the campaign's step; null: the step has none.
      */
     variant: VariantName | null;
     campaignId: string | null;
@@ -2832,7 +2832,7 @@ export type ReplyOutput = {
     recipientEmail: string | null;
     recipientPhone: string | null;
     /**
-     * The lead's name, else the message's `recipientName`, else the address.
+     * The lead's name, otherwise the message's `recipientName`, otherwise the address.
      */
     name: string;
     /**
@@ -2898,11 +2898,11 @@ export type ReputationTermOutput = {
      */
     value: number | null;
     /**
-     * The most points that it can take.
+     * The maximum number of points that it can subtract.
      */
     weight: number;
     /**
-     * What it takes of 100 points: 0 to `-weight`.
+     * The points that it subtracts from 100: 0 to `-weight`.
      */
     points: number;
     /**
@@ -2945,7 +2945,7 @@ export type CampaignStepOutput = {
     messageType: 'imessage' | 'sms' | 'email';
     subject?: string;
     /**
-     * A/B texts, named A to D by their position. They are sent instead of `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else of the step is the same for all.
+     * A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.
      */
     variants?: Array<StepVariantOutput>;
     delay: {
@@ -2961,7 +2961,7 @@ export type CampaignStepOutput = {
 export type StepVariantOutput = {
     body: string;
     /**
-     * Of an email. Default: the `subject` of the step.
+     * The subject of an email. Default: the `subject` of the step.
      */
     subject?: string;
     /**
@@ -3042,7 +3042,7 @@ export type PostApiMessagesData = {
         leadId?: string;
         fromLineId?: string;
         /**
-         * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+         * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
          */
         poolId?: string;
         subject?: string;
@@ -3070,7 +3070,7 @@ export type PostApiMessagesData = {
         crmCPersonId?: string;
         crmCLeadId?: string;
         /**
-         * When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.
+         * The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.
          */
         scheduledDate?: string | string | string;
         batchId?: string;
@@ -3128,7 +3128,7 @@ export type PostApiMessagesResponses = {
         batchId: string | null;
         stepIndex: number | null;
         /**
-         * Which of the A/B texts of the campaign's step it is; null: the step has none.
+         * The A/B text of the campaign's step; null: the step has none.
          */
         variant: VariantName | null;
         campaignId: string | null;
@@ -3154,7 +3154,7 @@ export type PostApiMessagesResponses = {
         crmCPersonId?: string;
         crmCLeadId?: string;
         /**
-         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
     };
@@ -3256,7 +3256,7 @@ export type PostApiDripData = {
         leadId?: string;
         fromLineId?: string;
         /**
-         * A pool, whose strategy chooses the line. Not together with `fromLineId` or `eligibleLineIds`.
+         * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
          */
         poolId?: string;
         subject?: string;
@@ -3308,7 +3308,7 @@ export type PostApiDripResponses = {
         scheduledDate: string;
         jitterMs: number;
         /**
-         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
     };
@@ -3321,7 +3321,7 @@ export type PostApiDripResponses = {
         scheduledDate: string;
         jitterMs: number;
         /**
-         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
     };
@@ -3398,7 +3398,7 @@ export type GetApiConversationsData = {
          */
         line?: string;
         /**
-         * Part of a name, an address or a text. Texts are looked for in the newest 5,000 replies, sent messages and notes.
+         * Part of a name, an address or a text. Texts are searched in the newest 5,000 replies, sent messages and notes.
          */
         q?: string;
     };
@@ -3482,7 +3482,7 @@ export type PatchApiConversationsByAddressData = {
     body?: {
         status?: 'open' | 'snoozed' | 'closed';
         /**
-         * In the future; required to snooze. The conversation is open again from then on.
+         * A time in the future, at which the conversation opens again. Required for `snoozed`.
          */
         snoozedUntil?: string;
         /**
@@ -3782,7 +3782,7 @@ export type PostApiSnippetsData = {
     body: {
         name: string;
         /**
-         * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+         * A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.
          */
         text: string;
     };
@@ -3845,7 +3845,7 @@ export type PatchApiSnippetsByIdData = {
     body?: {
         name?: string;
         /**
-         * A Liquid template over the lead's fields. As the text of a message or a reply it is rendered when that is sent.
+         * A Liquid template over the lead's fields. It is rendered when it is sent as the text of a message or a reply.
          */
         text?: string;
     };
@@ -3920,11 +3920,11 @@ export type PostApiSavedFiltersData = {
         name: string;
         view: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
         /**
-         * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+         * A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.
          */
         search?: string;
         /**
-         * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+         * Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.
          */
         shared?: boolean;
     };
@@ -3988,11 +3988,11 @@ export type PatchApiSavedFiltersByIdData = {
         name?: string;
         view?: 'open' | 'unread' | 'mine' | 'unassigned' | 'unanswered' | 'drafts' | 'snoozed' | 'closed' | 'all';
         /**
-         * As in the search box of the inbox: part of a text, and `tag:vip` for a tag.
+         * A search as in the search box of the inbox: part of a text, and `tag:vip` for a tag.
          */
         search?: string;
         /**
-         * Whether all members see and change it. Otherwise only the signed-in user does; a key has no user, and saves shared filters only.
+         * Whether all members see and change it. Otherwise only the signed-in user does. A key has no user, and can save only shared filters.
          */
         shared?: boolean;
     };
@@ -4632,7 +4632,7 @@ export type PostApiConsentsData = {
         status: 'granted' | 'revoked';
         source?: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
         /**
-         * What shows it, for example the form and its wording, or who heard it.
+         * The evidence, for example the form and its wording, or a witness.
          */
         evidence?: string;
         /**
@@ -4696,7 +4696,7 @@ export type GetApiComplianceResponses = {
             running: number;
             requireConsent: number;
             /**
-             * With `quietHours` of their own.
+             * Campaigns with their own `quietHours`.
              */
             ownQuietHours: number;
         };
@@ -4709,7 +4709,7 @@ export type GetApiComplianceResponses = {
          */
         suppressions: number;
         /**
-         * Replies that opt a contact out or in by themselves.
+         * Replies that opt a contact out or in without a decision.
          */
         keywords: {
             optOut: Array<string>;
@@ -5393,7 +5393,7 @@ export type PutApiLinesByIdCarrierResponse = PutApiLinesByIdCarrierResponses[key
 export type PostApiLinesCarriersTestData = {
     body: {
         /**
-         * As `GET /api/lines/carriers` names it.
+         * The name in `GET /api/lines/carriers`.
          */
         provider: string;
         channel: 'imessage' | 'sms' | 'email';
@@ -5402,7 +5402,7 @@ export type PostApiLinesCarriersTestData = {
          */
         address?: string;
         /**
-         * As for `PUT /api/lines/{id}/carrier`. A callback secret is not needed.
+         * The same as for `PUT /api/lines/{id}/carrier`, without a callback secret.
          */
         config: {
             [key: string]: unknown;
@@ -5629,15 +5629,15 @@ export type PostApiPoolsData = {
          */
         strategy?: 'round_robin' | 'least_used' | 'local';
         /**
-         * Whether a contact keeps the line that wrote to it first.
+         * Whether a contact keeps the line that first wrote to it.
          */
         sticky?: boolean;
         /**
-         * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+         * Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.
          */
         failover?: 'never' | 'new_conversations' | 'always';
         /**
-         * How long a line may be unable to send before its messages move.
+         * How long a line must be unable to send before its messages move.
          */
         failoverAfterMinutes?: number;
     };
@@ -5735,15 +5735,15 @@ export type PatchApiPoolsByIdData = {
          */
         strategy?: 'round_robin' | 'least_used' | 'local';
         /**
-         * Whether a contact keeps the line that wrote to it first.
+         * Whether a contact keeps the line that first wrote to it.
          */
         sticky?: boolean;
         /**
-         * Which waiting messages of a line that cannot send move to other lines: `new_conversations` those that would start a conversation, `always` all.
+         * Which waiting messages of a line that cannot send move to other lines: `new_conversations`: those that would start a conversation; `always`: all.
          */
         failover?: 'never' | 'new_conversations' | 'always';
         /**
-         * How long a line may be unable to send before its messages move.
+         * How long a line must be unable to send before its messages move.
          */
         failoverAfterMinutes?: number;
     };
@@ -5978,7 +5978,7 @@ export type GetApiLeadsData = {
         cursor?: string;
         listId?: string;
         /**
-         * Matches any part of a name, company, email or phone; one or two characters match the beginning of a word only.
+         * Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.
          */
         search?: string;
     };
@@ -6386,7 +6386,7 @@ export type GetApiListsByIdConsentResponses = {
          */
         total: number;
         /**
-         * Without an address for the channel.
+         * Leads without an address for the channel.
          */
         unreachable: number;
         optedOut: number;
@@ -6395,15 +6395,15 @@ export type GetApiListsByIdConsentResponses = {
          */
         suppressed: number;
         /**
-         * Of the others: who consented last.
+         * Other leads whose latest entry is a consent.
          */
         granted: number;
         /**
-         * Of the others: who withdrew consent last.
+         * Other leads whose latest entry is a withdrawal.
          */
         revoked: number;
         /**
-         * Of the others: without an entry.
+         * Other leads without an entry.
          */
         unknown: number;
         success: true;
@@ -6596,7 +6596,7 @@ export type PostApiCampaignsData = {
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
         /**
-         * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+         * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
          */
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -6605,7 +6605,7 @@ export type PostApiCampaignsData = {
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
         /**
-         * Instead of the workspace's quiet hours; null: those of the workspace.
+         * Replaces the workspace's quiet hours; null: the workspace's apply.
          */
         quietHours?: CampaignQuietHours | null;
         /**
@@ -6641,7 +6641,7 @@ export type PostApiCampaignsResponses = {
         success: true;
         campaign: Campaign;
         /**
-         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
     };
@@ -6728,7 +6728,7 @@ export type PatchApiCampaignsByIdData = {
         listId?: string | null;
         eligibleLineIds?: Array<string> | null;
         /**
-         * The pool whose lines send the messages; its `sticky` counts, and not `stickinessPolicy`. Not together with `eligibleLineIds`.
+         * The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.
          */
         poolId?: string | null;
         stickinessPolicy?: 'sticky' | 'round_robin';
@@ -6737,7 +6737,7 @@ export type PatchApiCampaignsByIdData = {
         sendWindowEnd?: string | null;
         allowedDaysOfWeek?: Array<number> | null;
         /**
-         * Instead of the workspace's quiet hours; null: those of the workspace.
+         * Replaces the workspace's quiet hours; null: the workspace's apply.
          */
         quietHours?: CampaignQuietHours | null;
         /**
@@ -6774,7 +6774,7 @@ export type PatchApiCampaignsByIdResponses = {
         success: true;
         campaign: Campaign;
         /**
-         * What is likely to hurt: how the message will be received, or what it costs. Judged by the template, before it is rendered. Empty if there is nothing.
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
          */
         warnings: Array<Warning>;
     };
@@ -6936,7 +6936,7 @@ export type PostApiCampaignsByIdLeadsData = {
          */
         leadId?: string;
         /**
-         * A new lead. If the list has a lead with the same email or phone, that one is used.
+         * A new lead. If the list has a lead with the same email or phone, that lead is used.
          */
         lead?: LeadInput;
         defaultCountryCode?: string;
@@ -7020,7 +7020,7 @@ export type PostApiCampaignsByIdPreviewResponses = {
             message: string;
             subject: string | null;
             /**
-             * Every variant, as the lead would get it; empty if the step has none.
+             * The text of every variant for this lead; empty if the step has none.
              */
             variants: Array<{
                 name: VariantName;
@@ -7036,17 +7036,17 @@ export type PostApiCampaignsByIdPreviewResponses = {
              */
             holdReason: 'recipient_quiet_hours' | null;
             /**
-             * The quiet hours that the step keeps; null: none.
+             * The quiet hours that apply to the step; null: none.
              */
             wakingHours: {
                 /**
-                 * All of them have to be awake.
+                 * A message is sent only when all of them allow it.
                  */
                 zones: Array<string>;
                 start: string;
                 end: string;
                 /**
-                 * The state whose law is kept as well.
+                 * The state whose law also applies.
                  */
                 law: string | null;
             } | null;
@@ -7095,7 +7095,7 @@ export type PostApiCampaignsByIdForecastResponse = PostApiCampaignsByIdForecastR
 export type PostApiForecastData = {
     body: {
         /**
-         * To how many contacts the sequence is sent, none of whom knows a line.
+         * The number of contacts who get the sequence. None of them has exchanged messages with a line.
          */
         newConversations: number;
         steps: Array<{
@@ -7111,11 +7111,11 @@ export type PostApiForecastData = {
          */
         lineIds?: Array<string>;
         /**
-         * Not together with `lineIds`.
+         * Cannot be combined with `lineIds`.
          */
         poolId?: string;
         /**
-         * Default: `sticky`; that of the pool if one is named.
+         * Default: `sticky`; with a pool, the pool's setting.
          */
         stickinessPolicy?: 'sticky' | 'round_robin';
         timezone?: string;
@@ -7517,7 +7517,7 @@ export type GetApiWorkspaceResponses = {
             role: 'owner' | 'co_admin';
         } | null;
         /**
-         * Those that a session of the console can open with `X-Workspace-Id`.
+         * The workspaces that a console session can open with `X-Workspace-Id`.
          */
         workspaces: Array<{
             _id: string;
@@ -7563,7 +7563,7 @@ export type PatchApiWorkspaceResponses = {
             country: string;
             subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
             /**
-             * Of lines without a policy of their own.
+             * The policy of lines without their own.
              */
             reputationPolicy: 'protect' | 'observe' | 'off';
             mode: 'live' | 'test';
@@ -8273,7 +8273,7 @@ export type DeleteApiTeamByUserIdData = {
     };
     query?: {
         /**
-         * Whether the API keys that they created are revoked, too.
+         * Whether to also revoke the API keys that they created.
          */
         revokeKeys?: 'true' | 'false';
     };
@@ -8496,7 +8496,7 @@ export type PostApiKeysResponses = {
         revokedAt: string | null;
         scopes: Array<KeyScope>;
         /**
-         * The networks that may use it, as CIDR; null: any.
+         * The networks from which the key may be used, as CIDR; null: any.
          */
         allowedIps: Array<string> | null;
         mode: 'live' | 'test';
@@ -8548,7 +8548,7 @@ export type PostApiKeysByIdRollResponses = {
         revokedAt: string | null;
         scopes: Array<KeyScope>;
         /**
-         * The networks that may use it, as CIDR; null: any.
+         * The networks from which the key may be used, as CIDR; null: any.
          */
         allowedIps: Array<string> | null;
         mode: 'live' | 'test';
@@ -8677,7 +8677,7 @@ export type DeleteApiSessionsCurrentResponses = {
     200: {
         success: true;
         /**
-         * Signs out at the identity provider as well. null: it has no such page.
+         * The URL that also signs out at the identity provider. null: it has none.
          */
         signOutUrl: string | null;
     };
@@ -8726,7 +8726,7 @@ export type GetApiRequestsData = {
         method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
         status?: string;
         /**
-         * As the reference has it: `/api/messages/{id}`.
+         * The path template: `/api/messages/{id}`.
          */
         path?: string;
         /**
@@ -8796,7 +8796,7 @@ export type GetApiAuditLogData = {
          */
         until?: string;
         /**
-         * A workspace of the agency that the user belongs to. Default: that of the session.
+         * A workspace of the user's agency. Default: the session's workspace.
          */
         workspaceId?: string;
     };
@@ -8841,7 +8841,7 @@ export type GetApiAuditLogExportData = {
          */
         until?: string;
         /**
-         * A workspace of the agency that the user belongs to. Default: that of the session.
+         * A workspace of the user's agency. Default: the session's workspace.
          */
         workspaceId?: string;
     };
@@ -8877,7 +8877,7 @@ export type PostApiTestInboundData = {
          */
         to?: string;
         /**
-         * Default: the line that the contact was in touch with last, else the oldest.
+         * Default: the line that the contact was last in touch with, otherwise the oldest.
          */
         lineId?: string;
         text: string;
@@ -9046,7 +9046,7 @@ export type GetApiTestClockResponses = {
          */
         movingTo: string | null;
         /**
-         * Why the clock stopped before it had arrived, the last time it was moved.
+         * Why the clock stopped before its target when it was last moved.
          */
         problem: string | null;
     };
@@ -9088,7 +9088,7 @@ export type PostApiTestClockResponses = {
          */
         movingTo: string | null;
         /**
-         * Why the clock stopped before it had arrived, the last time it was moved.
+         * Why the clock stopped before its target when it was last moved.
          */
         problem: string | null;
     };
@@ -9106,7 +9106,7 @@ export type PostApiTestClockResponses = {
          */
         movingTo: string | null;
         /**
-         * Why the clock stopped before it had arrived, the last time it was moved.
+         * Why the clock stopped before its target when it was last moved.
          */
         problem: string | null;
     };
@@ -10014,7 +10014,7 @@ export type DeleteApiAgencyAdminsByUserIdData = {
     };
     query?: {
         /**
-         * Whether the API keys that they created are revoked, too.
+         * Whether to also revoke the API keys that they created.
          */
         revokeKeys?: 'true' | 'false';
     };
@@ -10439,7 +10439,7 @@ export type PostMessageAiDraftWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
+     * The id of the draft, `replyId`. For a draft of the copilot, the id of the reply that it answers.
      */
     messageId: string;
     leadId?: string;
@@ -10467,7 +10467,7 @@ export type PostMessageAiDraftWebhookPayload = {
          */
         inboundText: string;
         /**
-         * The copilot's; 0 if somebody else wrote the draft.
+         * The copilot's confidence; 0 if somebody else wrote the draft.
          */
         confidence: number;
         mode: 'copilot';
@@ -10490,7 +10490,7 @@ export type PostMessageAiDraftApprovedWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
+     * The id of the draft, `replyId`. For a draft of the copilot, the id of the reply that it answers.
      */
     messageId: string;
     leadId?: string;
@@ -10529,7 +10529,7 @@ export type PostMessageAiDraftRejectedWebhookPayload = {
     timestamp: string;
     workspaceId: string;
     /**
-     * The id of the draft, `replyId`: for a draft of the copilot, that of the reply it answers.
+     * The id of the draft, `replyId`. For a draft of the copilot, the id of the reply that it answers.
      */
     messageId: string;
     leadId?: string;

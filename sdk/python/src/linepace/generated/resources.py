@@ -17,7 +17,7 @@ class Messages:
     def send(self, **body: Unpack[models.SendMessageRequest]) -> models.SendMessageResponse:
         """Send or schedule one message.
 
-        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
+        Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/messages", body=body)
 
     def list(self, **query: Unpack[models.ListMessagesParametersQuery]) -> models.ListMessagesResponse:
@@ -33,7 +33,7 @@ class Messages:
         return self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
     def get_timeline(self, id: str) -> models.Timeline:
-        """What has happened to a message, and what it waits for.
+        """Get what has happened to a message, and what it waits for.
 
         `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}/timeline")
@@ -47,13 +47,13 @@ class Messages:
     def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.
 
-        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
+        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; each 4 KB of a body count as one request). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/drip", body=body)
 
     def send_fallback_sms(self, **body: Unpack[models.SendFallbackSmsRequest]) -> models.MessageOutput:
         """Send an SMS to a message's recipient through the workspace's fallback account.
 
-        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
+        The text is `message`, otherwise the original message's fallback text, otherwise the workspace's default, otherwise the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/fallback-sms", body=body)
 
 
@@ -64,7 +64,7 @@ class AsyncMessages:
     async def send(self, **body: Unpack[models.SendMessageRequest]) -> models.SendMessageResponse:
         """Send or schedule one message.
 
-        Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`. A key needs the scope `send`."""
+        Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/messages", body=body)
 
     async def list(self, **query: Unpack[models.ListMessagesParametersQuery]) -> models.ListMessagesResponse:
@@ -80,7 +80,7 @@ class AsyncMessages:
         return await self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}")
 
     async def get_timeline(self, id: str) -> models.Timeline:
-        """What has happened to a message, and what it waits for.
+        """Get what has happened to a message, and what it waits for.
 
         `waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/messages/{self._transport.escape(id)}/timeline")
@@ -94,13 +94,13 @@ class AsyncMessages:
     async def drip(self, **body: Unpack[models.DripRequest]) -> models.DripResponse:
         """Bulk intake: queue a message, to be sent when its line permits.
 
-        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
+        Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; each 4 KB of a body count as one request). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/drip", body=body)
 
     async def send_fallback_sms(self, **body: Unpack[models.SendFallbackSmsRequest]) -> models.MessageOutput:
         """Send an SMS to a message's recipient through the workspace's fallback account.
 
-        The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
+        The text is `message`, otherwise the original message's fallback text, otherwise the workspace's default, otherwise the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/fallback-sms", body=body)
 
 
@@ -129,7 +129,7 @@ class Conversations:
     def update(self, address: str, **body: Unpack[models.UpdateConversationRequest]) -> models.UpdateConversationResponse:
         """Close, snooze or open a conversation, or assign it to a member.
 
-        What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        Omitted fields do not change. A conversation opens again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
         return self._transport.call("PATCH", f"/api/conversations/{self._transport.escape(address)}", body=body)
 
     def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
@@ -145,7 +145,7 @@ class Conversations:
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
 
     def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
-        """List what members wrote to each other about a contact, newest first.
+        """List the notes about a contact, newest first.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}/notes", query=query)
@@ -153,11 +153,11 @@ class Conversations:
     def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
         """Write a note about a contact, which is never sent.
 
-        Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
 
     def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:
-        """Tell the other members that the signed-in user looks at a conversation, or answers it.
+        """Tell the other members that the signed-in user is viewing or answering a conversation.
 
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
@@ -177,7 +177,7 @@ class Conversations:
     def create_snippet(self, **body: Unpack[models.CreateSnippetRequest]) -> models.CreateSnippetResponse:
         """Create a snippet: a text that the workspace writes often, with variables.
 
-        Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
+        Its text is a Liquid template over the lead's fields. Send it as `message`; then it is rendered for the recipient. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
         return self._transport.call("POST", "/api/snippets", body=body)
 
     def update_snippet(self, id: str, **body: Unpack[models.UpdateSnippetRequest]) -> models.UpdateSnippetResponse:
@@ -187,7 +187,7 @@ class Conversations:
         return self._transport.call("PATCH", f"/api/snippets/{self._transport.escape(id)}", body=body)
 
     def delete_snippet(self, id: str) -> models.DeleteSnippetResponse:
-        """Delete a snippet. Messages that contain its text stay as they are.
+        """Delete a snippet; messages that contain its text do not change.
 
         A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
         return self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
@@ -199,13 +199,13 @@ class Conversations:
         return self._transport.call("GET", "/api/saved-filters", query=query)
 
     def create_saved_filter(self, **body: Unpack[models.CreateSavedFilterRequest]) -> models.CreateSavedFilterResponse:
-        """Save a filter of the inbox by a name.
+        """Save a filter of the inbox under a name.
 
         A key needs the scope `send`."""
         return self._transport.call("POST", "/api/saved-filters", body=body)
 
     def update_saved_filter(self, id: str, **body: Unpack[models.UpdateSavedFilterRequest]) -> models.UpdateSavedFilterResponse:
-        """Update a saved filter, share it, or keep it to oneself.
+        """Update a saved filter, share it, or make it private.
 
         A key needs the scope `send`."""
         return self._transport.call("PATCH", f"/api/saved-filters/{self._transport.escape(id)}", body=body)
@@ -242,7 +242,7 @@ class AsyncConversations:
     async def update(self, address: str, **body: Unpack[models.UpdateConversationRequest]) -> models.UpdateConversationResponse:
         """Close, snooze or open a conversation, or assign it to a member.
 
-        What is left out stays as it is. A conversation is open again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        Omitted fields do not change. A conversation opens again as soon as the contact writes, and a snoozed one at `snoozedUntil`. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
         return await self._transport.call("PATCH", f"/api/conversations/{self._transport.escape(address)}", body=body)
 
     async def tag(self, address: str, **body: Unpack[models.TagConversationRequest]) -> models.TagConversationResponse:
@@ -258,7 +258,7 @@ class AsyncConversations:
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/read")
 
     async def list_notes(self, address: str, **query: Unpack[models.ListNotesParametersQuery]) -> models.ListNotesResponse:
-        """List what members wrote to each other about a contact, newest first.
+        """List the notes about a contact, newest first.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/conversations/{self._transport.escape(address)}/notes", query=query)
@@ -266,11 +266,11 @@ class AsyncConversations:
     async def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
         """Write a note about a contact, which is never sent.
 
-        Notes are for the members of the workspace: no carrier and no language model gets them. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
 
     async def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:
-        """Tell the other members that the signed-in user looks at a conversation, or answers it.
+        """Tell the other members that the signed-in user is viewing or answering a conversation.
 
         It is shown for 20 seconds, so report it every ten, and `left` at the end. Nothing is stored: streams of `GET /api/events/stream?presence=true` get the event `conversation.presence`, and the response says who else is there."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/presence", body=body)
@@ -290,7 +290,7 @@ class AsyncConversations:
     async def create_snippet(self, **body: Unpack[models.CreateSnippetRequest]) -> models.CreateSnippetResponse:
         """Create a snippet: a text that the workspace writes often, with variables.
 
-        Its text is a Liquid template over the lead's fields. Send it as `message`; it is rendered for the recipient then. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
+        Its text is a Liquid template over the lead's fields. Send it as `message`; then it is rendered for the recipient. A key needs the scope `send`. Recorded in the audit log as `snippet.created`."""
         return await self._transport.call("POST", "/api/snippets", body=body)
 
     async def update_snippet(self, id: str, **body: Unpack[models.UpdateSnippetRequest]) -> models.UpdateSnippetResponse:
@@ -300,7 +300,7 @@ class AsyncConversations:
         return await self._transport.call("PATCH", f"/api/snippets/{self._transport.escape(id)}", body=body)
 
     async def delete_snippet(self, id: str) -> models.DeleteSnippetResponse:
-        """Delete a snippet. Messages that contain its text stay as they are.
+        """Delete a snippet; messages that contain its text do not change.
 
         A key needs the scope `manage`. Recorded in the audit log as `snippet.deleted`."""
         return await self._transport.call("DELETE", f"/api/snippets/{self._transport.escape(id)}")
@@ -312,13 +312,13 @@ class AsyncConversations:
         return await self._transport.call("GET", "/api/saved-filters", query=query)
 
     async def create_saved_filter(self, **body: Unpack[models.CreateSavedFilterRequest]) -> models.CreateSavedFilterResponse:
-        """Save a filter of the inbox by a name.
+        """Save a filter of the inbox under a name.
 
         A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/saved-filters", body=body)
 
     async def update_saved_filter(self, id: str, **body: Unpack[models.UpdateSavedFilterRequest]) -> models.UpdateSavedFilterResponse:
-        """Update a saved filter, share it, or keep it to oneself.
+        """Update a saved filter, share it, or make it private.
 
         A key needs the scope `send`."""
         return await self._transport.call("PATCH", f"/api/saved-filters/{self._transport.escape(id)}", body=body)
@@ -407,11 +407,11 @@ class OptOuts:
     def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
         """List replies that ask to be left alone in other words than STOP, newest first.
 
-        Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/opt-outs/suspected", query=query)
 
     def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
-        """Confirm the opt-out, or dismiss the suspicion so that campaigns go on.
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
 
         A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
         return self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
@@ -419,7 +419,7 @@ class OptOuts:
     def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
         """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
 
-        What an erased contact did is no longer in it. A key needs the scope `read`."""
+        Erased contacts are not included. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/opt-outs/history", query=query)
 
     def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
@@ -465,7 +465,7 @@ class OptOuts:
         return self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
 
     def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
-        """List what contacts consented to and withdrew, newest first.
+        """List the consents and withdrawals of contacts, newest first.
 
         A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/consents", query=query)
@@ -492,11 +492,11 @@ class AsyncOptOuts:
     async def list_suspicions(self, **query: Unpack[models.ListOptOutSuspicionsParametersQuery]) -> models.ListOptOutSuspicionsResponse:
         """List replies that ask to be left alone in other words than STOP, newest first.
 
-        Nobody is opted out by a guess: while one is `open`, campaigns to the contact wait. A key needs the scope `read`."""
+        Replies that may ask to be left alone. Nobody is opted out on a guess: while an entry is `open`, campaigns to the contact wait. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/opt-outs/suspected", query=query)
 
     async def decide_suspicion(self, id: str, **body: Unpack[models.DecideOptOutSuspicionRequest]) -> models.DecideOptOutSuspicionResponse:
-        """Confirm the opt-out, or dismiss the suspicion so that campaigns go on.
+        """Confirm the opt-out, or dismiss the suspicion so that campaigns continue.
 
         A key needs the scope `send`. Recorded in the audit log as `opt_out.decided`."""
         return await self._transport.call("POST", f"/api/opt-outs/suspected/{self._transport.escape(id)}", body=body)
@@ -504,7 +504,7 @@ class AsyncOptOuts:
     async def list_history(self, **query: Unpack[models.ListOptOutHistoryParametersQuery]) -> models.ListOptOutHistoryResponse:
         """List opt-outs and opt-ins as they happened, with what the contacts wrote, newest first.
 
-        What an erased contact did is no longer in it. A key needs the scope `read`."""
+        Erased contacts are not included. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/opt-outs/history", query=query)
 
     async def export_history(self, **query: Unpack[models.ExportOptOutHistoryParametersQuery]) -> str:
@@ -550,7 +550,7 @@ class AsyncOptOuts:
         return await self._transport.call("DELETE", f"/api/opt-outs/{self._transport.escape(address)}")
 
     async def list_consents(self, **query: Unpack[models.ListConsentsParametersQuery]) -> models.ListConsentsResponse:
-        """List what contacts consented to and withdrew, newest first.
+        """List the consents and withdrawals of contacts, newest first.
 
         A ledger: entries are never changed, and the latest of an address and channel counts. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/consents", query=query)
@@ -575,7 +575,7 @@ class Compliance:
         self._transport = transport
 
     def get(self) -> models.GetComplianceResponse:
-        """Get what is on: quiet hours, consent, keywords, and what waits for a decision.
+        """Get the compliance settings: quiet hours, consent, keywords, and open suspicions.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/compliance")
@@ -598,7 +598,7 @@ class AsyncCompliance:
         self._transport = transport
 
     async def get(self) -> models.GetComplianceResponse:
-        """Get what is on: quiet hours, consent, keywords, and what waits for a decision.
+        """Get the compliance settings: quiet hours, consent, keywords, and open suspicions.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/compliance")
@@ -697,7 +697,7 @@ class Lines:
         return self._transport.call("GET", "/api/lines/check-availability", query=query)
 
     def get_pace(self, id: str) -> models.GetLinePaceResponse:
-        """Get how much of its caps a line has used, and what it sends next and why not now.
+        """Get how much of its caps a line has used, what it sends next, and why not now.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
@@ -705,7 +705,7 @@ class Lines:
     def pause(self, id: str, **body: Unpack[models.PauseLineRequest]) -> models.PauseLineResponse:
         """Pause a line: it sends nothing until it is resumed, and its messages keep their places.
 
-        The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
+        The timelines of waiting messages say who paused the line, and why. A line that is already paused does not change and keeps its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
         return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
 
     def resume(self, id: str) -> models.ResumeLineResponse:
@@ -715,7 +715,7 @@ class Lines:
         return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
 
     def get_reputation(self, id: str) -> models.Reputation:
-        """Get how the messages of a line are received, what that does to its pacing, and why.
+        """Get the reputation of a line, its effect on pacing, and why.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/reputation")
@@ -751,7 +751,7 @@ class Lines:
         return self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
     def test_carrier_settings(self, **body: Unpack[models.TestCarrierSettingsRequest]) -> models.ConnectionTest:
-        """Test the settings of a carrier before a line is connected to it.
+        """Test the settings of a carrier before you connect a line.
 
         One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`."""
         return self._transport.call("POST", "/api/lines/carriers/test", body=body)
@@ -763,9 +763,9 @@ class Lines:
         return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/carrier/test")
 
     def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
-        """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
+        """Check the DNS records that authenticate the emails of a line: SPF, DKIM, DMARC, MX and PTR.
 
-        Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`. A key needs the scope `read`."""
+        Looks up the records in DNS now, within 5 seconds; a check that DNS does not answer in time is `unknown`. For a line of another channel, or without an address, the response is `409`. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/email-authentication")
 
 
@@ -798,7 +798,7 @@ class AsyncLines:
         return await self._transport.call("GET", "/api/lines/check-availability", query=query)
 
     async def get_pace(self, id: str) -> models.GetLinePaceResponse:
-        """Get how much of its caps a line has used, and what it sends next and why not now.
+        """Get how much of its caps a line has used, what it sends next, and why not now.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/pace")
@@ -806,7 +806,7 @@ class AsyncLines:
     async def pause(self, id: str, **body: Unpack[models.PauseLineRequest]) -> models.PauseLineResponse:
         """Pause a line: it sends nothing until it is resumed, and its messages keep their places.
 
-        The timelines of the messages that wait tell who paused the line, and the reason. A line that is already paused stays as it is, with its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
+        The timelines of waiting messages say who paused the line, and why. A line that is already paused does not change and keeps its first reason. A key needs the scope `manage`. Recorded in the audit log as `line.paused`."""
         return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
 
     async def resume(self, id: str) -> models.ResumeLineResponse:
@@ -816,7 +816,7 @@ class AsyncLines:
         return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
 
     async def get_reputation(self, id: str) -> models.Reputation:
-        """Get how the messages of a line are received, what that does to its pacing, and why.
+        """Get the reputation of a line, its effect on pacing, and why.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/reputation")
@@ -852,7 +852,7 @@ class AsyncLines:
         return await self._transport.call("PUT", f"/api/lines/{self._transport.escape(id)}/carrier", body=body)
 
     async def test_carrier_settings(self, **body: Unpack[models.TestCarrierSettingsRequest]) -> models.ConnectionTest:
-        """Test the settings of a carrier before a line is connected to it.
+        """Test the settings of a carrier before you connect a line.
 
         One check after the other, up to 15 seconds, until one fails that makes the others pointless. Nothing is stored or changed at the carrier, and no message is sent. A key needs the scope `manage`."""
         return await self._transport.call("POST", "/api/lines/carriers/test", body=body)
@@ -864,9 +864,9 @@ class AsyncLines:
         return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/carrier/test")
 
     async def check_email_authentication(self, id: str) -> models.CheckEmailAuthenticationResponse:
-        """Check what receivers authenticate the emails of a line by: SPF, DKIM, DMARC, MX and PTR.
+        """Check the DNS records that authenticate the emails of a line: SPF, DKIM, DMARC, MX and PTR.
 
-        Looks the records up in DNS now, within 5 seconds; what DNS does not answer in time is `unknown`. A line for another channel, or without an address, is `409`. A key needs the scope `read`."""
+        Looks up the records in DNS now, within 5 seconds; a check that DNS does not answer in time is `unknown`. For a line of another channel, or without an address, the response is `409`. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lines/{self._transport.escape(id)}/email-authentication")
 
 
@@ -877,7 +877,7 @@ class LineRequests:
     def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return self._transport.call("POST", "/api/line-requests", body=body)
 
     def get(self, id: str) -> models.LineRequest:
@@ -900,7 +900,7 @@ class AsyncLineRequests:
     async def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return await self._transport.call("POST", "/api/line-requests", body=body)
 
     async def get(self, id: str) -> models.LineRequest:
@@ -929,7 +929,7 @@ class Pools:
     def create(self, **body: Unpack[models.CreatePoolRequest]) -> models.CreatePoolResponse:
         """Create a pool of lines.
 
-        Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
+        Messages, drips and campaigns refer to it with `poolId`. Its strategy selects their lines, and its failover determines which messages move to other lines when a line cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
         return self._transport.call("POST", "/api/pools", body=body)
 
     def get(self, id: str) -> models.GetPoolResponse:
@@ -947,7 +947,7 @@ class Pools:
     def delete(self, id: str) -> models.DeletePoolResponse:
         """Delete a pool that no draft, active or paused campaign uses.
 
-        While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
+        While a campaign uses it, `409` with `campaigns`. Waiting messages keep their line, and are treated as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
         return self._transport.call("DELETE", f"/api/pools/{self._transport.escape(id)}")
 
 
@@ -964,7 +964,7 @@ class AsyncPools:
     async def create(self, **body: Unpack[models.CreatePoolRequest]) -> models.CreatePoolResponse:
         """Create a pool of lines.
 
-        Messages, drips and campaigns name it as `poolId`: its strategy chooses their lines, and its failover says which of them move to other lines when one cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
+        Messages, drips and campaigns refer to it with `poolId`. Its strategy selects their lines, and its failover determines which messages move to other lines when a line cannot send. A line may be in several pools. A key needs the scope `manage`. Recorded in the audit log as `pool.created`."""
         return await self._transport.call("POST", "/api/pools", body=body)
 
     async def get(self, id: str) -> models.GetPoolResponse:
@@ -982,7 +982,7 @@ class AsyncPools:
     async def delete(self, id: str) -> models.DeletePoolResponse:
         """Delete a pool that no draft, active or paused campaign uses.
 
-        While a campaign uses it, `409` with `campaigns`. Messages that wait keep their line; from then on they count as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
+        While a campaign uses it, `409` with `campaigns`. Waiting messages keep their line, and are treated as messages without a pool. A key needs the scope `manage`. Recorded in the audit log as `pool.deleted`."""
         return await self._transport.call("DELETE", f"/api/pools/{self._transport.escape(id)}")
 
 
@@ -1087,19 +1087,19 @@ class Contacts:
     def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
         """Delete a lead and cancel its unsent messages, or erase the contact.
 
-        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
+        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
 
     def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
-        """List what happened with a lead, newest first.
+        """List the history of a lead, newest first.
 
         Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
     def export(self, id: str) -> models.ContactExport:
-        """Export all that is stored about a contact as one JSON document.
+        """Export everything stored about a contact as one JSON document.
 
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
     def list_lists(self) -> models.ListListsResponse:
@@ -1129,7 +1129,7 @@ class Contacts:
     def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
         """Get how many leads of a list have consented to messages on a channel.
 
-        Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`."""
+        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
 
     def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
@@ -1188,19 +1188,19 @@ class AsyncContacts:
     async def delete_lead(self, id: str, **query: Unpack[models.DeleteLeadParametersQuery]) -> models.DeleteLeadResponse:
         """Delete a lead and cancel its unsent messages, or erase the contact.
 
-        With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
+        With `erase=true`, everything stored about the contact is erased: this lead, every lead that shares an address with it, and everything sent to and received from these addresses. Messages keep their counts, statuses and times. After the response, nothing more is sent to the contact; the rest is erased within a minute for an ordinary contact. An opt-out remains in force. A key needs the scope `manage`. Recorded in the audit log as `contact.erased`."""
         return await self._transport.call("DELETE", f"/api/leads/{self._transport.escape(id)}", query=query)
 
     async def get_lead_timeline(self, id: str, **query: Unpack[models.GetLeadTimelineParametersQuery]) -> models.GetLeadTimelineResponse:
-        """List what happened with a lead, newest first.
+        """List the history of a lead, newest first.
 
         Messages in both directions, campaigns joined and left, consents, opt-outs, notes and calls, of all the lead's addresses. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/timeline", query=query)
 
     async def export(self, id: str) -> models.ContactExport:
-        """Export all that is stored about a contact as one JSON document.
+        """Export everything stored about a contact as one JSON document.
 
-        A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
+        A contact is a person: the addresses of the lead, every lead that shares one of them, and everything sent to or received from these addresses. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not included. A key needs the scope `read`. Recorded in the audit log as `contact.exported`."""
         return await self._transport.call("GET", f"/api/leads/{self._transport.escape(id)}/export")
 
     async def list_lists(self) -> models.ListListsResponse:
@@ -1230,7 +1230,7 @@ class AsyncContacts:
     async def get_list_consent(self, id: str, **query: Unpack[models.GetListConsentParametersQuery]) -> models.GetListConsentResponse:
         """Get how many leads of a list have consented to messages on a channel.
 
-        Those in `granted` are the leads whom a campaign with `requireConsent` sends a step on the channel. A key needs the scope `read`."""
+        A campaign with `requireConsent` sends a step on the channel only to the leads in `granted`. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/lists/{self._transport.escape(id)}/consent", query=query)
 
     async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
@@ -1265,7 +1265,7 @@ class Campaigns:
     def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
 
-        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
+        A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
         return self._transport.call("POST", "/api/campaigns", body=body)
 
     def list(self, **query: Unpack[models.ListCampaignsParametersQuery]) -> models.ListCampaignsResponse:
@@ -1342,7 +1342,7 @@ class AsyncCampaigns:
     async def create(self, **body: Unpack[models.CreateCampaignRequest]) -> models.CreateCampaignResponse:
         """Create a campaign, and start it if `start` is true.
 
-        A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
+        A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent. A key needs the scope `send`. Recorded in the audit log as `campaign.created`."""
         return await self._transport.call("POST", "/api/campaigns", body=body)
 
     async def list(self, **query: Unpack[models.ListCampaignsParametersQuery]) -> models.ListCampaignsResponse:
@@ -1417,13 +1417,13 @@ class Forecast:
         self._transport = transport
 
     def forecast_campaign(self, id: str) -> models.Forecast:
-        """Forecast when a campaign is done, or would be if it were started or resumed now.
+        """Forecast when a campaign finishes, or would finish if it were started or resumed now.
 
         Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
-        """Forecast when a sequence to so many new contacts is done.
+        """Forecast when a sequence to a number of new contacts finishes.
 
         Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return self._transport.call("POST", "/api/forecast", body=body)
@@ -1434,13 +1434,13 @@ class AsyncForecast:
         self._transport = transport
 
     async def forecast_campaign(self, id: str) -> models.Forecast:
-        """Forecast when a campaign is done, or would be if it were started or resumed now.
+        """Forecast when a campaign finishes, or would finish if it were started or resumed now.
 
         Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/forecast")
 
     async def forecast(self, **body: Unpack[models.ForecastRequest]) -> models.Forecast:
-        """Forecast when a sequence to so many new contacts is done.
+        """Forecast when a sequence to a number of new contacts finishes.
 
         Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen. A key needs the scope `read`."""
         return await self._transport.call("POST", "/api/forecast", body=body)
@@ -1493,7 +1493,7 @@ class Webhooks:
         return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
     def get_delivery(self, id: str, delivery_id: str) -> models.GetWebhookDeliveryResponse:
-        """Get a delivery with its payload, and what the endpoint answered if it failed.
+        """Get a delivery with its payload and, if it failed, the endpoint's response.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}")
@@ -1558,7 +1558,7 @@ class AsyncWebhooks:
         return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries", query=query)
 
     async def get_delivery(self, id: str, delivery_id: str) -> models.GetWebhookDeliveryResponse:
-        """Get a delivery with its payload, and what the endpoint answered if it failed.
+        """Get a delivery with its payload and, if it failed, the endpoint's response.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/webhooks/{self._transport.escape(id)}/deliveries/{self._transport.escape(delivery_id)}")
@@ -1593,13 +1593,13 @@ class Workspace:
         return self._transport.call("PATCH", "/api/workspace", body=body)
 
     def open_test_mode(self) -> models.OpenTestModeResponse:
-        """Get the twin of the workspace for tests, which this makes when it is first needed.
+        """Get the twin of the workspace for tests; the first call creates it.
 
         A session acts in the twin with its id in `X-Workspace-Id`."""
         return self._transport.call("POST", "/api/workspace/test-mode")
 
     def list_limits(self) -> models.ListLimitsResponse:
-        """List how many of each the workspace may have, and how many it has.
+        """List the limits of the workspace and their current usage.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/limits")
@@ -1607,7 +1607,7 @@ class Workspace:
     def get_setup(self) -> models.GetSetupResponse:
         """Get the first steps of the workspace, and which of them are done.
 
-        A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`."""
+        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/workspace/setup")
 
     def get_quiet_hours(self) -> models.GetQuietHoursResponse:
@@ -1617,9 +1617,9 @@ class Workspace:
         return self._transport.call("GET", "/api/workspace/quiet-hours")
 
     def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
-        """Set the quiet hours; a field that is left out has its default.
+        """Set the quiet hours; an omitted field gets its default.
 
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     def get_fallback_config(self) -> models.GetFallbackConfigResponse:
@@ -1652,13 +1652,13 @@ class AsyncWorkspace:
         return await self._transport.call("PATCH", "/api/workspace", body=body)
 
     async def open_test_mode(self) -> models.OpenTestModeResponse:
-        """Get the twin of the workspace for tests, which this makes when it is first needed.
+        """Get the twin of the workspace for tests; the first call creates it.
 
         A session acts in the twin with its id in `X-Workspace-Id`."""
         return await self._transport.call("POST", "/api/workspace/test-mode")
 
     async def list_limits(self) -> models.ListLimitsResponse:
-        """List how many of each the workspace may have, and how many it has.
+        """List the limits of the workspace and their current usage.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/limits")
@@ -1666,7 +1666,7 @@ class AsyncWorkspace:
     async def get_setup(self) -> models.GetSetupResponse:
         """Get the first steps of the workspace, and which of them are done.
 
-        A step is done if what it leads to exists. It is open again once that no longer does. A key needs the scope `read`."""
+        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/workspace/setup")
 
     async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
@@ -1676,9 +1676,9 @@ class AsyncWorkspace:
         return await self._transport.call("GET", "/api/workspace/quiet-hours")
 
     async def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
-        """Set the quiet hours; a field that is left out has its default.
+        """Set the quiet hours; an omitted field gets its default.
 
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: "recipient_quiet_hours"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
@@ -1845,7 +1845,7 @@ class Team:
     def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     def invitation_page(self, token: str) -> str:
@@ -1857,7 +1857,7 @@ class Team:
         return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
     def refuse_invitations(self, token: str) -> str:
-        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        """Decline an invitation, and all later invitations of any workspace or agency."""
         return self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
 
 
@@ -1904,7 +1904,7 @@ class AsyncTeam:
     async def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return await self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     async def invitation_page(self, token: str) -> str:
@@ -1916,7 +1916,7 @@ class AsyncTeam:
         return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}")
 
     async def refuse_invitations(self, token: str) -> str:
-        """Decline an invitation, and get no more invitations from any workspace or agency."""
+        """Decline an invitation, and all later invitations of any workspace or agency."""
         return await self._transport.call("POST", f"/invitations/{self._transport.escape(token)}/refuse")
 
 
@@ -1937,7 +1937,7 @@ class Keys:
     def roll(self, id: str, **body: Unpack[models.RollKeyRequest]) -> models.RollKeyResponse:
         """Replace an API key by a new one with the same settings.
 
-        Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`."""
+        Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period. Recorded in the audit log as `key.rolled`."""
         return self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
 
     def revoke(self, id: str) -> models.RevokeKeyResponse:
@@ -1980,7 +1980,7 @@ class AsyncKeys:
     async def roll(self, id: str, **body: Unpack[models.RollKeyRequest]) -> models.RollKeyResponse:
         """Replace an API key by a new one with the same settings.
 
-        Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for. Recorded in the audit log as `key.rolled`."""
+        Both keys work for `overlapHours`; then the old key expires. If the old key had an expiry, the new key is valid for the same period. Recorded in the audit log as `key.rolled`."""
         return await self._transport.call("POST", f"/api/keys/{self._transport.escape(id)}/roll", body=body)
 
     async def revoke(self, id: str) -> models.RevokeKeyResponse:
@@ -2013,11 +2013,11 @@ class Sessions:
     def list(self) -> models.ListSessionsResponse:
         """List the sessions in which people are signed in to the console, newest first.
 
-        One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200."""
+        The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200."""
         return self._transport.call("GET", "/api/sessions")
 
     def end_other(self) -> models.EndOtherSessionsResponse:
-        """End all of one’s own sessions except that of this browser.
+        """End all of the caller's sessions except the one of this browser.
 
         Recorded in the audit log as `session.ended`."""
         return self._transport.call("DELETE", "/api/sessions")
@@ -2031,7 +2031,7 @@ class Sessions:
     def end(self, id: str) -> models.EndSessionResponse:
         """End a session: it is refused from the next request on.
 
-        One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
+        The caller's own session; for an owner or admin, any session that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
         return self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
 
 
@@ -2042,11 +2042,11 @@ class AsyncSessions:
     async def list(self) -> models.ListSessionsResponse:
         """List the sessions in which people are signed in to the console, newest first.
 
-        One’s own, in all workspaces. Owners and admins get those of everybody who signed in to the workspace as well. At most 200."""
+        The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200."""
         return await self._transport.call("GET", "/api/sessions")
 
     async def end_other(self) -> models.EndOtherSessionsResponse:
-        """End all of one’s own sessions except that of this browser.
+        """End all of the caller's sessions except the one of this browser.
 
         Recorded in the audit log as `session.ended`."""
         return await self._transport.call("DELETE", "/api/sessions")
@@ -2060,7 +2060,7 @@ class AsyncSessions:
     async def end(self, id: str) -> models.EndSessionResponse:
         """End a session: it is refused from the next request on.
 
-        One’s own, or as an owner or admin any that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
+        The caller's own session; for an owner or admin, any session that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
         return await self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
 
 
@@ -2071,7 +2071,7 @@ class Requests:
     def list(self, **query: Unpack[models.ListRequestsParametersQuery]) -> models.ListRequestsResponse:
         """List the requests of the workspace in the last 30 days, newest first.
 
-        Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`."""
+        The requests of keys and signed-in users; an entry appears some seconds after its response. No bodies, queries, ids or addresses are stored. Successful requests to bulk intake with the same key share an entry for two seconds. If a process crashes, the entries of its last seconds are lost. A key needs the scope `manage`."""
         return self._transport.call("GET", "/api/requests", query=query)
 
 
@@ -2082,7 +2082,7 @@ class AsyncRequests:
     async def list(self, **query: Unpack[models.ListRequestsParametersQuery]) -> models.ListRequestsResponse:
         """List the requests of the workspace in the last 30 days, newest first.
 
-        Of its keys and of signed-in people, each some seconds after its response. No bodies, queries, ids or addresses are kept. Successful requests to bulk intake share an entry for each key and two seconds. A process that crashes loses its last seconds. A key needs the scope `manage`."""
+        The requests of keys and signed-in users; an entry appears some seconds after its response. No bodies, queries, ids or addresses are stored. Successful requests to bulk intake with the same key share an entry for two seconds. If a process crashes, the entries of its last seconds are lost. A key needs the scope `manage`."""
         return await self._transport.call("GET", "/api/requests", query=query)
 
 
@@ -2091,7 +2091,7 @@ class AuditLog:
         self._transport = transport
 
     def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
-        """Who changed what in the workspace, newest first.
+        """List who changed what in the workspace, newest first.
 
         Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return self._transport.call("GET", "/api/audit-log", query=query)
@@ -2103,7 +2103,7 @@ class AuditLog:
         return self._transport.call("GET", "/api/audit-log/export", query=query)
 
     def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
-        """Who changed what in the agency itself, newest first.
+        """List who changed what in the agency itself, newest first.
 
         Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return self._transport.call("GET", "/api/agency/audit-log", query=query)
@@ -2114,7 +2114,7 @@ class AsyncAuditLog:
         self._transport = transport
 
     async def list(self, **query: Unpack[models.ListAuditLogParametersQuery]) -> models.ListAuditLogResponse:
-        """Who changed what in the workspace, newest first.
+        """List who changed what in the workspace, newest first.
 
         Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were."""
         return await self._transport.call("GET", "/api/audit-log", query=query)
@@ -2126,7 +2126,7 @@ class AsyncAuditLog:
         return await self._transport.call("GET", "/api/audit-log/export", query=query)
 
     async def list_agency(self, **query: Unpack[models.ListAgencyAuditLogParametersQuery]) -> models.ListAgencyAuditLogResponse:
-        """Who changed what in the agency itself, newest first.
+        """List who changed what in the agency itself, newest first.
 
         Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were. What an agency changes in a workspace is in the log of the workspace."""
         return await self._transport.call("GET", "/api/agency/audit-log", query=query)
@@ -2149,7 +2149,7 @@ class TestMode:
         return self._transport.call("POST", "/api/test/receipts", body=body)
 
     def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
-        """List what contacts would have received, newest first, in test mode.
+        """List the messages that contacts would have received, newest first, in test mode.
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/test/sent", query=query)
@@ -2167,7 +2167,7 @@ class TestMode:
         return self._transport.call("GET", "/api/test/clock")
 
     def move_test_clock(self, **body: Unpack[models.MoveTestClockRequest]) -> models.MoveTestClockResponse:
-        """Move the time of the workspace forward, in test mode.
+        """Advance the clock of the workspace, in test mode.
 
         Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`."""
         return self._transport.call("POST", "/api/test/clock", body=body)
@@ -2190,7 +2190,7 @@ class AsyncTestMode:
         return await self._transport.call("POST", "/api/test/receipts", body=body)
 
     async def list_test_sends(self, **query: Unpack[models.ListTestSendsParametersQuery]) -> models.ListTestSendsResponse:
-        """List what contacts would have received, newest first, in test mode.
+        """List the messages that contacts would have received, newest first, in test mode.
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/test/sent", query=query)
@@ -2208,7 +2208,7 @@ class AsyncTestMode:
         return await self._transport.call("GET", "/api/test/clock")
 
     async def move_test_clock(self, **body: Unpack[models.MoveTestClockRequest]) -> models.MoveTestClockResponse:
-        """Move the time of the workspace forward, in test mode.
+        """Advance the clock of the workspace, in test mode.
 
         Everything that falls due until then happens in its order: messages leave within the limits of their lines, campaigns go on, webhooks are delivered. `200`: it has happened. `202`: it goes on; poll `GET /api/test/clock` until `movingTo` is null. A key needs the scope `send`."""
         return await self._transport.call("POST", "/api/test/clock", body=body)
@@ -2245,7 +2245,7 @@ class Agency:
     def change_line(self, **body: Unpack[models.ChangeAgencyLineRequest]) -> models.ChangeAgencyLineResponse:
         """Transfer a line between the agency's workspaces, or delete it.
 
-        The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. It forgets the carrier settings that its workspace entered: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`."""
+        The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. The carrier settings that its workspace entered are deleted: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`."""
         return self._transport.call("POST", "/api/agency/lines", body=body)
 
     def get_overview(self, **query: Unpack[models.GetAgencyOverviewParametersQuery]) -> models.GetAgencyOverviewResponse:
@@ -2255,7 +2255,7 @@ class Agency:
     def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
         """List the webhooks of all clients, and the clients without one.
 
-        A page has the webhooks of `limit` clients."""
+        A page contains the webhooks of `limit` clients."""
         return self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
@@ -2281,7 +2281,7 @@ class Agency:
         return self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
-        """Suppress an address or a domain no longer, by query or body.
+        """Remove an address or a domain from the suppressions, by query or body.
 
         Recorded in the audit log as `suppressions.updated`."""
         return self._transport.call("DELETE", "/api/agency/suppressions", body=body)
@@ -2295,7 +2295,7 @@ class Agency:
     def change_card(self, **body: Unpack[models.ChangeAgencyCardRequest]) -> models.ChangeAgencyCardResponse:
         """Save or change the agency's card on a page of the payment provider.
 
-        The plans and add-on lines of all clients are charged to the card that was saved last. Recorded in the audit log as `payment_method.page_opened`."""
+        The plans and add-on lines of all clients are charged to the most recently saved card. Recorded in the audit log as `payment_method.page_opened`."""
         return self._transport.call("POST", "/api/agency/billing/card", body=body)
 
     def list_members(self) -> models.ListAgencyMembersResponse:
@@ -2364,7 +2364,7 @@ class AsyncAgency:
     async def change_line(self, **body: Unpack[models.ChangeAgencyLineRequest]) -> models.ChangeAgencyLineResponse:
         """Transfer a line between the agency's workspaces, or delete it.
 
-        The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. It forgets the carrier settings that its workspace entered: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`."""
+        The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. The carrier settings that its workspace entered are deleted: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key. Recorded in the audit log as `line.transferred`."""
         return await self._transport.call("POST", "/api/agency/lines", body=body)
 
     async def get_overview(self, **query: Unpack[models.GetAgencyOverviewParametersQuery]) -> models.GetAgencyOverviewResponse:
@@ -2374,7 +2374,7 @@ class AsyncAgency:
     async def list_webhooks(self, **query: Unpack[models.ListAgencyWebhooksParametersQuery]) -> models.ListAgencyWebhooksResponse:
         """List the webhooks of all clients, and the clients without one.
 
-        A page has the webhooks of `limit` clients."""
+        A page contains the webhooks of `limit` clients."""
         return await self._transport.call("GET", "/api/agency/webhooks", query=query)
 
     async def create_webhook(self, **body: Unpack[models.CreateAgencyWebhookRequest]) -> models.CreateAgencyWebhookResponse:
@@ -2400,7 +2400,7 @@ class AsyncAgency:
         return await self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     async def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
-        """Suppress an address or a domain no longer, by query or body.
+        """Remove an address or a domain from the suppressions, by query or body.
 
         Recorded in the audit log as `suppressions.updated`."""
         return await self._transport.call("DELETE", "/api/agency/suppressions", body=body)
@@ -2414,7 +2414,7 @@ class AsyncAgency:
     async def change_card(self, **body: Unpack[models.ChangeAgencyCardRequest]) -> models.ChangeAgencyCardResponse:
         """Save or change the agency's card on a page of the payment provider.
 
-        The plans and add-on lines of all clients are charged to the card that was saved last. Recorded in the audit log as `payment_method.page_opened`."""
+        The plans and add-on lines of all clients are charged to the most recently saved card. Recorded in the audit log as `payment_method.page_opened`."""
         return await self._transport.call("POST", "/api/agency/billing/card", body=body)
 
     async def list_members(self) -> models.ListAgencyMembersResponse:

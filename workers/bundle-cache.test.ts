@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepBundle, readKeptBundle } from './kept-bundle.ts';
+import { cacheBundle, readCachedBundle } from './bundle-cache.ts';
 
 let folder: string;
 const path = (name: string): string => join(folder, name);
@@ -10,13 +10,13 @@ const path = (name: string): string => join(folder, name);
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'linepace-bundle-'));
   for (const name of ['index.ts', 'campaign.ts']) writeFileSync(path(name), `of ${name}`);
-  await keepBundle(path('kept'), { code: 'the code' }, [path('index.ts'), path('campaign.ts')]);
+  await cacheBundle(path('cached'), { code: 'the code' }, [path('index.ts'), path('campaign.ts')]);
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const read = (entry = path('index.ts')) => readKeptBundle(path('kept'), entry);
+const read = (entry = path('index.ts')) => readCachedBundle(path('cached'), entry);
 
-describe('a kept bundle', () => {
+describe('a cached bundle', () => {
   it('is used for as long as its files are the same', async () => {
     expect(await read()).toEqual({ code: 'the code' });
     writeFileSync(path('campaign.ts'), 'changed');
@@ -33,9 +33,9 @@ describe('a kept bundle', () => {
   });
 
   it('may be missing or cut short', async () => {
-    writeFileSync(path('kept'), '{"code": "the');
+    writeFileSync(path('cached'), '{"code": "the');
     expect(await read()).toBeNull();
-    rmSync(path('kept'));
+    rmSync(path('cached'));
     expect(await read()).toBeNull();
   });
 });

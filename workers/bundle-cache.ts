@@ -3,22 +3,22 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowBundle } from '@temporalio/worker';
 
-/** A bundle as it is kept, with all files that it was made from. */
-export interface KeptBundle extends WorkflowBundle {
+/** A cached bundle, with all files from which it was built. */
+export interface CachedBundle extends WorkflowBundle {
   files: readonly string[];
   hash: string;
 }
 
-/** npm writes it at the end of an installation. It names the version of the compiler, which is no file of the bundle. */
+/** npm writes it at the end of an installation. It names the version of the compiler, which is not a file of the bundle. */
 const PACKAGES = fileURLToPath(new URL('../node_modules/.package-lock.json', import.meta.url));
 
-/** Keeps a bundle in a file. @throws if it cannot be written. */
-export async function keepBundle(
+/** Stores a bundle in a file. @throws if it cannot be written. */
+export async function cacheBundle(
   file: string,
   { code }: WorkflowBundle,
   files: readonly string[],
 ): Promise<void> {
-  const bundle: KeptBundle = { code, files, hash: await hashOf(files) };
+  const bundle: CachedBundle = { code, files, hash: await hashOf(files) };
   const next = `${file}.${process.pid}`;
   await writeFile(next, JSON.stringify(bundle));
   await rename(next, file);
@@ -26,11 +26,11 @@ export async function keepBundle(
 
 /**
  * @param entry the first file of the bundle.
- * @returns null if there is none, one of its files has changed, or it is that of another entry.
+ * @returns null if there is none, if one of its files has changed, or if it has another entry.
  */
-export async function readKeptBundle(file: string, entry: string): Promise<WorkflowBundle | null> {
+export async function readCachedBundle(file: string, entry: string): Promise<WorkflowBundle | null> {
   try {
-    const { code, files, hash } = JSON.parse(await readFile(file, 'utf8')) as KeptBundle;
+    const { code, files, hash } = JSON.parse(await readFile(file, 'utf8')) as CachedBundle;
     return files.includes(entry) && (await hashOf(files)) === hash ? { code } : null;
   } catch {
     return null;
