@@ -4199,7 +4199,7 @@ export class Agency extends HeyApiClient {
     /**
      * Suppress an address, a domain, or a list of them
      *
-     * Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`.
+     * Messages to them end as `failed` with `errorMessage: "recipient_suppressed"` in every client, including waiting ones. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`.
      */
     public createSuppressions<ThrowOnError extends boolean = true>(parameters?: {
         address?: string;

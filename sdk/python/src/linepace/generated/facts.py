@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7b27eb3ecae8cc9e87c846f4e3bfcd016f60346b06d2de3a1d31ff658a43cc9a"
+DIGEST = "5a503bebf6e12b6359ac3a52b5074f57db6589c0c84434ed94497fd96272a220"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2277,7 +2277,7 @@ class Agency:
     def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
         """Suppress an address, a domain, or a list of them.
 
-        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        Messages to them end as `failed` with `errorMessage: "recipient_suppressed"` in every client, including waiting ones. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
         return self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
@@ -2396,7 +2396,7 @@ class AsyncAgency:
     async def create_suppressions(self, **body: Unpack[models.CreateAgencySuppressionsRequest]) -> models.CreateAgencySuppressionsResponse:
         """Suppress an address, a domain, or a list of them.
 
-        Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
+        Messages to them end as `failed` with `errorMessage: "recipient_suppressed"` in every client, including waiting ones. A domain does not include its subdomains. A list is `csv`, or the body as `text/csv`. An entry that exists gets the new reason. Recorded in the audit log as `suppressions.updated`."""
         return await self._transport.call("POST", "/api/agency/suppressions", body=body)
 
     async def delete_suppression(self, **body: Unpack[models.DeleteAgencySuppressionRequest]) -> models.DeleteAgencySuppressionResponse:
