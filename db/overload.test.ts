@@ -1,5 +1,5 @@
 import { BackendTerminatedError, InvalidInputError } from 'slonik';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { isOverload, isPartialFailure } from './overload.ts';
 
 const failed = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
