@@ -42,7 +42,7 @@ const record: MessageRecord = {
 const facts: WaitFacts = {
   now: at(10),
   timezone: 'UTC',
-  message: { status: 'delivered', holdReason: null, scheduledAt: at(0), owesFallbackSms: false },
+  message: { status: 'delivered', holdReason: null, scheduledAt: at(0), fallbackAt: null },
   pastDue: false,
   optedOut: false,
   campaign: null,

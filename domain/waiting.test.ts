@@ -44,7 +44,7 @@ const facts = ({ message, line: given, ...rest }: Given): WaitFacts => ({
   ahead: 0,
   unserved: null,
   ...rest,
-  message: { status: 'pending', holdReason: null, scheduledAt: now, owesFallbackSms: false, ...message },
+  message: { status: 'pending', holdReason: null, scheduledAt: now, fallbackAt: null, ...message },
   line: given === null ? null : { ...line, ...given },
 });
 
@@ -172,7 +172,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     'The carrier did not answer in time. It is asked whether it took the message, which is not sent a second time.',
   ],
   fallback_sms: [
-    { message: { status: 'fallback', owesFallbackSms: true } },
+    { message: { status: 'fallback', fallbackAt: now } },
     null,
     'The contact cannot be reached on the primary channel. An SMS is sent in its place.',
   ],

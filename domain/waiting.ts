@@ -36,8 +36,8 @@ export interface WaitFacts {
     window?: SendWindow;
     /** The quiet hours that apply to it. */
     quiet?: WakingHours;
-    /** Its fallback SMS is still to be sent. */
-    owesFallbackSms: boolean;
+    /** The earliest time of the fallback SMS that it awaits; null: it awaits none. */
+    fallbackAt: Date | null;
   };
   pastDue: boolean;
   optedOut: boolean;
@@ -136,10 +136,14 @@ function findWait(facts: WaitFacts): Wait | null {
       return { reason: 'carrier_answer', until: openAttempt.answerBy };
     return { reason: 'carrier_outcome' };
   }
-  if (message.owesFallbackSms) return { reason: facts.pastDue ? 'subscription_past_due' : 'fallback_sms' };
+  if (message.fallbackAt !== null)
+    return facts.pastDue ? { reason: 'subscription_past_due' } : fallbackDue(now, message.fallbackAt);
   if (message.status !== 'pending' && message.status !== 'scheduled') return null;
   return outsideOfLine(facts) ?? lineUnusable(facts) ?? itsTime(facts) ?? lineBusy(facts);
 }
+
+const fallbackDue = (now: Date, at: Date): Wait =>
+  at > now ? { reason: 'fallback_sms', until: at } : { reason: 'fallback_sms' };
 
 function outsideOfLine({ message, pastDue, optedOut, campaign }: WaitFacts): Wait | null {
   if (pastDue) return { reason: 'subscription_past_due' };
@@ -238,7 +242,11 @@ const TEXTS: Record<WaitReason, Text> = {
   carrier_answer: () => 'The message was handed to the carrier, whose answer has not come yet.',
   carrier_outcome: () =>
     'The carrier did not answer in time. It is asked whether it took the message, which is not sent a second time.',
-  fallback_sms: () => 'The contact cannot be reached on the primary channel. An SMS is sent in its place.',
+  fallback_sms: ({ now, timezone, lastFailure }, until) => {
+    const text = 'The contact cannot be reached on the primary channel. An SMS is sent in its place.';
+    if (until <= now) return text;
+    return `${text} The SMS account did not take it${answered(lastFailure)}. It is tried again ${at(until, now, timezone)}.`;
+  },
 
   line_gap: ({ line, now, timezone }, until) =>
     `The line pauses about ${seconds(line?.minGapSeconds ?? 0)} between two messages. The next one is sent ${at(until, now, timezone)}.`,

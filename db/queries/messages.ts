@@ -49,6 +49,7 @@ export const MessageRow = z.object({
   smsFallbackMessage: z.string().nullable(),
   forceFallback: z.boolean(),
   fallbackSms: z.enum(['due', 'dispatched', 'failed']).nullable(),
+  fallbackAt: z.date().nullable(),
   source: z.string(),
   correlationId: z.string().nullable(),
   traceId: z.string().nullable(),

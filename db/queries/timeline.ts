@@ -116,7 +116,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         scheduledAt: row.scheduledAt,
         ...sendWindow(row),
         ...(quiet && { quiet }),
-        owesFallbackSms: row.fallbackSms === 'due',
+        fallbackAt: row.fallbackSms === 'due' ? row.fallbackAt : null,
       },
       pastDue,
       optedOut: await isOptedOut(db, row.address),

@@ -60,8 +60,8 @@ async function createSender() {
       const plan = await inTenant((db) => planSends(db, lineId, SECOND, () => at));
       return { owed: plan?.owed, nextAt: plan?.nextAt };
     },
-    waitsFor: async (id: string): Promise<string | undefined> =>
-      (await api('GET', `/api/messages/${id}/timeline`)).body.waitingFor?.reason,
+    waitingFor: async (id: string): Promise<object | null> =>
+      (await api('GET', `/api/messages/${id}/timeline`)).body.waitingFor,
   };
 }
 
@@ -81,12 +81,18 @@ test('a fallback SMS is retried with growing pauses for a day while its account 
     now = nextAt;
   }
   expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300, 300]);
-  expect(await sender.waitsFor(message.id)).toBe('fallback_sms');
+  expect(await sender.waitingFor(message.id)).toMatchObject({
+    reason: 'fallback_sms',
+    until: now.toISOString(),
+    text: expect.stringContaining(
+      'The SMS account did not take it (“connection refused”). It is tried again',
+    ),
+  });
 
   const dayLater = new Date(start.getTime() + DAY);
   await sender.attempt(message, down, dayLater);
   expect(await sender.plan(new Date(dayLater.getTime() + DAY))).toEqual({ owed: [], nextAt: null });
-  expect(await sender.waitsFor(message.id)).toBeUndefined();
+  expect(await sender.waitingFor(message.id)).toBeNull();
 });
 
 test('a fallback SMS fails after eight attempts if its account accepts others', async () => {
@@ -97,8 +103,8 @@ test('a fallback SMS fails after eight attempts if its account accepts others', 
   await sender.attempt(message, down, at(0));
   await sender.attempt(other, accepted, at(1));
   for (let tries = 2; tries <= 7; tries += 1) await sender.attempt(message, down, at(tries));
-  expect(await sender.waitsFor(message.id)).toBe('fallback_sms');
+  expect(await sender.waitingFor(message.id)).toMatchObject({ reason: 'fallback_sms' });
   await sender.attempt(message, down, at(8));
-  expect(await sender.waitsFor(message.id)).toBeUndefined();
+  expect(await sender.waitingFor(message.id)).toBeNull();
   expect(await sender.plan(at(DAY))).toEqual({ owed: [], nextAt: null });
 });
