@@ -59,7 +59,7 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
           if (progress.nextAt === null) return DONE;
           return {
             nextAt: progress.nextAt,
-            reason: 'messages of a pool wait for the line, or for others of the pool',
+            reason: 'messages of a pool wait for this line or for other lines of the pool',
           };
         }
         failover = progress;

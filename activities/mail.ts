@@ -131,7 +131,7 @@ export function resultOf({ attemptCount, createdAt }: MailRow, outcome: MailOutc
 
 async function lookAt(outbox: Outbox): Promise<Look> {
   const nextAt = await nextMailAt(outbox);
-  const reason = nextAt === null ? 'every email is sent' : 'an email is due then, or is tried again';
+  const reason = nextAt === null ? 'every email is sent' : 'an email is due or will be retried then';
   return { nextAt, reason };
 }
 

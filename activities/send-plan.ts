@@ -297,7 +297,12 @@ async function claimDue(
       };
     if (choice.send.length > 0) {
       if (isBrief && choice.send.length > MAX_BRIEFLY)
-        return { ...nothingClaimed, isLong: true, nextAt: now, reason: 'more is due than is sent at once' };
+        return {
+          ...nothingClaimed,
+          isLong: true,
+          nextAt: now,
+          reason: 'more messages are due than one workflow task sends',
+        };
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
       // Messages that others have locked are not claimed, and are still wanted.

@@ -49,7 +49,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),
-    { most: MAX_TOGETHER, atOnce: BATCHES_AT_ONCE },
+    { maxSize: MAX_TOGETHER, concurrency: BATCHES_AT_ONCE },
   );
 
   async function settleSms(

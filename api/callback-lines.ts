@@ -5,7 +5,7 @@ import { createBatches } from '#domain/batches.ts';
 
 const MAX_TOGETHER = 64;
 const LOOKUPS_AT_ONCE = 2;
-const FEWEST_BESIDE = 16;
+const MIN_CONCURRENT_SIZE = 16;
 
 /** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
 export interface CallbackLines {
@@ -27,7 +27,7 @@ export function createCallbackLines(pools: ApiPools): CallbackLines {
       );
       for (const one of asked) one.found = found.get(one.lineId) ?? null;
     },
-    { most: MAX_TOGETHER, atOnce: LOOKUPS_AT_ONCE, fewestBeside: FEWEST_BESIDE },
+    { maxSize: MAX_TOGETHER, concurrency: LOOKUPS_AT_ONCE, minConcurrentSize: MIN_CONCURRENT_SIZE },
   );
   return {
     async find(client, lineId) {

@@ -9,7 +9,7 @@ const MAX_TOGETHER = 64;
 /** While one batch waits for a lock, the workspace's other batches continue. */
 const BATCHES_AT_ONCE = 2;
 /** A batch costs eight messages to the database, whatever its size. */
-const FEWEST_BESIDE = 16;
+const MIN_CONCURRENT_SIZE = 16;
 
 /** Stores simultaneous receipts together, grouped by workspace. */
 export type Receipts = Batches<LineEvent<Delivered>>;
@@ -18,8 +18,8 @@ export const createReceipts = (pools: Pools): Receipts =>
   createBatches(
     forMany((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts)),
     {
-      most: MAX_TOGETHER,
-      atOnce: BATCHES_AT_ONCE,
-      fewestBeside: FEWEST_BESIDE,
+      maxSize: MAX_TOGETHER,
+      concurrency: BATCHES_AT_ONCE,
+      minConcurrentSize: MIN_CONCURRENT_SIZE,
     },
   );

@@ -18,7 +18,7 @@ function heldBatches(options: BatchOptions, refused: readonly string[] = []) {
 }
 
 test('items that arrive while a batch is under way are done together after it', async () => {
-  const { batches, calls, turn } = heldBatches({ most: 10, atOnce: 1 });
+  const { batches, calls, turn } = heldBatches({ maxSize: 10, concurrency: 1 });
   const first = batches.add('a', '1');
   await turn();
   const later = [batches.add('a', '2'), batches.add('a', '3')];
@@ -33,7 +33,7 @@ test('items that arrive while a batch is under way are done together after it', 
 });
 
 test('no batch has more items than allowed or items of two owners', async () => {
-  const { batches, calls, turn } = heldBatches({ most: 2, atOnce: 1 });
+  const { batches, calls, turn } = heldBatches({ maxSize: 2, concurrency: 1 });
   const done = ['1', '2', '3'].map((item) => batches.add('a', item)).concat(batches.add('b', '4'));
   await turn();
   for (const { finish } of calls) finish();
@@ -48,7 +48,7 @@ test('no batch has more items than allowed or items of two owners', async () => 
 });
 
 test('of a batch that fails, each item is done alone, and fails only by itself', async () => {
-  const { batches, calls, turn } = heldBatches({ most: 10, atOnce: 1 }, ['2']);
+  const { batches, calls, turn } = heldBatches({ maxSize: 10, concurrency: 1 }, ['2']);
   const done = Promise.allSettled(['1', '2', '3'].map((item) => batches.add('a', item)));
   await turn();
   for (let index = 0; index < 4; index += 1) {
@@ -60,7 +60,7 @@ test('of a batch that fails, each item is done alone, and fails only by itself',
 });
 
 test('a batch begins beside another one with enough items, and with fewer after a moment', async () => {
-  const { batches, calls, turn } = heldBatches({ most: 10, atOnce: 3, fewestBeside: 2 });
+  const { batches, calls, turn } = heldBatches({ maxSize: 10, concurrency: 3, minConcurrentSize: 2 });
   const done = [batches.add('a', '1')];
   await turn();
   done.push(batches.add('a', '2'));

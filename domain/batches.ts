@@ -6,14 +6,14 @@ export interface Batches<Item> {
 
 export interface BatchOptions {
   /** The maximum number of items in a batch. */
-  most: number;
+  maxSize: number;
   /** The maximum number of an owner's batches in progress. Further items wait. */
-  atOnce: number;
+  concurrency: number;
   /**
-   * A second batch starts next to another one only with this many items, so that they share its cost; default: 1. It starts with fewer after a
-   * moment, so that a slow batch does not delay them.
+   * While one batch is in progress, another starts only with this many items, so that they share its cost; default: 1.
+   * After a moment it starts with fewer, so that a slow batch does not delay them.
    */
-  fewestBeside?: number;
+  minConcurrentSize?: number;
 }
 
 /** How long items wait for others while a batch is in progress. */
@@ -37,7 +37,7 @@ interface Owner<Item> {
  */
 export function createBatches<Item>(
   work: (owner: string, items: readonly Item[]) => Promise<void>,
-  { most, atOnce, fewestBeside = 1 }: BatchOptions,
+  { maxSize, concurrency, minConcurrentSize = 1 }: BatchOptions,
 ): Batches<Item> {
   const owners = new Map<string, Owner<Item>>();
 
@@ -62,10 +62,10 @@ export function createBatches<Item>(
   }
 
   const mayBegin = ({ waiting }: Owner<Item>, others: number): boolean =>
-    others === 0 ? waiting.length > 0 : others < atOnce && waiting.length >= fewestBeside;
+    others === 0 ? waiting.length > 0 : others < concurrency && waiting.length >= minConcurrentSize;
 
   async function drain(owner: string, own: Owner<Item>): Promise<void> {
-    do await doTogether(owner, own.waiting.splice(0, most));
+    do await doTogether(owner, own.waiting.splice(0, maxSize));
     while (mayBegin(own, own.underway - 1));
     own.underway -= 1;
     if (own.waiting.length > 0) beginLater(owner, own);
@@ -81,7 +81,7 @@ export function createBatches<Item>(
   function beginLater(owner: string, own: Owner<Item>): void {
     own.timer ??= setTimeout(() => {
       own.timer = undefined;
-      if (own.waiting.length > 0 && own.underway < atOnce) begin(owner, own);
+      if (own.waiting.length > 0 && own.underway < concurrency) begin(owner, own);
     }, MAX_WAIT_MS);
   }
 

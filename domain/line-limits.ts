@@ -1,6 +1,6 @@
 import { daysBetween } from './calendar.ts';
 import { type Channel, isPhoneChannel } from './channel.ts';
-import { draw } from './draw.ts';
+import { pseudoRandom } from './pseudo-random.ts';
 
 /** The limits of a line: counts per local day or hour, gaps in seconds. */
 export interface LineLimits {
@@ -66,7 +66,7 @@ export function hourlyNewCap(
   const { from, to } = HOURLY_DRAW;
   return slowed(
     line,
-    from + Math.floor(draw(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1)),
+    from + Math.floor(pseudoRandom(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1)),
   );
 }
 
@@ -75,6 +75,6 @@ export function lineGapMs(
   line: Pick<LimitedLine, 'id' | 'minGapSeconds' | 'gapFactor'>,
   lastSentAt: Date,
 ): number {
-  const jitter = 1 + GAP_JITTER * (2 * draw(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
+  const jitter = 1 + GAP_JITTER * (2 * pseudoRandom(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
   return Math.round(line.minGapSeconds * (line.gapFactor ?? 1) * 1000 * jitter);
 }

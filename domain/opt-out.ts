@@ -57,8 +57,8 @@ export function optOutKeyword(text: string): Keyword | null {
 /** A longer reply is more than a keyword. */
 const MAX_LENGTH = 200;
 
-/** A reply without quoted text and what mail clients add; null if that is longer than `most`. */
-export function ownText(text: string, most: number): string | null {
+/** A reply without quoted text and what mail clients add; null if that is longer than `maxLength`. */
+export function ownText(text: string, maxLength: number): string | null {
   const readable = text.normalize('NFKC').replaceAll(/\p{DI}/gu, '');
   const lines = readable.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => line.trim());
   let own = '';
@@ -67,7 +67,7 @@ export function ownText(text: string, most: number): string | null {
     // Such a line above the contact's own text is skipped, because some clients quote first; below it, the rest is not theirs.
     if (!startsQuoteOrSignature(lines.slice(index, index + 3))) own = `${own} ${line}`.trim();
     else if (own !== '') break;
-    if (own.length > most) return null;
+    if (own.length > maxLength) return null;
   }
   return own;
 }

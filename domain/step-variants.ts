@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { draw } from './draw.ts';
+import { pseudoRandom } from './pseudo-random.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { VARIANT_NAMES, type VariantName } from './variant-name.ts';
 
@@ -65,7 +65,7 @@ export function variantFor(
 ): VariantName | null {
   if (!variants) return null;
   const total = variants.reduce((sum, { weight }) => sum + weight, 0);
-  let rest = draw(`${campaignId} step ${stepIndex} lead ${leadId}`) * total;
+  let rest = pseudoRandom(`${campaignId} step ${stepIndex} lead ${leadId}`) * total;
   const index = variants.findIndex(({ weight }) => (rest -= weight) < 0);
   return VARIANT_NAMES[index] ?? null;
 }

@@ -46,7 +46,7 @@ const rule = (asks: string, unless?: string): Rule => ({
 });
 
 /** The maximum number of words in between. */
-const words = (most: number): string => String.raw`(?: \w+){0,${most}}?`;
+const words = (max: number): string => String.raw`(?: \w+){0,${max}}?`;
 
 const CONTACTING = any(
   'text(?:s|ing)?',

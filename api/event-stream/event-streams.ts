@@ -148,9 +148,9 @@ export function createEventStreams({
       if (closing.signal.aborted) throw new ApiError('UNAVAILABLE');
       const { workspaceId, holder } = request;
       const id = newId();
-      const most = { ofHolder: STREAMS_PER_HOLDER, ofWorkspace: WORKSPACE_LIMITS.eventStreams.max };
+      const limits = { ofHolder: STREAMS_PER_HOLDER, ofWorkspace: WORKSPACE_LIMITS.eventStreams.max };
       const opened = await withSystem(pools, (system) =>
-        openStream(system, { id, holder, workspaceId }, most),
+        openStream(system, { id, holder, workspaceId }, limits),
       );
       if (opened === 'too many of the holder')
         throw new RateLimited({ 'Retry-After': String(RETRY_AFTER_SECONDS) });

@@ -95,9 +95,9 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
   async function consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>> {
     try {
       const limiter = limiterOf(routeId, limit);
-      return standing(limit, await turns.run(caller, () => limiter.consume(caller)));
+      return rateLimitHeaders(limit, await turns.run(caller, () => limiter.consume(caller)));
     } catch (refusal) {
-      throw refused(refusal, standing(limit, refusal));
+      throw refused(refusal, rateLimitHeaders(limit, refusal));
     }
   }
 
@@ -120,7 +120,7 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
   };
 }
 
-function standing(limit: RateLimit, result: unknown): Record<string, string> {
+function rateLimitHeaders(limit: RateLimit, result: unknown): Record<string, string> {
   if (!(result instanceof RateLimiterRes)) return {};
   return {
     'RateLimit-Limit': String(limit.requests),

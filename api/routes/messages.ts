@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
-import { contactStanding } from '#db/queries/contact-standing.ts';
+import { contactRelation } from '#db/queries/contact-relation.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
@@ -61,7 +61,7 @@ export const messageRoutes = [
         text: message.body,
         files: message.attachmentUrls.length,
         fallbackText: message.smsFallbackMessage ?? undefined,
-        ...(await contactStanding(db, message.lineId, message.address)),
+        ...(await contactRelation(db, message.lineId, message.address)),
         quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
       });
       return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };

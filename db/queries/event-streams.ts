@@ -15,13 +15,13 @@ export interface OpenStream {
 
 /**
  * Records that a stream is open.
- * @param most the limits of the holder and the workspace.
+ * @param limits the limits of the holder and the workspace.
  * @returns whose limit is reached; nothing is recorded then.
  */
 export async function openStream(
   db: SystemTransaction,
   { id, holder, workspaceId }: OpenStream,
-  most: { ofHolder: number; ofWorkspace: number },
+  limits: { ofHolder: number; ofWorkspace: number },
 ): Promise<'opened' | 'too many of the holder' | 'too many of the workspace'> {
   await db.query(
     sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`stream ${workspaceId}`}, 0))`,
@@ -31,8 +31,8 @@ export async function openStream(
       count(*) filter (where workspace_id = ${workspaceId}) workspaces
     from event_streams
     where (holder = ${holder} or workspace_id = ${workspaceId}) and seen_at > now() - ${STREAM_ALIVE}`);
-  if (holders >= most.ofHolder) return 'too many of the holder';
-  if (workspaces >= most.ofWorkspace) return 'too many of the workspace';
+  if (holders >= limits.ofHolder) return 'too many of the holder';
+  if (workspaces >= limits.ofWorkspace) return 'too many of the workspace';
   await db.query(sql.type(NoRows)`
     insert into event_streams (id, holder, workspace_id) values (${id}, ${holder}, ${workspaceId})`);
   return 'opened';

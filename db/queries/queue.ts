@@ -91,10 +91,10 @@ export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readon
     select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MAX_LANES}`);
 }
 
-/** How many messages wait in a line's queue. @param most further ones are not counted. */
-export async function countQueued(db: TenantDb, lineId: string, most: number): Promise<number> {
+/** How many messages wait in a line's queue. @param limit messages beyond it are not counted. */
+export async function countQueued(db: TenantDb, lineId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    select from messages m where ${queued(db, lineId)} limit ${most}`);
+    select from messages m where ${queued(db, lineId)} limit ${limit}`);
   return rowCount;
 }
 

@@ -9,10 +9,10 @@ import { MessageWindow, sendWindow } from './message-window.ts';
 /** The maximum number of messages to read; if there are more, the newest. */
 export const MAX_SENT = 20_000;
 
-/** The newest messages sent since a time. Reads at most this many index entries, whatever the size of the workspace. */
-const newestSent = (db: TenantDb, since: Date, most: number) => sql.fragment`
+/** The latest messages sent since a time. Reads at most this many index entries, whatever the size of the workspace. */
+const latestSent = (db: TenantDb, since: Date, limit: number) => sql.fragment`
   select * from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
-  order by sent_at desc limit ${most}`;
+  order by sent_at desc limit ${limit}`;
 
 /** The longest country code has three digits, as has an area code of North America. */
 const DIGITS = 4;
@@ -28,14 +28,14 @@ const GroupRow = MessageRecipient.extend({
  * The latest messages sent since a time, at most `MAX_SENT`, by recipient and rules; their times without seconds. If the
  * place of a recipient was not stored with the message, it is derived from the first digits of the number.
  */
-export async function sentMessages(db: TenantDb, since: Date, most = MAX_SENT): Promise<SentMessages[]> {
+export async function sentMessages(db: TenantDb, since: Date, limit = MAX_SENT): Promise<SentMessages[]> {
   const rows = await db.any(sql.type(GroupRow)`
     select source, campaign_id, recipient_zones, recipient_region, window_timezone, window_start, window_end, window_days,
       case when recipient_zones is null and recipient_region is null
         then left(case when starts_with(address, '+') then address else recipient_phone end, ${DIGITS + 1}) end digits,
       coalesce(answers_until > sent_at, false) are_answers,
       array_agg(floor(extract(epoch from sent_at) / 60)::int4 order by sent_at) minutes
-    from (${newestSent(db, since, most)}) m
+    from (${latestSent(db, since, limit)}) m
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10`);
   return rows.map(({ digits, areAnswers, minutes, ...row }) => ({
     recipient: { ...recipientOf(row), ...(digits !== null && placeOf(digits)) },
@@ -62,12 +62,12 @@ export type CampaignConsents = z.infer<typeof CampaignRow>;
 export async function sentCampaigns(
   db: TenantDb,
   since: Date,
-  most = MAX_SENT,
+  limit = MAX_SENT,
 ): Promise<readonly CampaignConsents[]> {
   return db.any(sql.type(CampaignRow)`
     with recipients as (
       select distinct on (campaign_id, address) campaign_id, address, channel, sent_at
-      from (${newestSent(db, since, most)}) m
+      from (${latestSent(db, since, limit)}) m
       where campaign_id is not null and not starts_with(address, 'erased:')
       order by campaign_id, address, sent_at desc
     )
@@ -88,10 +88,14 @@ export async function sentCampaigns(
 const SpanRow = z.object({ count: z.int(), from: z.date().nullable() });
 
 /** How many messages sent since a time are read, and when the first of them was sent. */
-export async function sentSpan(db: TenantDb, since: Date, most = MAX_SENT): Promise<z.infer<typeof SpanRow>> {
+export async function sentSpan(
+  db: TenantDb,
+  since: Date,
+  limit = MAX_SENT,
+): Promise<z.infer<typeof SpanRow>> {
   return db.one(sql.type(SpanRow)`
     select count(*), min(sent_at) "from" from (
       select sent_at from messages where workspace_id = ${db.workspaceId} and sent_at >= ${sql.timestamp(since)}
-      order by sent_at desc limit ${most}
+      order by sent_at desc limit ${limit}
     ) m`);
 }

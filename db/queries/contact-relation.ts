@@ -8,7 +8,7 @@ const StandingRow = z.object({ isFirst: z.boolean(), unanswered: z.int() });
  * The relation of a contact to a line: whether the line has never exchanged a message with them, and how many messages in a row,
  * of any line, they have not answered. @param lineId null: the line is not chosen yet.
  */
-export async function contactStanding(
+export async function contactRelation(
   db: TenantDb,
   lineId: string | null,
   address: string,
