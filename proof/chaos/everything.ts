@@ -186,7 +186,9 @@ export async function runEverything({
           const status = await visit(demo.baseUrl, tenant.key, method, path, body);
           visits += 1;
           if (status >= 500)
-            disturbances.push(`${method} ${path} of ${tenant.name} was answered ${status} without ${node.name}`);
+            disturbances.push(
+              `${method} ${path} of ${tenant.name} was answered ${status} without ${node.name}`,
+            );
         }
       }
     }
