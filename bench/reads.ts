@@ -44,7 +44,7 @@ const api = await startProcess('api/server.ts', config, port);
 const call = callerOf({ publicUrl: `http://127.0.0.1:${port}` }, key);
 
 const { rows: messageIds } = await owner.query<{ id: string }>(
-  `select id from messages tablesample system (0.1) where workspace_id = $1 limit 1000`,
+  `select id from messages tablesample system (${Math.min(100, 1_000_000 / MESSAGES)}) where workspace_id = $1 limit 1000`,
   [workspaceId],
 );
 const spread = (n: number, most: number): number => (n * 7919) % most;

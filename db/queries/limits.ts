@@ -78,7 +78,7 @@ export async function requireRoomForWebhooks(
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended('limit webhooks of ' || id, 0)) from unnest(${ids}) id`);
   const isFull = await db.exists(sql.type(NoRows)`
-    select from webhooks where workspace_id = any(${ids})
+    select 1 from webhooks where workspace_id = any(${ids})
     group by workspace_id having count(*) >= ${WORKSPACE_LIMITS.webhooks.max}`);
   if (isFull) throw new LimitReached('webhooks');
 }

@@ -27,8 +27,8 @@ const BETWEEN_KILLS_MS = 10_000;
 /** So many messages a second are sent on two cores; the kills are spread over that time. */
 const A_SECOND = 70;
 const DOWN_MS = 3000;
-/** Between two requests of a tenant, which are limited to 120 a minute. */
-const VISIT_MS = 600;
+/** Between two requests of a tenant to an endpoint, which are limited to 60 a minute. */
+const VISIT_MS = 1000;
 /** Longer than a send may take. */
 const FROZEN_MS = 20_000;
 /** Every so many kills the carrier answers nobody. */
@@ -73,13 +73,14 @@ export async function runEverything({
   const random = seeded(seed);
   const pools = await createPools(databaseLogins(demo.databaseUrl));
   const tenants: Tenant[] = [];
-  /** The tenant at each node. */
-  const homes = new Map<string, Tenant>();
+  /** At each node of a cluster, a tenant without a load of its own, for which requests would wait. */
+  const bystanders = new Map<string, Tenant>();
   for (const [index, name] of TENANTS.entries()) {
     const node = cluster?.nodes[index % cluster.nodes.length];
-    const tenant = await createTenant(pools, name, LINES_EACH, (id) => isAt(pools, cluster, node, id));
-    tenants.push(tenant);
-    if (node) homes.set(node.name, tenant);
+    const create = (name: string, lines: number): Promise<Tenant> =>
+      createTenant(pools, name, lines, (id) => isAt(pools, cluster, node, id));
+    tenants.push(await create(name, LINES_EACH));
+    if (node) bystanders.set(node.name, await create(`${name} bystander`, 1));
   }
   await pools.close();
   const disturbances: string[] = [];
@@ -174,21 +175,28 @@ export async function runEverything({
     process.kill(pid, 'SIGCONT');
   }
 
-  /** Sends for the tenants of other nodes until that node is back. */
+  /** Sends and reads for tenants of other nodes until that node is back. */
   async function bringBack(node: Node): Promise<void> {
     const back = new AbortController();
     const started = pause(DOWN_MS)
       .then(() => node.start())
       .finally(() => back.abort());
-    const others = [...homes].flatMap(([home, tenant]) => (home === node.name ? [] : [tenant]));
+    const others = [...bystanders].flatMap(([home, tenant]) => (home === node.name ? [] : [tenant]));
+    let visits = 0;
     for (; !back.signal.aborted; await pause(VISIT_MS)) {
-      for (const { key, name } of others) {
-        const status = await sendTomorrow(demo.baseUrl, key, `${name} tomorrow ${Date.now()}`);
-        if (status >= 500) disturbances.push(`${name} was answered ${status} without ${node.name}`);
+      for (const tenant of others) {
+        for (const [method, path, body] of visitsOf(`${tenant.name} ${Date.now()}`)) {
+          const status = await visit(demo.baseUrl, tenant.key, method, path, body);
+          visits += 1;
+          if (status >= 500)
+            disturbances.push(
+              `${method} ${path} of ${tenant.name} was answered ${status} without ${node.name}`,
+            );
+        }
       }
     }
     await started;
-    say(`node ${node.name} is back`);
+    say(`node ${node.name} is back; tenants of other nodes made ${visits} requests`);
   }
 
   async function disturb(): Promise<void> {
@@ -226,13 +234,30 @@ const isAt = async (
   id: string,
 ): Promise<boolean> => !cluster || !node || (await cluster.nodeOf(pools, id)) === node.name;
 
-/** @returns the status of the response; 0: there was none. */
-async function sendTomorrow(baseUrl: string, key: string, message: string): Promise<number> {
+/** A message, a drip and reads. */
+function visitsOf(text: string): [method: string, path: string, body?: object][] {
+  const message = { message: text, recipientPhone: '+14155550123' };
   const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
-  return fetch(`${baseUrl}/api/messages`, {
-    method: 'POST',
+  return [
+    ['POST', '/api/messages', { ...message, scheduledDate }],
+    ['POST', '/api/drip', message],
+    ['GET', '/api/messages'],
+    ['GET', '/api/conversations'],
+  ];
+}
+
+/** @returns the status of the response; 0: there was none. */
+async function visit(
+  baseUrl: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<number> {
+  return fetch(baseUrl + path, {
+    method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ message, scheduledDate, recipientPhone: '+14155550123' }),
+    ...(body && { body: JSON.stringify(body) }),
   }).then(
     ({ status }) => status,
     () => 0,

@@ -104,7 +104,7 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
       attachment_urls = '{}', attachment_names = '{}', recipient_zones = null, recipient_region = null, sms_fallback_message = null, send_fallback_sms_on_failed = false,
       sms_fallback_enabled = false, crm = '{}', correlation_id = null, trace_id = null, batch_id = null, reactions = '[]',
       error_message = reason_code(m.error_message),
-      fallback_sms = case m.fallback_sms when 'due' then 'failed' else m.fallback_sms end
+      fallback_sms = case when m.fallback_sms = 'due' then 'failed' else m.fallback_sms end
     where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and m.status <> 'sending'`);
   await db.query(sql.type(NoRows)`
     update personalizations set error = case when error is not null then 'erased' end
@@ -214,9 +214,9 @@ export async function eraseEvents(db: TenantDb, erasure: Erasure): Promise<boole
       returning e.id
     )
     update webhook_deliveries d set status = 'done', response_body = null,
-      success = case d.status when 'pending' then false else d.success end,
-      error = case d.status when 'pending' then 'erased' else d.error end,
-      latency_ms = case d.status when 'pending' then 0 else d.latency_ms end
+      success = case when d.status = 'pending' then false else d.success end,
+      error = case when d.status = 'pending' then 'erased' else d.error end,
+      latency_ms = case when d.status = 'pending' then 0 else d.latency_ms end
     from erased
     where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id
       and (d.status = 'pending' or d.response_body is not null)

@@ -29,7 +29,7 @@ async function insertMessages(workspaceId: string, { count, contacts }: { count:
       insert into messages (workspace_id, id, channel, status, address, source, line_id, campaign_id, scheduled_at, created_at)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'sending', '+1415' || (5550000 + n % ${contacts}::int), 'api',
         ${LINE}, ${CAMPAIGN}, t, t
-      from generate_series(1, ${count}::int) n, lateral (values (timestamptz '2026-03-01 12:00Z' + n % 31 * interval '1 day')) t (t)`),
+      from generate_series(1, ${count}::int) n, lateral (values (timestamptz '2026-03-01 12:00Z' + n % 31 * interval '1 day')) t (t) returning null`),
   );
 }
 
@@ -147,7 +147,7 @@ describe('metrics by the day', () => {
     // More than are dropped at once.
     await systemDb(app.pools).query(sql.type(NoRows)`
       insert into analytics_days (workspace_id, subject_id, day, metric, previous_day, contacts, messages)
-      select ${id}, ${id}, '2026-03-05', 'sent', date '1000-01-01' + n, 1, 1 from generate_series(1, 60000) n`);
+      select ${id}, ${id}, '2026-03-05', 'sent', date '1000-01-01' + n, 1, 1 from generate_series(1, 60000) n returning null`);
     await moveTo(id, 'Asia/Tokyo');
     await withTenant(app.pools, id, countSome);
     await moveTo(id, ZONE);
@@ -263,14 +263,14 @@ describe('metrics by the day', () => {
         const insert = async (first: number, last: number) => {
           await owner.query(
             `insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at)
-            select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n, 'api', $2, now() from generate_series($3::int, $4::int) n`,
+            select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n, 'api', $2, now() from generate_series($3::int, $4::int) n returning null`,
             [id, LINE, first, last],
           );
         };
         const reply = async (first: number, last: number) => {
           await owner.query(
             `insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, original_message_id, received_at)
-            select $1, lpad(to_hex(n), 24, '0'), $2, '+1415' || n, n::text, lpad(to_hex(n), 24, '0'), now() from generate_series($3::int, $4::int) n`,
+            select $1, lpad(to_hex(n), 24, '0'), $2, '+1415' || n, n::text, lpad(to_hex(n), 24, '0'), now() from generate_series($3::int, $4::int) n returning null`,
             [id, LINE, first, last],
           );
         };
@@ -302,7 +302,7 @@ describe('metrics by the day', () => {
         system.query(sql.type(NoRows)`
           insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at)
           select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n % 2000, 'api', ${LINE}, now()
-          from generate_series(1, ${messages}::int) n`);
+          from generate_series(1, ${messages}::int) n returning null`);
       const small = await createWorkspace(own);
       await insert(small.id, 5);
       await connected(own.ownerUrl, (owner) => owner.query('vacuum analyze'));

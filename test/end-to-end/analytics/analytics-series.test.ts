@@ -109,13 +109,13 @@ test('analytics of a window in a large workspace use indexes', async () => {
     db.query(sql.type(z.unknown())`
       insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at, created_at, sent_at)
       select ${id}, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n, 'api', ${LINE}, at, at, at
-      from generate_series(1, 40000) n, lateral (values (timestamptz '2026-01-01' + n * interval '3 minutes')) t (at)`),
+      from generate_series(1, 40000) n, lateral (values (timestamptz '2026-01-01' + n * interval '3 minutes')) t (at) returning null`),
   );
   await withSystem(app.pools, (db) =>
     db.query(sql.type(z.unknown())`
     insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, received_at)
     select ${id}, lpad(to_hex(n), 24, '0'), ${LINE}, '+1415' || n, n::text, timestamptz '2026-01-01' + n * interval '6 minutes'
-    from generate_series(1, 20000) n`),
+    from generate_series(1, 20000) n returning null`),
   );
   await connected(app.ownerUrl, async (owner) => {
     await owner.query('vacuum messages, inbound_messages');

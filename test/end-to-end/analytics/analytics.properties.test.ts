@@ -333,7 +333,7 @@ async function store(
         "campaignId", "userId", case when not "isLate" then "fallbackSms" end, t, t, t,
         case when status in ('sent', 'delivered') then t end, case when status = 'failed' then 'recipient_opted_out' end
       from jsonb_to_recordset(${sql.jsonb(sent as never)}) m (id text, phone text, at bigint, status text, "fallbackSms" text,
-        "isLate" boolean, "lineId" text, "campaignId" text, "userId" text), to_timestamp(at / 1000.0) t`);
+        "isLate" boolean, "lineId" text, "campaignId" text, "userId" text), to_timestamp(at / 1000.0) t returning null`);
     await db.query(sql.type(NoRows)`
       insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, campaign_id, original_message_id,
         auto_reply, keyword, received_at)
@@ -341,7 +341,7 @@ async function store(
         "campaignId", answers, auto,
         case when position % 9 = 0 then 'stop' end, to_timestamp(at / 1000.0)
       from rows from (jsonb_to_recordset(${sql.jsonb(replies as never)}) as (phone text, at bigint, "lineId" text,
-        "campaignId" text, auto boolean, answers text)) with ordinality r (phone, at, "lineId", "campaignId", auto, answers, position)`);
+        "campaignId" text, auto boolean, answers text)) with ordinality r (phone, at, "lineId", "campaignId", auto, answers, position) returning null`);
   });
 }
 

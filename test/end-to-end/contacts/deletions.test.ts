@@ -46,14 +46,14 @@ async function createLargeList(): Promise<{ listId: string; otherId: string }> {
   const [listId, otherId] = [await make('Large'), await make('Other')];
   await run(sql.fragment`
     insert into leads (workspace_id, id, list_id, phones)
-    select ${workspace.id}, lpad(to_hex(n), 24, '0'), ${listId}, array['+1415' || (5000000 + n)] from generate_series(1, ${MANY}::int) n`);
+    select ${workspace.id}, lpad(to_hex(n), 24, '0'), ${listId}, array['+1415' || (5000000 + n)] from generate_series(1, ${MANY}::int) n returning null`);
   await run(sql.fragment`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
-    select workspace_id, list_id, phones[1], id from leads where workspace_id = ${workspace.id}`);
+    select workspace_id, list_id, phones[1], id from leads where workspace_id = ${workspace.id} returning null`);
   await run(sql.fragment`
     insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, lead_id)
     select workspace_id, id, 'imessage', 'scheduled', phones[1], now() + interval '1 day', 'api', id
-    from leads where workspace_id = ${workspace.id}`);
+    from leads where workspace_id = ${workspace.id} returning null`);
   await insertRow(app, 'list_addresses', {
     workspace_id: workspace.id,
     list_id: otherId,
@@ -141,10 +141,10 @@ describe('a line with a long queue', () => {
     await run(sql.fragment`
       insert into messages (workspace_id, id, channel, status, line_id, line_pinned, held, address, scheduled_at, source)
       select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'imessage', 'scheduled', ${lineId}, n % 3 = 0, n % 5 = 0,
-        '+1415' || (5000000 + n), now() + interval '1 day' + n * interval '1 second', 'api' from generate_series(1, ${LONG}::int) n`);
+        '+1415' || (5000000 + n), now() + interval '1 day' + n * interval '1 second', 'api' from generate_series(1, ${LONG}::int) n returning null`);
     await run(sql.fragment`
       insert into conversations (workspace_id, address, line_id, last_outbound_at)
-      select workspace_id, address, line_id, now() from messages where workspace_id = ${workspace.id}`);
+      select workspace_id, address, line_id, now() from messages where workspace_id = ${workspace.id} returning null`);
     await run(sql.fragment`
       insert into line_contacts (workspace_id, line_id, address, since)
       select workspace_id, line_id, address, now() from messages where workspace_id = ${workspace.id}`);
@@ -220,11 +220,11 @@ describe('deleting a large campaign', () => {
     await run(sql.fragment`update campaigns set status = 'active' where id = ${id}`);
     await run(sql.fragment`
       insert into campaign_leads (workspace_id, campaign_id, lead_id)
-      select ${workspace.id}, ${id}, lpad(to_hex(n), 24, '0') from generate_series(1, ${LEADS}::int) n`);
+      select ${workspace.id}, ${id}, lpad(to_hex(n), 24, '0') from generate_series(1, ${LEADS}::int) n returning null`);
     await run(sql.fragment`
       insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, lead_id, campaign_id)
       select ${workspace.id}, lead_id, 'imessage', 'scheduled', '+14155550100', now() + interval '1 day', 'campaign', lead_id, ${id}
-      from campaign_leads where workspace_id = ${workspace.id}`);
+      from campaign_leads where workspace_id = ${workspace.id} returning null`);
     await insertRow(app, 'messages', {
       workspace_id: workspace.id,
       id: sent,
