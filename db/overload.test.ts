@@ -1,5 +1,5 @@
 import { BackendTerminatedError, InvalidInputError } from 'slonik';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { isOverload, isPartialFailure } from './overload.ts';
 
 const failed = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
@@ -16,11 +16,11 @@ describe('what a cluster says whose node is down', () => {
   });
 });
 
-it('is an overload of all workspaces if the server itself ends a connection', () => {
+test('an end of a connection by the server itself is an overload of all workspaces', () => {
   expect([isOverload(terminated()), isPartialFailure(terminated())]).toEqual([true, false]);
 });
 
-it('is no overload if a statement is wrong', () => {
+test('a wrong statement is no overload', () => {
   const wrong = [
     failed('internal error', { code: 'XX000' }),
     failed('syntax error', { code: '42601' }),
