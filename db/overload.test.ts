@@ -16,11 +16,11 @@ describe('what a cluster says whose node is down', () => {
   });
 });
 
-test('is an overload of all workspaces if the server itself ends a connection', () => {
+test('an end of a connection by the server itself is an overload of all workspaces', () => {
   expect([isOverload(terminated()), isPartialFailure(terminated())]).toEqual([true, false]);
 });
 
-test('is no overload if a statement is wrong', () => {
+test('a wrong statement is no overload', () => {
   const wrong = [
     failed('internal error', { code: 'XX000' }),
     failed('syntax error', { code: '42601' }),
