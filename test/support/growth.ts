@@ -1,25 +1,26 @@
 /**
- * How much longer work takes for four times the input: about 4 if its time is linear, 16 if it is quadratic. Compares the
+ * How much longer work takes for sixteen times the input: about 16 if its time is linear, 256 if it is quadratic. Compares the
  * processor time of the fastest of several alternating runs, which is independent of other load.
+ * @param length a quarter of the longer input.
  */
 export function growth<T>(input: (length: number) => T, work: (input: T) => unknown, length: number): number {
-  const [one, four] = [input(length), input(4 * length)];
-  const fastest = { one: Infinity, four: Infinity };
+  const [short, long] = [input(length / 4), input(4 * length)];
+  const fastest = { short: Infinity, long: Infinity };
   for (let run = 0; run < 10; run += 1) {
-    fastest.one = Math.min(
-      fastest.one,
-      timeOf(() => work(one)),
+    fastest.short = Math.min(
+      fastest.short,
+      timeOf(() => work(short)),
     );
-    fastest.four = Math.min(
-      fastest.four,
-      timeOf(() => work(four)),
+    fastest.long = Math.min(
+      fastest.long,
+      timeOf(() => work(long)),
     );
   }
-  return fastest.four / fastest.one;
+  return fastest.long / fastest.short;
 }
 
-/** A bound between linear and quadratic growth that tolerates noise. */
-export const LINEAR = 12;
+/** A bound between linear and quadratic growth that tolerates noise, and caches that hold the short input only. */
+export const LINEAR = 64;
 
 /** @returns the processor time of one run in microseconds, averaged over enough runs to measure. */
 function timeOf(work: () => unknown): number {
