@@ -80,7 +80,8 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
   }, 240_000);
 
   it('tests a sequence of five days in seconds', async () => {
-    const { key } = await openTestMode(app, workspace);
+    // Of its own, so that a retry begins anew.
+    const { key } = await openTestMode(app, await createWorkspaceWithLine(app));
     await run(python, [resolve('examples/recipes/test-a-sequence/test_sequence.py')], {
       cwd: project,
       env: { ...environment(), LINEPACE_API_KEY: key },

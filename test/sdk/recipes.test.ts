@@ -139,7 +139,8 @@ test('an import of last night names the rejected rows', async () => {
 });
 
 test('a sequence of five days is tested in seconds', async () => {
-  const { key } = await openTestMode(app, workspace);
+  // Of its own, so that a retry begins anew.
+  const { key } = await openTestMode(app, await createWorkspaceWithLine(app));
   const recipe = await copied('test-a-sequence/sequence.test.ts');
   const result = await output(process.execPath, ['--test', recipe], environment({}, key));
   expect(result).toMatch(/pass 1\n/);
