@@ -77,6 +77,10 @@ export class Wakes {
   readonly #signals: Signal[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
+  get hasEntries(): boolean {
+    return this.#entries.size > 0;
+  }
+
   request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
     this.#merge(workspaceId, workflowId, { at, signals: new Set(signals), unlessDue: false });
   }

@@ -98,6 +98,8 @@ async function tenantTransaction<T>(
         const own = { workspaceId, aheadMs, wakes, signals, apart, addressHashes };
         const result = await work(tenantDb(transaction, own));
         await signals.write(transaction, workspaceId);
+        if (aheadMs !== null && wakes.hasEntries)
+          wakes.aheadMs = await holdTestClock(transaction, workspaceId);
         return result;
       });
     });
@@ -105,6 +107,22 @@ async function tenantTransaction<T>(
 }
 
 const EnteredRow = z.object({ aheadMs: z.number().nullable() });
+
+/**
+ * Keeps the clock of test mode where it is until the transaction ends. If it has moved since the transaction began, wakes that were
+ * written as of then would be late by that.
+ * @returns how far it is ahead now, in milliseconds.
+ */
+async function holdTestClock(
+  transaction: DatabaseTransactionConnection,
+  workspaceId: string,
+): Promise<number> {
+  const row = await transaction.maybeOne(sql.type(ClockRow)`
+    select ahead_ms from test_clocks where workspace_id = ${workspaceId} for share`);
+  return row?.aheadMs ?? 0;
+}
+
+const ClockRow = z.object({ aheadMs: z.number() });
 
 const tenantDb = (
   transaction: DatabaseTransactionConnection,

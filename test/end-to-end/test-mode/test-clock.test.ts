@@ -1,8 +1,11 @@
 import { sql } from 'slonik';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { currentTime } from '#domain/clock.ts';
+import { connected } from '#test/setup/database.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
@@ -98,6 +101,21 @@ describe('a sequence of five days with a reply on day three', { timeout: 120_000
     const campaign = (await api('GET', `/api/campaigns/${body.campaign._id}`)).body.campaign;
     expect(campaign.status).toBe('completed');
   });
+});
+
+const WakeRow = z.object({ inSeconds: z.number() });
+
+test('work that is stored while the clock moves is due at its time', async () => {
+  const workflowId = `test-wake:${twinId}`;
+  await withTenant(app.pools, twinId, async (db) => {
+    wake(db, workflowId, new Date(currentTime().getTime() + 3_600_000), 'messagesDue');
+    await connected(app.ownerUrl, (owner) =>
+      owner.query('update test_clocks set ahead_ms = ahead_ms + 7200000 where workspace_id = $1', [twinId]),
+    );
+  });
+  const { inSeconds } = await systemDb(app.pools).one(sql.type(WakeRow)`
+    select extract(epoch from wake_at - now())::int in_seconds from workflow_wakes where workflow_id = ${workflowId}`);
+  expect(inSeconds).toBeLessThan(0);
 });
 
 describe('the clock of test mode', () => {
