@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { sendAgencyMails } = proxyActivities<Activities>({
@@ -16,9 +15,6 @@ const { sendAgencyMails } = proxyActivities<Activities>({
 /** One per agency. Sends the invitations of co-admins, like `mailSender` for a workspace. */
 export async function agencyMailSender(input: WakeInput): Promise<string> {
   const loop = createLoop('mailsDue', 'overdue');
-  const work = () => sendAgencyMails({ agencyId: input.subjectId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof agencyMailSender>(input);
+  const outcome = await loop.repeat(() => sendAgencyMails({ agencyId: input.subjectId }));
+  return outcome ?? continueAsNew<typeof agencyMailSender>(input);
 }

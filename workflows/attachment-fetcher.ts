@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MEDIA_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { fetchReplyAttachments } = proxyActivities<Activities>({
@@ -17,9 +16,6 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
 /** One per workspace whose contacts send files. Copies them from the carrier to storage, in batches. */
 export async function attachmentFetcher(input: WakeInput): Promise<string> {
   const loop = createLoop('filesDue', 'overdue');
-  const work = () => fetchReplyAttachments({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof attachmentFetcher>(input);
+  const outcome = await loop.repeat(() => fetchReplyAttachments({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof attachmentFetcher>(input);
 }

@@ -1,7 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import type { Round } from './messages/round.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 
@@ -17,9 +16,8 @@ const { eraseContactData } = proxyActivities<Activities>({
 /** One per erased contact. Erases its rows and files in chunks, and again what was in progress in the meantime. */
 export async function contactErasure(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
-  const work = () => eraseContactData({ workspaceId: input.workspaceId, erasureId: input.subjectId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof contactErasure>(input);
+  const outcome = await loop.repeat(() =>
+    eraseContactData({ workspaceId: input.workspaceId, erasureId: input.subjectId }),
+  );
+  return outcome ?? continueAsNew<typeof contactErasure>(input);
 }

@@ -1,7 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { drainDrips } = proxyActivities<Activities>({
@@ -14,9 +13,6 @@ const { drainDrips } = proxyActivities<Activities>({
 /** One per workspace that uses bulk intake. Turns buffered drips into messages, in batches. */
 export async function dripDrainer(input: WakeInput): Promise<string> {
   const loop = createLoop('dripsBuffered', 'overdue');
-  const work = () => drainDrips({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof dripDrainer>(input);
+  const outcome = await loop.repeat(() => drainDrips({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof dripDrainer>(input);
 }

@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { importLeads } = proxyActivities<Activities>({
@@ -17,9 +16,8 @@ const { importLeads } = proxyActivities<Activities>({
 /** One per CSV file. Saves its rows to a list and ends with the file. */
 export async function leadImport(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
-  const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof leadImport>(input);
+  const outcome = await loop.repeat(() =>
+    importLeads({ workspaceId: input.workspaceId, importId: input.subjectId }),
+  );
+  return outcome ?? continueAsNew<typeof leadImport>(input);
 }

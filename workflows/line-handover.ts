@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { handOver } = proxyActivities<Activities>({
@@ -20,8 +19,6 @@ const { handOver } = proxyActivities<Activities>({
  */
 export async function lineHandover(input: WakeInput): Promise<string> {
   const loop = createLoop('messagesDue', 'overdue');
-  let round: Round;
-  do round = await loop.run(() => handOver(input));
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof lineHandover>(input);
+  const outcome = await loop.repeat(() => handOver(input));
+  return outcome ?? continueAsNew<typeof lineHandover>(input);
 }

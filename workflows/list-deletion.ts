@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { clearList } = proxyActivities<Activities>({
@@ -17,9 +16,8 @@ const { clearList } = proxyActivities<Activities>({
 /** One per deleted list that is too large for one request. Deletes its leads in chunks and ends with the last. */
 export async function listDeletion(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
-  const work = () => clearList({ workspaceId: input.workspaceId, listId: input.subjectId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof listDeletion>(input);
+  const outcome = await loop.repeat(() =>
+    clearList({ workspaceId: input.workspaceId, listId: input.subjectId }),
+  );
+  return outcome ?? continueAsNew<typeof listDeletion>(input);
 }

@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { sendMails } = proxyActivities<Activities>({
@@ -17,9 +16,6 @@ const { sendMails } = proxyActivities<Activities>({
 /** One per workspace. Sends the product's own emails from its outbox, and retries until the mail server accepts them. */
 export async function mailSender(input: WakeInput): Promise<string> {
   const loop = createLoop('mailsDue', 'overdue');
-  const work = () => sendMails({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof mailSender>(input);
+  const outcome = await loop.repeat(() => sendMails({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof mailSender>(input);
 }

@@ -29,10 +29,6 @@ export async function mailboxReader(input: WakeInput): Promise<string> {
     return round;
   };
 
-  let round: LineRound;
-  do round = await loop.run(read);
-  while (await loop.wait(round));
-  return loop.isOver
-    ? round.reason
-    : continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
+  const outcome = await loop.repeat(read);
+  return outcome ?? continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
 }

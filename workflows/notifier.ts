@@ -1,7 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { writeNotifications } = proxyActivities<Activities>({
@@ -14,9 +13,6 @@ const { writeNotifications } = proxyActivities<Activities>({
 /** One per workspace. Turns due notifications into emails, grouped by the workspace's preferences. */
 export async function notifier(input: WakeInput): Promise<string> {
   const loop = createLoop('notificationsDue', 'overdue');
-  const work = () => writeNotifications({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof notifier>(input);
+  const outcome = await loop.repeat(() => writeNotifications({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof notifier>(input);
 }

@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { judgeReplies } = proxyActivities<Activities>({
@@ -18,9 +17,6 @@ const { judgeReplies } = proxyActivities<Activities>({
 /** One per workspace with doubtful replies. Asks the model about many in one activity. Campaigns to their contacts wait. */
 export async function optOutJudge(input: WakeInput): Promise<string> {
   const loop = createLoop('repliesDoubted', 'overdue');
-  const work = () => judgeReplies({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof optOutJudge>(input);
+  const outcome = await loop.repeat(() => judgeReplies({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof optOutJudge>(input);
 }

@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { writeMessages } = proxyActivities<Activities>({
@@ -21,9 +20,8 @@ const { writeMessages } = proxyActivities<Activities>({
  */
 export async function personalizer(input: WakeInput): Promise<string> {
   const loop = createLoop('personalizationsDue', 'overdue');
-  const work = () => writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof personalizer>(input);
+  const outcome = await loop.repeat(() =>
+    writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId }),
+  );
+  return outcome ?? continueAsNew<typeof personalizer>(input);
 }

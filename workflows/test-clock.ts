@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { TEST_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { moveTestClock } = proxyActivities<Activities>({
@@ -18,9 +17,6 @@ const { moveTestClock } = proxyActivities<Activities>({
 /** One per workspace in test mode whose clock is moving. */
 export async function testClock(input: WakeInput): Promise<string> {
   const loop = createLoop('requested', 'overdue');
-  const work = () => moveTestClock({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof testClock>(input);
+  const outcome = await loop.repeat(() => moveTestClock({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof testClock>(input);
 }

@@ -2,7 +2,6 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { WEBHOOK_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { deliverWebhooks } = proxyActivities<Activities>({
@@ -17,9 +16,6 @@ const { deliverWebhooks } = proxyActivities<Activities>({
 /** One per workspace with webhooks, so that no tenant waits for another's endpoints. Delivers the outbox. */
 export async function webhookDispatcher(input: WakeInput): Promise<string> {
   const loop = createLoop('deliveriesDue', 'overdue');
-  const work = () => deliverWebhooks({ workspaceId: input.workspaceId });
-  let round: Round;
-  do round = await loop.run(work);
-  while (await loop.wait(round));
-  return loop.isOver ? round.reason : continueAsNew<typeof webhookDispatcher>(input);
+  const outcome = await loop.repeat(() => deliverWebhooks({ workspaceId: input.workspaceId }));
+  return outcome ?? continueAsNew<typeof webhookDispatcher>(input);
 }

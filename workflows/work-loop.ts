@@ -38,6 +38,11 @@ export interface WorkLoop {
    * @returns true if the next round is due; false if the workflow ends (`isOver`) or must continue as new.
    */
   wait(round: Round, state?: string): Promise<boolean>;
+  /**
+   * Repeats a round until the workflow ends or must continue as new.
+   * @returns why it ended; null if it must continue as new.
+   */
+  repeat(round: () => Promise<Round>): Promise<string | null>;
   /** Makes the next round due, like a signal. For updates, which change the database. */
   runAgain(): void;
   /** Runs work after that of earlier calls, so that the first of several signals is carried out first. */
@@ -115,6 +120,12 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
         setCurrentDetails(`Ended: ${round.reason}.`);
       }
       return false;
+    },
+    async repeat(round) {
+      let last: Round;
+      do last = await loop.run(round);
+      while (await loop.wait(last));
+      return isOver ? last.reason : null;
     },
     runAgain,
     async inTurn(work) {
