@@ -20,8 +20,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Files share a process, what it has loaded and the app of `sharedApp`; others have an app of their own.
     isolate: false,
-    // Property tests take seconds of processor time, which other work may share.
-    testTimeout: 30_000,
+    // Long, because a busy machine may take ten times as long. What fails earlier fails for another reason.
+    testTimeout: 120_000,
     reporters: ['default', './test/setup/summary-reporter.ts'],
     projects: [
       {
@@ -49,7 +49,7 @@ export default defineConfig({
             'test/setup/temporal-log.ts',
             'test/setup/shared-app.ts',
           ],
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,
         },

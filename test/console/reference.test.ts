@@ -26,4 +26,4 @@ test('the reference page shows a call in curl, TypeScript, Python and the comman
   expect(await list.locator('code').textContent()).toContain('linepace.messages.list(');
   expect(takeProblems()).toEqual([]);
   await page.close();
-}, 120_000);
+});

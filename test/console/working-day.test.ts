@@ -81,7 +81,7 @@ beforeAll(async () => {
     open(jonasId, 'org:member', '/inbox'),
   ]);
   jonasIs = jonasId;
-}, 60_000);
+});
 afterEach(() => {
   const problems = tabs.flatMap((tab) => tab.takeProblems());
   if (problems.length > 0) throw new Error(problems.join('\n'));

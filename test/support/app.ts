@@ -161,7 +161,7 @@ export async function registerNamespace(connection: Client['connection'], namesp
   await eventually(async () => {
     await client.workflow.count();
     return true;
-  }, 30_000);
+  });
 }
 
 /**
@@ -170,7 +170,7 @@ export async function registerNamespace(connection: Client['connection'], namesp
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   let last: unknown;

@@ -124,7 +124,7 @@ describe('metrics by the day', () => {
     expect(await byDays(id)).toEqual(await expected(id));
     expect(await byDays(id, ZONE, { lineId: LINE })).toEqual(await expected(id));
     expect(await byDays(id, ZONE, { campaignId: LINE })).toBeNull();
-  }, 60_000);
+  });
 
   it('are counted anew when the time zone changes, and are not used meanwhile', async () => {
     const { id } = await createWorkspace(app, { timezone: 'Asia/Tokyo' });
@@ -202,7 +202,7 @@ describe('metrics by the day', () => {
     await countAll(id);
     expect(await countedTo()).toBe('');
     expect(await byDays(id)).toEqual(await expected(id));
-  }, 60_000);
+  });
 
   it('lose nothing when messages are sent while others are counted', async () => {
     const { id } = await createWorkspace(app, { timezone: ZONE });
@@ -219,7 +219,7 @@ describe('metrics by the day', () => {
     expect(await byDays(id)).toEqual(await expected(id));
     await countAll(id);
     expect(await byDays(id)).toEqual(await expected(id));
-  }, 60_000);
+  });
 
   it('are brought up to date by housekeeping', async () => {
     const { id } = await createWorkspace(app, { timezone: ZONE });
@@ -327,7 +327,7 @@ describe('metrics by the day', () => {
     } finally {
       await own.stop();
     }
-  }, 60_000);
+  });
 
   it('have the same positive tags as the rules', async () => {
     const isPositive = (tag: string) =>

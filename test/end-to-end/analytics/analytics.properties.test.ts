@@ -228,7 +228,7 @@ test('every metric equals an independent count over the same messages', async ()
     ),
     { numRuns: 20 },
   );
-}, 90_000);
+});
 
 /** Filters that days can answer, or help to. */
 const ofDays = ([first, second, third]: readonly string[]): object[] => [

@@ -74,7 +74,7 @@ test('messages wait while the carrier refuses all of them, with few retries, and
       ({ holdReason }: { holdReason: string }) => holdReason === 'carrier_pause',
     );
     return waiting.length > 0 && waiting;
-  }, 60_000);
+  });
   expect(['pending', 'scheduled']).toContain(held[0].status);
   const timeline = await eventually(async () => {
     const { body } = await api('GET', `/api/messages/${held[0]._id}/timeline`);

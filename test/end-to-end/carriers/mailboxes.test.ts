@@ -179,7 +179,7 @@ test('emails that arrive while no worker runs are stored once, even if the serve
   const known = JSON.stringify(conversations);
   expect([first, ...others].filter((one) => !known.includes(one ?? ''))).toEqual([]);
   for (const one of [first, others[20], others[23], late]) expect(await inboundOf(one ?? '')).toHaveLength(1);
-}, 90_000);
+});
 
 test('a mailbox that cannot be read cannot be connected', async () => {
   const connect = (imapUrl: string) =>

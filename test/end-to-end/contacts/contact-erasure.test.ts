@@ -84,7 +84,7 @@ describe('erasing a contact that has touched everything', () => {
     // One that is accepted in bulk, and not a message yet.
     await insertDrip(planted, person);
     await erase(planted, planted.otherLeadId);
-  }, 120_000);
+  });
 
   it('sends nothing any more from the answer on', async () => {
     const { api, leadId, messages } = planted;

@@ -313,14 +313,14 @@ describe('the streams of a key', () => {
     const stays = await open(workspace);
     await eventually(async () => stays.comments === 1);
     await call('DELETE', `/api/keys/${body._id}`);
-    await eventually(async () => revoked.isClosed() && expired.isClosed(), 30_000);
-    await eventually(async () => stays.comments > 1, 20_000);
+    await eventually(async () => revoked.isClosed() && expired.isClosed());
+    await eventually(async () => stays.comments > 1);
     expect(stays.isClosed()).toBe(false);
     const message = await happens(workspace);
     await stays.received(1);
     expect(messagesOf(stays)).toEqual([message]);
     expect([revoked.events, expired.events]).toEqual([[], []]);
-  }, 60_000);
+  });
 });
 
 test('a process that stops ends its streams at once, and clients go on at another', async () => {

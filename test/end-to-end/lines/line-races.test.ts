@@ -162,7 +162,7 @@ describe('the sweep', () => {
       });
     expect(await strandedMessages(workspace.id)).toHaveLength(2);
     await runSweep(app);
-    for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
+    for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1);
     expect(await sentTo(app, recipients[0] ?? '')).toMatchObject([{ lineId }]);
   });
 });

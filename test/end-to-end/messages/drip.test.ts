@@ -199,14 +199,14 @@ describe('POST /api/drip', () => {
         select correlation_id from messages
         where workspace_id = ${workspace.id} and correlation_id = any(${sql.array(correlationIds, 'text')})`);
       return stored.length === 20 && new Set(stored).size === 20;
-    }, 30_000);
+    });
     await makeDue();
     await eventually(
       async () =>
         (await Promise.all(recipients.map((to) => sentTo(app, to)))).every(({ length }) => length === 1),
       60_000,
     );
-  }, 120_000);
+  });
 });
 
 describe('a workspace without an active line', () => {
@@ -341,5 +341,5 @@ describe('a small request, which Koa does not answer', () => {
     expect(direct.counts.filter(([, count]) => count !== 0)).toEqual(
       koa.counts.filter(([, count]) => count !== 0),
     );
-  }, 60_000);
+  });
 });

@@ -66,10 +66,10 @@ describe('a line whose sending activity an operator pauses', () => {
 
     await app.temporal.workflowService.unpauseActivity({ ...target(), identity: 'test' });
     await call('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
-    await eventually(async () => (await sent()).length >= MESSAGES, 60_000);
+    await eventually(async () => (await sent()).length >= MESSAGES);
     expect(new Set((await sent()).map(({ id }) => id)).size).toBe(MESSAGES);
     expect(await Promise.all(recipients.map(async (to) => (await sentTo(app, to)).length))).toEqual(
       recipients.map(() => 1),
     );
-  }, 120_000);
+  });
 });

@@ -47,7 +47,7 @@ test('sweeps and probes go on while no worker serves the housekeeping queue', as
   await schedule().update((previous) => ({ ...previous, ...housekeepingEvery(RUN_MS) }));
   for await (const { workflowId } of app.temporal.workflow.list({ query: "WorkflowType = 'housekeeping'" }))
     await app.temporal.workflow.getHandle(workflowId).terminate();
-  await eventually(async () => (await completed()).size > 0, 60_000);
+  await eventually(async () => (await completed()).size > 0);
 
   const workspace = await createWorkspace(app);
   const checked = new Date(Date.now() - 600_000);
@@ -69,12 +69,12 @@ test('sweeps and probes go on while no worker serves the housekeeping queue', as
     update workflow_wakes set wake_at = now() - interval '1 minute', sweep_at = now() - interval '1 second'`);
   const before = (await completed()).size;
   await app.startWorker();
-  await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
+  await eventually(async () => (await sentTo(app, to)).length === 1);
   expect(await signalsOf(app, linePacerId(lineId))).toContain('overdue');
   await eventually(async () => {
     const { body } = await workspace.api('GET', '/api/lines/by-user');
     return Date.parse(body.lines[0].healthCheck.lastCheckedAt) > checked.getTime();
-  }, 60_000);
+  });
 
   // One run follows the other, although none found a worker to delete expired data.
   const runs = await eventually(async () => {

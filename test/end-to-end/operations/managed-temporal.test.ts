@@ -98,7 +98,7 @@ describe('a managed Temporal', () => {
     const worker = await startWorker(config, { codePath: inject('workflowBundle') });
     const works = () =>
       client.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
-    await eventually(works, 60_000);
+    await eventually(works);
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     const expires = (credential: string) =>
       Number(
@@ -111,9 +111,9 @@ describe('a managed Temporal', () => {
     expect(expires('certificate')).toBeGreaterThan(exp);
 
     await writeFile(file('key'), tokenOf('second'));
-    await eventually(async () => proxy.seen.has(tokenOf('second')) && works(), 60_000);
+    await eventually(async () => proxy.seen.has(tokenOf('second')) && works());
     await install('server');
-    await eventually(async () => proxy.seen.has(fingerprintOf(certificate('server'))), 60_000);
+    await eventually(async () => proxy.seen.has(fingerprintOf(certificate('server'))));
     proxy.accept([API_KEY, tokenOf('second')], [certificate('server')]);
     await eventually(works, 90_000);
 

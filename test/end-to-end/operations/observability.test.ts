@@ -72,7 +72,7 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
     sampleOf(texts[0], 'linepace_task_queue_pollers{queue="housekeeping",type="activity"}'),
   ).toBeGreaterThan(0);
   await endpoint.close();
-}, 90_000);
+});
 
 const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
 

@@ -38,7 +38,7 @@ afterAll(async () => {
   await eventually(async () => left.stillRunning().length === 0);
   removeFolder(join(folder, 'postgres'));
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 function killEverything(): void {
   // The guard first, since it would stop the others gracefully.

@@ -293,7 +293,7 @@ describe('a workflow that is terminated or paused at any of its steps', () => {
     const uninterrupted = await Promise.all(
       Object.keys(SCENARIOS).map(async (type) => ({ type, ...(await start(type)) })),
     );
-    await Promise.all(uninterrupted.map(({ isDone }) => eventually(isDone, 60_000)));
+    await Promise.all(uninterrupted.map(({ isDone }) => eventually(isDone)));
 
     const runs = uninterrupted.flatMap(({ type, desk }) =>
       stepsOf(terminator.activitiesOf(type, desk.owner)).map((step) => ({ type, step })),

@@ -59,7 +59,7 @@ async function send(): Promise<void> {
   const to = phone();
   const { status } = await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
   expect(status).toBe(201);
-  await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
+  await eventually(async () => (await sentTo(app, to)).length === 1);
 }
 
 /** The builds that completed the pacer's workflow tasks, in order. */
@@ -74,17 +74,17 @@ test('the first build makes itself current, so that its workers work without fur
   await startBuild('one');
   await send();
   expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
-}, 120_000);
+});
 
 test('a fleet without build ids that is rolled to a first build keeps sending', async () => {
   const former = await startBuild(null);
   await send();
   const first = await startBuild('one');
-  await eventually(async () => (await first.isCurrent()) === '1', 60_000);
+  await eventually(async () => (await first.isCurrent()) === '1');
   expect(await first.readiness()).toMatchObject({ status: 'ready' });
   await stopBuild(former);
   await send();
-  await eventually(async () => (await buildsOfPacer()).at(-1) === 'one', 60_000);
+  await eventually(async () => (await buildsOfPacer()).at(-1) === 'one');
 }, 180_000);
 
 test('a running workflow continues on a new build once that is released, and its line keeps sending', async () => {
@@ -97,16 +97,16 @@ test('a running workflow continues on a new build once that is released, and its
     status: 'not ready',
     checks: { build: 'failed', polling: 'ok' },
   });
-  await eventually(async () => (await next.isCurrent()) === '0', 60_000);
+  await eventually(async () => (await next.isCurrent()) === '0');
   await send();
 
   const released = await eventually(async () => {
     const { status, stdout } = await release('two', '--ramp', '50', '--wait', '1');
     return status === 0 && (JSON.parse(stdout) as object);
-  }, 60_000);
+  });
   expect(released).toMatchObject({ current: 'two', former: 'one', drainage: { one: expect.any(String) } });
-  await eventually(async () => (await next.isCurrent()) === '1', 60_000);
-  await eventually(async () => (await first.isCurrent()) === '0', 60_000);
+  await eventually(async () => (await next.isCurrent()) === '1');
+  await eventually(async () => (await first.isCurrent()) === '0');
   // The former build stays ready for a while, so that a rolling update can replace its processes one by one.
   for (const worker of [first, next]) expect(await worker.readiness()).toMatchObject({ status: 'ready' });
 
@@ -114,7 +114,7 @@ test('a running workflow continues on a new build once that is released, and its
   await eventually(async () => {
     await send();
     return (await buildsOfPacer()).at(-1) === 'two';
-  }, 60_000);
+  });
   expect((await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).runId).toBe(runId);
 
   // The workers of the previous build are no longer needed.
@@ -150,4 +150,4 @@ test('a release is refused for a build without workers, or if somebody else deci
   await deployment.setCurrent('two', { identity: 'test', basedOn: null });
   const { status, stderr } = await releasing;
   expect([status, JSON.parse(stderr)]).toMatchObject([1, { code: 'INVALID_STATE' }]);
-}, 120_000);
+});
