@@ -28,8 +28,14 @@ export interface RunningTemporal extends RunningProcess {
 
 /** The custom search attributes of our workflows. */
 const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
-/** Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml. */
-const DYNAMIC_CONFIG = ['matching.useNewMatcher=true', 'matching.enableFairness=true'];
+const DYNAMIC_CONFIG = [
+  // Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml.
+  'matching.useNewMatcher=true',
+  'matching.enableFairness=true',
+  // Several partitions pay off only across several servers. One process would forward tasks between its own.
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
+];
 const NAMESPACE = 'default';
 /** On a busy machine. A process that ends is noticed at once. */
 const READY_TIMEOUT_MS = 180_000;
