@@ -80,31 +80,30 @@ function offOf(scenario: Scenario): number {
   return (daysFrom(scenario.start, completesAt) - days) / Math.max(days, 1);
 }
 
+/** Each takes up to a second of processor time. */
+const RUNS = 30;
+
 const offsOf = (scenarios: fc.Arbitrary<Scenario>, numRuns: number): number[] =>
   fc.sample(scenarios, { numRuns, seed: 1 }).map((scenario) => Math.abs(offOf(scenario)));
 
-test('a forecast is the day on which a campaign then completes, to 5 %', { timeout: 120_000 }, () => {
+test('a forecast is the day on which a campaign then completes, to 5 %', () => {
   const everyDay = [0, 1, 2, 3, 4, 5, 6];
-  const offs = offsOf(aScenario([0, 20, 60], [everyDay, [1, 2, 3, 4, 5]]), 75);
+  const offs = offsOf(aScenario([0, 20, 60], [everyDay, [1, 2, 3, 4, 5]]), RUNS);
   expect(offs.filter((off) => off > 0.05)).toEqual([]);
-  expect(offs.toSorted((a, b) => a - b)[37]).toBeLessThan(0.001);
+  expect(offs.toSorted((a, b) => a - b)[RUNS / 2]).toBeLessThan(0.001);
 });
 
 /** There, the last message may just fit into a window or not, and the next one opens days later. */
-test(
-  'it is, for nearly all, with gaps as long as the windows are short, on two days a week',
-  { timeout: 120_000 },
-  () => {
-    // Quiet hours and longer gaps would make some of them take more than three years.
-    const scenarios = aScenario([120, 600], [[2, 6]]).map(({ lines, ...scenario }) => ({
-      ...scenario,
-      quiet: undefined,
-      lines: lines.map((line) => ({ ...line, gapFactor: 1 })),
-    }));
-    const offs = offsOf(scenarios, 100);
-    expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(95);
-  },
-);
+test('it is, for nearly all, with gaps as long as the windows are short, on two days a week', () => {
+  // Quiet hours and longer gaps would make some of them take more than three years.
+  const scenarios = aScenario([120, 600], [[2, 6]]).map(({ lines, ...scenario }) => ({
+    ...scenario,
+    quiet: undefined,
+    lines: lines.map((line) => ({ ...line, gapFactor: 1 })),
+  }));
+  const offs = offsOf(scenarios, RUNS);
+  expect(offs.filter((off) => off <= 0.05).length).toBeGreaterThanOrEqual(0.95 * RUNS);
+});
 
 test('no day of a forecast has more than the caps of the lines allow', () => {
   fc.assert(
@@ -117,6 +116,6 @@ test('no day of a forecast has more than the caps of the lines allow', () => {
         expect(newConversations).toBeLessThanOrEqual(fresh);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: RUNS },
   );
 });
