@@ -60,9 +60,16 @@ export function createApp(routes: readonly Route[], services: Services): { callb
     router.register(path, [route.method], [handle]);
   }
   for (const each of middleware) app.use(each);
-  app.use((context, next) => fixed.get(`${context.method} ${context.path}`)?.(context, next) ?? next());
+  const refuse = unmatched(routes);
+  const fixedPaths = new Set(routes.flatMap(({ path }) => (path.includes('{') ? [] : [path])));
+  app.use((context, next) => {
+    const handle = fixed.get(`${context.method} ${context.path}`);
+    if (handle) return handle(context, next);
+    // Otherwise a parameter of another path would match it. The router answers HEAD like GET.
+    return fixedPaths.has(context.path) && context.method !== 'HEAD' ? refuse(context, next) : next();
+  });
   app.use(router.routes());
-  app.use(unmatched(routes));
+  app.use(refuse);
   app.on('error', failedResponse(services));
   return { callback: () => withoutKoa(app, frequent) };
 }
@@ -289,7 +296,9 @@ function unmatched(routes: readonly Route[]): Koa.Middleware {
     ),
   }));
   return async (context) => {
-    const methods = patterns.filter(({ pattern }) => pattern.test(context.path)).map(({ method }) => method);
+    const exact = routes.filter(({ path }) => path === context.path);
+    const matching = exact.length > 0 ? exact : patterns.filter(({ pattern }) => pattern.test(context.path));
+    const methods = matching.map(({ method }) => method);
     if (methods.length === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
     context.set('Allow', [...new Set(methods)].join(', '));
     throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);

@@ -345,7 +345,11 @@ describe('every endpoint', () => {
     const paths = [...new Set(routes.filter(({ path }) => !path.includes('*')).map(({ path }) => path))];
     const found = await Promise.all(
       paths.map(async (path) => {
-        const has = new Set(routes.filter((route) => matches(route.path, path)).map(({ method }) => method));
+        // A path without parameters has only its own methods, even where a parameter of another path matches it.
+        const ofPath = routes.filter((route) =>
+          path.includes('{') ? matches(route.path, path) : route.path === path,
+        );
+        const has = new Set(ofPath.map(({ method }) => method));
         const problems = [];
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
           if (has.has(method)) continue;
