@@ -17,7 +17,7 @@ const lead: TemplateLead = {
   companyName: 'Analytical',
   jobTitle: '',
   notes: 'a'.repeat(10_000),
-  customFields: { city: 'London', far: '9007199254740992' },
+  customFields: { city: 'London', blank: '', far: '9007199254740992' },
 };
 
 const render = (text: string): string => renderTemplate(text, lead);
@@ -45,6 +45,15 @@ describe('a template', () => {
     ['{{ "(not a range) %}" | append: "}}" }}', '(not a range) %}}}'],
   ])('may contain %s', (text, expected) => {
     expect(templateProblem(text)).toBeNull();
+    expect(render(text)).toBe(expected);
+  });
+
+  it.each([
+    ['{% if jobTitle %}{{ jobTitle }}{% else %}there{% endif %}', 'there'],
+    ['{% unless jobTitle %}none{% endunless %}', 'none'],
+    ['{% if email or customFields.blank or nothing %}x{% else %}none{% endif %}', 'none'],
+    ['{% if firstName and jobTitle == "" %}{{ firstName }}{% endif %}', 'Ada'],
+  ])('takes a field without a text as false: %s', (text, expected) => {
     expect(render(text)).toBe(expected);
   });
 

@@ -195,6 +195,8 @@ const engine = new Liquid({
   templates: {},
   ownPropertyOnly: true,
   strictFilters: true,
+  // A lead without a last name has an empty one, which is true in Liquid.
+  jsTruthy: true,
   operators,
   // Output is charged because `capture` can read it again.
   outputEscape: function (this: { context: Context }, value: unknown) {
