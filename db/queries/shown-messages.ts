@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
+import { CampaignStatus } from '#domain/campaign.ts';
 import type { Message } from '#domain/message.ts';
 import { type PacedLine, type ShownWait, shownWait } from '#domain/pacing.ts';
-import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
@@ -29,12 +30,15 @@ export async function showWaits(
   rows: readonly MessageRow[],
   now: Date,
 ): Promise<{ row: MessageRow; moved: ShownWait['moved'] }[]> {
-  const waiting = rows.filter(isQueued);
-  const lineIds = new Set(waiting.flatMap(({ lineId }) => lineId ?? []));
+  const waiting = rows.filter(isUnsent);
+  const lineIds = new Set(waiting.flatMap((row) => (isQueued(row) ? (row.lineId ?? []) : [])));
   const lines = await findPacedLines(db, [...lineIds], now);
   const stopped = await stoppedCampaigns(db, waiting);
   return rows.map((row) => {
-    const pace = isQueued(row) && !stopped.has(row.campaignId ?? '') ? lines.get(row.lineId ?? '') : null;
+    if (!isUnsent(row)) return { row, moved: null };
+    const campaign = stopped.get(row.campaignId ?? '');
+    if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
+    const pace = isQueued(row) ? lines.get(row.lineId ?? '') : null;
     return pace ? withWait(row, pace, now) : { row, moved: null };
   });
 }
@@ -67,8 +71,20 @@ export async function listShownMessages(
   return { messages: found, nextCursor: after ?? null };
 }
 
-const isQueued = ({ status, held, lineId }: MessageRow): boolean =>
-  (status === 'pending' || status === 'scheduled') && !held && lineId !== null;
+const isUnsent = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
+
+const isQueued = (row: MessageRow): boolean => isUnsent(row) && !row.held && row.lineId !== null;
+
+/** The reasons are those of `waitingFor`, in the same order. */
+function withCampaign(
+  row: MessageRow,
+  status: CampaignStatus,
+  lines: ReadonlyMap<string, LinePace>,
+): MessageRow {
+  if (lines.get(row.lineId ?? '')?.line.pastDue) return { ...row, holdReason: 'subscription_past_due' };
+  if (status === 'paused') return { ...row, holdReason: 'campaign_paused' };
+  return row.held ? row : { ...row, holdReason: 'campaign_inactive' };
+}
 
 function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
   if (row.forceFallback) return { row: withStop(row, line, now), moved: null };
@@ -99,11 +115,17 @@ function withStop(row: MessageRow, { pastDue, paused }: PacedLine, now: Date): M
   return { ...row, holdReason: pastDue ? 'subscription_past_due' : 'line_paused' };
 }
 
-async function stoppedCampaigns(db: TenantDb, rows: readonly MessageRow[]): Promise<Set<string>> {
+const StoppedCampaignRow = z.object({ id: z.string(), status: CampaignStatus });
+
+/** The campaigns of these messages that are not active. */
+async function stoppedCampaigns(
+  db: TenantDb,
+  rows: readonly MessageRow[],
+): Promise<Map<string, CampaignStatus>> {
   const ids = [...new Set(rows.flatMap(({ campaignId }) => campaignId ?? []))];
-  if (ids.length === 0) return new Set();
-  const stopped = await db.anyFirst(sql.type(IdRow)`
-    select id from campaigns
+  if (ids.length === 0) return new Map();
+  const stopped = await db.any(sql.type(StoppedCampaignRow)`
+    select id, status from campaigns
     where workspace_id = ${db.workspaceId} and id = any(${sql.array(ids, 'text')}) and status <> 'active'`);
-  return new Set(stopped);
+  return new Map(stopped.map(({ id, status }) => [id, status]));
 }

@@ -254,14 +254,28 @@ describe('what a message waits for', () => {
     await waits(of, first, 'scheduled');
     expect(await waits(of, second, 'previous_step')).toMatchObject({ data: { messageId: first } });
     await of.api('POST', `/api/campaigns/${body.campaign._id}/pause`);
-    await waits(of, first, 'campaign_paused');
-    await waits(of, second, 'campaign_paused');
+    for (const id of [first, second]) {
+      await waits(of, id, 'campaign_paused');
+      expect(await holdReason(of, id)).toBe('campaign_paused');
+    }
+    await of.api('POST', `/api/campaigns/${body.campaign._id}/resume`);
+    expect([await holdReason(of, first), await holdReason(of, second)]).toEqual([null, 'previous_step']);
     await of.api('POST', `/api/campaigns/${body.campaign._id}/archive`);
     const archived = await reaches(of, first, 'canceled');
     expect([archived.waitingFor, archived.events.at(-1).text]).toEqual([
       null,
       'Canceled: the campaign ended.',
     ]);
+  });
+
+  it('is the start of a campaign that is a draft', async () => {
+    const of = await createWorkspaceWithLine(app);
+    const { body } = await of.api('POST', '/api/campaigns', { name: 'Draft', steps: [{ message: 'One' }] });
+    const { _id: id } = body.campaign;
+    await of.api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+    const [message] = (await of.api('GET', `/api/messages?campaignId=${id}`)).body.messages;
+    await waits(of, message._id, 'campaign_inactive');
+    expect(message.holdReason).toBe('campaign_inactive');
   });
 
   it('is nothing for a contact who has opted out, which the timeline shows', async () => {
