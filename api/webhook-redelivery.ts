@@ -50,15 +50,15 @@ export async function redeliver(
   });
 
   const { id, redelivery, webhook } = claimed;
-  const { responseBody: answered, ...result } = await postWithRetry(services, id, webhook, redelivery);
+  const { responseBody: answered, ...result } = await postRedelivery(services, id, webhook, redelivery);
   // The erasure of a contact finds the responses to its events' deliveries by time, which would miss a replay.
   const responseBody = redelivery.isReplayOf === null ? answered : null;
   await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result, responseBody }]));
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
 }
 
-/** Retries once, only if the connection failed, and within the timeout of one delivery. The event's id stays the same. */
-async function postWithRetry(services: Services, id: string, webhook: WebhookRow, redelivery: Redelivery) {
+/** Retries a replay once, only if the connection failed, and within the timeout of one delivery. The event's id stays the same. */
+async function postRedelivery(services: Services, id: string, webhook: WebhookRow, redelivery: Redelivery) {
   const started = performance.now();
   const elapsed = (): number => Math.round(performance.now() - started);
   const { previousSecretUntil, previousSecretSealed } = webhook;
@@ -71,14 +71,15 @@ async function postWithRetry(services: Services, id: string, webhook: WebhookRow
     previousSecretSealed:
       previousSecretUntil && previousSecretUntil > realTime() ? previousSecretSealed : null,
   };
+  const replay = redelivery.isReplayOf !== null;
   const post = () =>
     postDelivery(services, webhook.workspaceId, delivery, {
-      replay: redelivery.isReplayOf !== null,
+      replay,
       timeoutMs: DELIVERY_TIMEOUT_MS - elapsed(),
     });
   let result = await post();
   let attemptCount = 1;
-  if (result.retryable && elapsed() + RETRY_PAUSE_MS < DELIVERY_TIMEOUT_MS) {
+  if (replay && result.retryable && elapsed() + RETRY_PAUSE_MS < DELIVERY_TIMEOUT_MS) {
     await pause(RETRY_PAUSE_MS);
     result = await post();
     attemptCount = 2;

@@ -93,7 +93,7 @@ export const webhookDeliveryRoutes = [
     transaction: false,
     summary: 'Send a test ping',
     description:
-      'Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay.',
+      'Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay, but a ping is never retried.',
     params: WebhookParams,
     responses: { 200: DeliveryReport, 502: DeliveryReport },
     errors: ['NOT_FOUND', 'WEBHOOK_INACTIVE'],

@@ -2908,7 +2908,7 @@ export class Webhooks extends HeyApiClient {
     /**
      * Send a test ping
      *
-     * Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`.
+     * Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay, but a ping is never retried. A key needs the scope `manage`.
      */
     public ping<ThrowOnError extends boolean = true>(parameters: {
         id: string;

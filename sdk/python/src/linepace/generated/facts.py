@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "5a503bebf6e12b6359ac3a52b5074f57db6589c0c84434ed94497fd96272a220"
+DIGEST = "650525d447cb1189e7bc268d3b16274566b622ba99b23ae5180194982221d34b"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

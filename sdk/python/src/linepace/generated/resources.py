@@ -1507,7 +1507,7 @@ class Webhooks:
     def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
 
-        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`."""
+        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay, but a ping is never retried. A key needs the scope `manage`."""
         return self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/health-check")
 
 
@@ -1572,7 +1572,7 @@ class AsyncWebhooks:
     async def ping(self, id: str) -> models.DeliveryReport:
         """Send a test ping.
 
-        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay. A key needs the scope `manage`."""
+        Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay, but a ping is never retried. A key needs the scope `manage`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/health-check")
 
 
