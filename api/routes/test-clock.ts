@@ -67,8 +67,10 @@ export const testClockRoutes = [
     async handler({ caller, body, now, pools }) {
       const { id } = caller.workspace;
       const target = targetOf(body, now);
-      if (!(await withTenant(pools, id, (db) => startTestClock(db, target))))
-        throw new ApiError('CONFLICT', 'The clock is being moved: wait until movingTo is null');
+      await withTenant(pools, id, async (db) => {
+        if (!(await startTestClock(db, target)))
+          throw new ApiError('CONFLICT', 'The clock is being moved: wait until movingTo is null');
+      });
       const clock = await arrival(pools, id);
       if (clock.problem !== null) throw new ApiError('CONFLICT', clock.problem);
       return { status: clock.targetAt === null ? 200 : 202, body: present(clock) };

@@ -117,6 +117,16 @@ export async function takeDrips(db: TenantDb, limit: number): Promise<BufferedDr
   return [...drips];
 }
 
+/** Lets the claims of a workspace in test mode expire earlier. */
+export async function ageDripClaims(db: TenantDb, ms: number): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with ordered as (
+      select fingerprint from drip_claims where workspace_id = ${db.workspaceId} order by fingerprint for update
+    )
+    update drip_claims c set created_at = earlier(c.created_at, ${ms}) from ordered o
+    where c.workspace_id = ${db.workspaceId} and c.fingerprint = o.fingerprint`);
+}
+
 export async function hasBufferedDrips(db: TenantDb): Promise<boolean> {
   return db.exists(sql.type(NoRows)`select 1 from drip_buffer where workspace_id = ${db.workspaceId}`);
 }

@@ -76,6 +76,16 @@ export async function releaseIdempotencyKey(db: TenantDb, route: string, key: st
     delete from idempotency_keys where workspace_id = ${db.workspaceId} and route = ${route} and key = ${key}`);
 }
 
+/** Lets the keys of a workspace in test mode expire earlier. */
+export async function ageIdempotencyKeys(db: TenantDb, ms: number): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with ordered as (
+      select route, key from idempotency_keys where workspace_id = ${db.workspaceId} order by route, key for update
+    )
+    update idempotency_keys i set created_at = earlier(i.created_at, ${ms}) from ordered o
+    where i.workspace_id = ${db.workspaceId} and i.route = o.route and i.key = o.key`);
+}
+
 /** Stores responses for retries. A claimed key without a response can be claimed again. */
 export async function storeResponses(
   db: TenantDb | SystemDb,

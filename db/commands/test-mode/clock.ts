@@ -2,6 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, realTime } from '#domain/clock.ts';
 import { linePacerId, testClockId } from '#workflows/messages/wake.ts';
+import { ageDripClaims } from '#db/queries/drip.ts';
+import { ageIdempotencyKeys } from '#db/queries/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -19,8 +21,15 @@ export async function readTestClock(db: TenantDb): Promise<TestClock> {
   return { ...row, now: currentTime() };
 }
 
-/** Lets the clock move to a time, in the time of the workspace. @returns false if it is moving already. */
+/**
+ * Lets the clock move to a time, in the time of the workspace. Idempotency keys and claims of drips, which are stored in
+ * real time, grow as old as they are when it arrives.
+ * @returns false if it is moving already; the transaction must then be rolled back.
+ */
 export async function startTestClock(db: TenantDb, target: Date): Promise<boolean> {
+  const ms = target.getTime() - currentTime().getTime();
+  await ageIdempotencyKeys(db, ms);
+  await ageDripClaims(db, ms);
   const { rowCount } = await db.query(sql.type(NoRows)`
     update test_clocks set target_at = ${sql.timestamp(target)}, problem = null, moved_at = now()
     where workspace_id = ${db.workspaceId} and target_at is null`);

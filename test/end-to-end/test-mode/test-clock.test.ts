@@ -12,7 +12,8 @@ import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
 
-const DAY = 86_400;
+const HOUR = 3600;
+const DAY = 24 * HOUR;
 const LEADS = 8;
 const ANSWERS = '+14155550107';
 
@@ -196,6 +197,29 @@ describe('the clock of test mode', () => {
     expect(await linesOf(2)).toEqual(new Set([phoneLines[0]]));
     await advanceClock(api, 1.5 * DAY);
     expect(await linesOf(2)).toEqual(new Set(phoneLines));
+  });
+
+  it('ends the 60 minutes in which a drip is a duplicate, and the 24 hours of an idempotency key', async () => {
+    const to = '+14155550134';
+    const drip = async () => {
+      const { status } = await api('POST', '/api/drip', { recipientPhone: to, message: 'Same' });
+      expect(status).toBe(202);
+    };
+    const list = (name: string) => api('POST', '/api/lists', { name }, { 'idempotency-key': 'one' });
+    const { list: first } = (await list('First')).body;
+    await drip();
+    await advanceClock(api, 0.5 * HOUR);
+    await drip();
+    expect((await list('Other')).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
+    await advanceClock(api, 0.5 * HOUR + 1);
+    expect(await sentTo(to)).toHaveLength(1);
+    await drip();
+    await advanceClock(api, HOUR);
+    expect(await sentTo(to)).toHaveLength(2);
+    expect((await list('First')).body.list).toEqual(first);
+    await advanceClock(api, 22 * HOUR);
+    const again = await list('Other');
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null]);
   });
 
   it('keeps the daily cap of a line', async () => {
