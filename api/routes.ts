@@ -19,7 +19,7 @@ import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
 import { complianceRoutes } from './routes/compliance.ts';
 import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
-import { consoleRoutes } from './routes/console.ts';
+import { consoleRoutes, inboxLinkRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
 import { conversationNoteRoutes } from './routes/conversation-notes.ts';
 import { conversationPresenceRoutes } from './routes/conversation-presence.ts';
@@ -168,6 +168,7 @@ export const routes: readonly Route[] = [
   ...under('/api/console/session', consoleSessionRoutes),
   ...under('/auth', signInRoutes),
   ...under('/console', consoleRoutes),
+  ...under('/inbox', inboxLinkRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),
   ...under('/callbacks/carriers', carrierCallbackRoutes),

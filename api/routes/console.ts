@@ -34,3 +34,16 @@ export const consoleRoutes = [
     respond: (context, { config }) => sendConsole(context, config.publicUrl),
   }),
 ];
+
+/** The links in responses (`inboxHref`). */
+export const inboxLinkRoutes = [
+  publicRoute({
+    ...page,
+    id: 'inboxLink',
+    path: '/inbox/{address}',
+    contentTypes: { 302: null },
+    async respond(context) {
+      context.redirect(`/console/inbox/${encodeURIComponent(String(context['params'].address))}`);
+    },
+  }),
+];

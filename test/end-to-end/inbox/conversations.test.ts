@@ -128,6 +128,11 @@ describe('conversations', () => {
         lastAt: at(1).toISOString(),
       },
     ]);
+    const link = await fetch(app.url + body.conversations[0].inboxHref, { redirect: 'manual' });
+    expect([link.status, link.headers.get('location')]).toEqual([
+      302,
+      `/console/inbox/${encodeURIComponent(ada)}`,
+    ]);
     const first = (await api('GET', '/api/conversations?limit=1')).body;
     const second = (await api('GET', `/api/conversations?limit=1&cursor=${first.nextCursor}`)).body;
     expect([...first.conversations, ...second.conversations]).toEqual(body.conversations);
