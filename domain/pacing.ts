@@ -355,13 +355,19 @@ export function quietUntil(
 /** Whether a line may send at all, except for its gap. */
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
+/** Why the line sends nothing until somebody changes that, which also holds messages for later; null if it may send. */
+export function stoppedBy({ pastDue, unconnected, paused, active }: PacedLine): HoldReason | null {
+  if (pastDue) return 'subscription_past_due';
+  if (unconnected) return 'line_not_connected';
+  if (paused) return 'line_paused';
+  return active ? null : 'line_inactive';
+}
+
 /** The first reason why the line sends nothing at all; null if there is none. */
 function standstillOf(line: PacedLine, now: Date): NextLook | null {
-  const { pastDue, unconnected, paused, active, down, circuit } = line;
-  if (pastDue) return { at: null, reason: 'subscription_past_due' };
-  if (unconnected) return { at: null, reason: 'line_not_connected' };
-  if (paused) return { at: null, reason: 'line_paused' };
-  if (!active) return { at: null, reason: 'line_inactive' };
+  const { down, circuit } = line;
+  const stopped = stoppedBy(line);
+  if (stopped) return { at: null, reason: stopped };
   if (down) return { at: null, reason: 'line_down' };
   if (circuit?.state === 'open' && circuit.until > now) return { at: circuit.until, reason: 'carrier_pause' };
   return null;

@@ -30,6 +30,10 @@ export function clampToWindow(window: SendWindow | undefined, at: Date): Date {
   return nextOpening(window, at);
 }
 
+/** Whether a message is scheduled for the next opening of a window that is closed now. */
+export const awaitsOpening = (window: SendWindow, scheduledAt: Date, now: Date): boolean =>
+  scheduledAt > now && clampToWindow(window, now).getTime() === scheduledAt.getTime();
+
 /** The first start of the window after `at`, whether or not it is open at `at`. */
 export function nextOpening(window: SendWindow, at: Date): Date {
   const today = wallClock(window.timezone, at);

@@ -8,7 +8,7 @@ import { Id } from './ids.ts';
 import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
 import type { WakingHours } from './quiet-hours.ts';
 import { credentialsRefusal } from './send-outcome.ts';
-import { clampToWindow, type SendWindow } from './send-window.ts';
+import { awaitsOpening, type SendWindow } from './send-window.ts';
 
 /** Why a message has not been sent yet, in words for a person. */
 export const WaitingFor = z
@@ -169,7 +169,7 @@ function itsTime({ now, message: { scheduledAt, holdReason, window } }: WaitFact
   if (scheduledAt <= now) return null;
   const moved = oneOf(MOVED, holdReason);
   // Without one, it was accepted while its window was closed.
-  const awaitsWindow = window && clampToWindow(window, now).getTime() === scheduledAt.getTime();
+  const awaitsWindow = window && awaitsOpening(window, scheduledAt, now);
   return { reason: moved ?? (awaitsWindow ? 'send_window' : 'scheduled'), until: scheduledAt };
 }
 

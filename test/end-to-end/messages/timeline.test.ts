@@ -189,6 +189,7 @@ describe('what a message waits for', () => {
     expect((await waits(contact, closed, 'send_window')).text).toMatch(
       /^The message may be sent between 00:00 and 24:00 UTC on \w+day. It is sent on \d+ \w+ from 00:00 UTC.$/,
     );
+    expect(await holdReason(contact, closed)).toBe('send_window');
   });
 
   it('can be the state of its line', async () => {
@@ -199,6 +200,12 @@ describe('what a message waits for', () => {
     });
     await of.api('PATCH', `/api/lines/${of.lineId}`, { isActive: false });
     await waits(of, id, 'line_inactive');
+    const later = await send(of, { fromLineId: of.lineId, scheduledDate: inAnHour() });
+    await waits(of, later, 'line_inactive');
+    expect([await holdReason(of, id), await holdReason(of, later)]).toEqual([
+      'line_inactive',
+      'line_inactive',
+    ]);
     // The message stays with its line in all these states.
     const states = {
       payment_missing: { provisioning_status: 'awaiting_payment' },
@@ -227,6 +234,7 @@ describe('what a message waits for', () => {
     const id = await send(of, { scheduledDate: inAnHour() });
     await update(sql.fragment`update workspaces set subscription_status = 'past_due' where id = ${of.id}`);
     await waits(of, id, 'subscription_past_due');
+    expect(await holdReason(of, id)).toBe('subscription_past_due');
   });
 
   it('can be its campaign or an earlier step', async () => {
