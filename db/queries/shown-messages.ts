@@ -39,7 +39,9 @@ export async function showWaits(
     if (!isUnsent(row)) return { row, moved: null };
     const campaign = stopped.get(row.campaignId ?? '');
     if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
-    const pace = isQueued(row) ? lines.get(row.lineId ?? '') : null;
+    if (!isQueued(row)) return { row, moved: null };
+    if (row.lineId === null) return { row: { ...row, holdReason: 'no_line' }, moved: null };
+    const pace = lines.get(row.lineId);
     return pace ? withWait(row, pace, now) : { row, moved: null };
   });
 }
@@ -74,7 +76,7 @@ export async function listShownMessages(
 
 const isUnsent = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
 
-const isQueued = (row: MessageRow): boolean => isUnsent(row) && !row.held && row.lineId !== null;
+const isQueued = (row: MessageRow): boolean => isUnsent(row) && !row.held;
 
 /** The reasons are those of `waitingFor`, in the same order. */
 function withCampaign(

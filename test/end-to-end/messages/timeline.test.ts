@@ -218,6 +218,9 @@ describe('what a message waits for', () => {
       await update(sql.fragment`update messages set line_id = ${lineId} where id = ${id}`);
       expect(await waits(of, id, reason)).toMatchObject({ until: null });
     }
+    await update(sql.fragment`update messages set line_id = null where id = ${id}`);
+    await waits(of, id, 'no_line');
+    expect(await holdReason(of, id)).toBe('no_line');
   });
 
   it('can be a line that is down', async () => {
