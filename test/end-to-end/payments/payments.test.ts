@@ -395,7 +395,11 @@ describe('subscriptions', () => {
     });
     for (const { to } of [...held, owedSms]) expect(await sentTo(app, to)).toEqual([]);
     const { body: later } = await api('GET', `/api/messages/${tomorrow.id}`);
-    expect(later).toMatchObject({ status: 'scheduled', holdReason: null, scheduledDate });
+    expect(later).toMatchObject({
+      status: 'scheduled',
+      holdReason: 'subscription_past_due',
+      scheduledDate,
+    });
 
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     await eventually(async () =>
