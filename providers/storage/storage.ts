@@ -56,7 +56,10 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
         const counter = new ByteCounter(limit);
         const path = join(scratch, 'file');
         await pipeline(content, counter, createWriteStream(path));
-        await disk.copyFromFs(path, key, contentType ? { contentType } : {});
+        const file = createReadStream(path);
+        // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
+        file.on('error', () => {});
+        await disk.putStream(key, file, contentType ? { contentType } : {});
         return counter.bytes;
       } finally {
         await rm(scratch, { recursive: true, force: true });
