@@ -169,37 +169,15 @@ const STRANDED_QUEUES = `
   end $$`;
 
 /** Of the nodes that answer: one that is down has its workflows swept when it is back. */
-const CLAIM_OVERDUE = `
-  create or replace function claim_overdue(most int, age_factor int, longest interval)
-    returns table (workspace_id text, workflow_id text, signal text) language plpgsql as $$
-  #variable_conflict use_column
-  declare
-    due record;
-  begin
-    for due in
-      select workspace_id, array_agg(workflow_id) workflow_ids
-      from (
-        select o.* from run_command_on_shards('workflow_wakes', 'select coalesce(json_agg(due), ''[]'') from (
-          select workspace_id, workflow_id, sweep_at from %s where sweep_at < now() and sweep_at < ''infinity''
-          order by sweep_at limit ' || most || ') due', parallel => false) shard,
-        json_to_recordset(shard.result::json) o (workspace_id text, workflow_id text, sweep_at timestamptz)
-        where shard.success order by sweep_at limit most
-      ) overdue
-      group by workspace_id
-    loop
-      return query
-        with free as materialized (
-          select workflow_id,
-            now() + case when wake_at < now() then least((now() - wake_at) * age_factor, longest) else longest end next_sweep
-          from workflow_wakes
-          where workspace_id = due.workspace_id and workflow_id = any(due.workflow_ids) and sweep_at < now()
-          for update skip locked
-        )
-        update workflow_wakes w set sweep_at = free.next_sweep
-        from free where w.workspace_id = due.workspace_id and w.workflow_id = free.workflow_id
-        returning w.workspace_id, w.workflow_id, w.signal;
-    end loop;
-  end $$`;
+const OVERDUE_WAKES = `
+  create or replace function overdue_wakes(most int) returns table (workspace_id text, workflow_id text) language sql stable as $$
+    select o.workspace_id, o.workflow_id
+    from run_command_on_shards('workflow_wakes', 'select coalesce(json_agg(due), ''[]'') from (
+      select workspace_id, workflow_id, sweep_at from %s where sweep_at < now() and sweep_at < ''infinity''
+      order by sweep_at limit ' || most || ') due', parallel => false) shard,
+    json_to_recordset(shard.result::json) o (workspace_id text, workflow_id text, sweep_at timestamptz)
+    where shard.success order by o.sweep_at limit most
+  $$`;
 
 /** On all shards of a table, one after the other. Their commands are committed by themselves. */
 const ON_EACH_SHARD = `
@@ -331,7 +309,7 @@ async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
   await client.query(AWAIT_COMMITS);
   await client.query(STRANDED_QUEUES);
-  await client.query(CLAIM_OVERDUE);
+  await client.query(OVERDUE_WAKES);
   await client.query(ON_EACH_SHARD);
   await client.query(RECORD_HEALTHY);
   await client.query(CALLBACK_LINES);
