@@ -29,6 +29,10 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   return number?.isPossible() ? number.number : null;
 }
 
+/** The digits, and the +, of a searched text in the format in which numbers are displayed, `(415) 555-0123`; null if it has another. */
+export const digitsSearched = (text: string): string | null =>
+  /^[+\d().\s-]{3,}$/.test(text) && /\d/.test(text) ? text.replaceAll(/[^+\d]/g, '') : null;
+
 /** More than a number with its extension and a word about it; the parser searches a longer text for one. */
 const MAX_LENGTH = 80;
 /** The digits of the shortest national numbers, in any script. */

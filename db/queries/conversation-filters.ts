@@ -2,6 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
 import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/conversation.ts';
+import { digitsSearched } from '#domain/phone.ts';
 import { isUnread, type Reader } from './conversation-reads.ts';
 import { ACTIVE_AT, isListed } from './conversations.ts';
 import { addressesOfLeads } from './leads.ts';
@@ -52,8 +53,7 @@ const AddressRow = z.object({ address: z.string() });
 /** The addresses of conversations whose contact, address or recent texts contain a text. */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  // The displayed format of a number: (415) 555-0123.
-  const digits = /^[+\d().\s-]{3,}$/.test(q) ? q.replaceAll(/[^+\d]/g, '') : '';
+  const digits = digitsSearched(q);
   const newest = (rows: FragmentSqlToken, texts: FragmentSqlToken): FragmentSqlToken => sql.fragment`(
     select address from (${rows} limit ${MAX_SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${MAX_FOUND})`;
   const found = await db.anyFirst(sql.type(AddressRow)`
@@ -75,7 +75,7 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
       select address from (
         select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
-      where address ilike ${like(q)} ${digits === '' ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
+      where address ilike ${like(q)} ${digits === null ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
       limit ${MAX_FOUND})`);
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
 }

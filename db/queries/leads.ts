@@ -2,6 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
+import { digitsSearched } from '#domain/phone.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -68,9 +69,13 @@ function idsMatching(
   search: string,
   { listId, before, limit }: { listId: string | null; before: string; limit: number },
 ): FragmentSqlToken {
-  const pattern = search.replaceAll(/[\\%_]/g, String.raw`\$&`);
-  // The trigram index cannot be used for fewer than three characters.
-  return sql.fragment`select search_leads(${pattern}, ${listId}, ${before}, ${limit}, ${search.length < 3})`;
+  const matching = (text: string): FragmentSqlToken => {
+    const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+    // The trigram index cannot be used for fewer than three characters.
+    return sql.fragment`select search_leads(${pattern}, ${listId}, ${before}, ${limit}, ${text.length < 3})`;
+  };
+  const digits = digitsSearched(search) ?? search;
+  return digits === search ? matching(search) : sql.fragment`${matching(search)} union ${matching(digits)}`;
 }
 
 const AddressRow = z.object({ address: z.string() });

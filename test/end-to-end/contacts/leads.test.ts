@@ -213,6 +213,27 @@ describe('reading and changing leads', () => {
     expect((await api('GET', '/api/leads?search=page%25')).body.leads).toEqual([]);
   });
 
+  it('finds a number in the format in which it is displayed', async () => {
+    const listId = await newList();
+    await api('POST', '/api/leads', {
+      listId,
+      leads: [
+        { firstName: 'Ada', phone: '+14155557788' },
+        { firstName: 'Bob', companyName: '555-7788 Inc', email: 'bob@numbers.example' },
+        { firstName: 'Cy', phone: '+14155557799' },
+      ],
+    });
+    const found = async (search: string) => {
+      const query = new URLSearchParams({ listId, search });
+      const { body } = await api('GET', `/api/leads?${query}`);
+      return body.leads.map(({ firstName }: { firstName: string }) => firstName);
+    };
+    expect(await found('(415) 555-7788')).toEqual(['Ada']);
+    expect(await found('+1 415 555 7788')).toEqual(['Ada']);
+    expect(await found('555-7788')).toEqual(['Bob', 'Ada']);
+    expect(await found('---')).toEqual([]);
+  });
+
   it('finds a rare name among many leads by an index, in its own workspace only', async () => {
     const found = async (caller: ApiClient, query: string): Promise<string[]> =>
       (await caller('GET', `/api/leads?${query}`)).body.leads.map(
