@@ -77,6 +77,30 @@ describe('importing a file', () => {
     ).toBe(2);
   });
 
+  it.each([
+    ['Windows-1252', Buffer.from('firstName,email\nM\xfcller \x80,a@example.com\n', 'latin1')],
+    ['UTF-16', Buffer.from('\uFEFFfirstName,email\nMüller €,a@example.com\n', 'utf16le')],
+    [
+      'two encodings',
+      Buffer.concat([
+        Buffer.from('firstName,email\nMüller €,a@example.com\n'),
+        Buffer.from('Zo\xeb,b@example.com', 'latin1'),
+      ]),
+    ],
+  ])('reads names in %s', async (_, csv) => {
+    const listId = await newList();
+    const response = await fetch(`${app.url}/api/lists/${listId}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
+      body: csv,
+    });
+    const { importId } = (await response.json()) as { importId: string };
+    expect(await imported(listId, importId)).toMatchObject({ status: 'completed', rejected: 0 });
+    const { leads } = (await api('GET', `/api/leads?listId=${listId}`)).body;
+    const names = leads.map(({ firstName }: { firstName: string }) => firstName);
+    expect(names.toSorted()).toEqual(['Müller €', 'Zoë'].slice(0, names.length));
+  });
+
   it('accepts a form, semicolons and a default country code', async () => {
     const listId = await newList();
     const form = new FormData();

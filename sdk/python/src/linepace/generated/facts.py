@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "650525d447cb1189e7bc268d3b16274566b622ba99b23ae5180194982221d34b"
+DIGEST = "830d618aa5562e8e8b31d6b6c27e33120e5779d7593f347a5ee363fd7e1e3fc9"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
