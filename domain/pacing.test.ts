@@ -180,6 +180,13 @@ describe('a message is held', () => {
     expect(held({ newToday: 50 }, { window: kolkata })).toEqual(['daily_new_cap', at('2026-06-12T03:30Z')]);
   });
 
+  it('until 09:00 in a window without a start, if that is open then', () => {
+    const timezone = 'America/New_York';
+    const until = (end: string) => held({ newToday: 50 }, { window: { timezone, end } });
+    expect(until('18:00')).toEqual(['daily_new_cap', NEXT_MORNING]);
+    expect(until('10:30')).toEqual(['daily_new_cap', NEXT_MORNING]);
+  });
+
   it('until the morning of an allowed day', () => {
     const mondays = { timezone: 'America/New_York', days: [1, 3] };
     expect(held({ newToday: 50 }, { window: mondays })).toEqual(['daily_new_cap', at('2026-06-15T13:00Z')]);

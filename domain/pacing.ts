@@ -499,7 +499,7 @@ function clamp(times: SendTimes, at: Date): Date {
   return opening;
 }
 
-/** The window's first start after a workspace midnight, else 09:00 of the next allowed day; later if recipients are asleep. */
+/** The window's first start after a workspace midnight, or without one 09:00 of the next allowed day; later if recipients are asleep. */
 export function morningAfter(times: SendTimes, midnight: Date, timezone: string): Date {
   const key = JSON.stringify([midnight.getTime(), timezone, times.window, times.quiet]);
   const { window } = times;
@@ -508,10 +508,19 @@ export function morningAfter(times: SendTimes, midnight: Date, timezone: string)
 
 function firstMorning(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
   const before = new Date(midnight.getTime() - 1);
-  if (window?.start !== undefined || window?.end !== undefined) return nextOpening(window, before);
-  let morning = nextMorning(timezone, before);
-  while (clampToWindow(window, morning) > morning) morning = nextMorning(timezone, morning);
-  return morning;
+  if (window?.start !== undefined) return nextOpening(window, before);
+  const first = nextMorning(timezone, before);
+  if (!window) return first;
+  let morning = first;
+  for (let days = 0; days < MORNINGS_TRIED; days += 1) {
+    if (clampToWindow(window, morning).getTime() === morning.getTime()) return morning;
+    morning = nextMorning(timezone, morning);
+  }
+  // It ends before 09:00.
+  return nextOpening(window, before);
 }
+
+/** A window of one day a week is open at 09:00 of one of them, even if a clock change skips a week. */
+const MORNINGS_TRIED = 15;
 
 const latest = (dates: readonly [Date, ...Date[]]): Date => dates.reduce((a, b) => (b > a ? b : a));
