@@ -21,7 +21,7 @@ export interface TestDatabase extends DatabaseUrls {
 }
 
 /**
- * Creates an empty database with the newest schema, in about 50 ms.
+ * Creates an empty database with the newest schema, in about 200 ms.
  * @param template the database to copy; `template1` has no schema.
  */
 export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<TestDatabase> {
@@ -30,7 +30,8 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
   const servers = nodes.length > 0 ? nodes : [inject('databaseUrl')];
   for (const server of servers)
     await connected(server, async (client) => {
-      await client.query(`create database ${name} template ${template}`);
+      // The other strategy writes each page to the log, which takes five times as long.
+      await client.query(`create database ${name} template ${template} strategy = file_copy`);
       if (nodes.length === 0) return;
       for (const [setting, value] of Object.entries(SETTINGS))
         await client.query(`alter database ${name} set ${setting} = '${value}'`);

@@ -127,6 +127,8 @@ async function startDatabase(folder: string, onSpawn: OnSpawn): Promise<Pick<Run
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     durable: false,
+    // Of the apps of four processes.
+    settings: { max_connections: '400' },
     logFile: join(folder, 'postgres.log'),
     onSpawn,
   });
