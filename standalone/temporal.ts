@@ -28,14 +28,13 @@ export interface RunningTemporal extends RunningProcess {
 
 /** The custom search attributes of our workflows. */
 const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
-const DYNAMIC_CONFIG = [
-  // Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml.
-  'matching.useNewMatcher=true',
-  'matching.enableFairness=true',
-  // Several partitions pay off only across several servers. One process would forward tasks between its own.
-  'matching.numTaskqueueReadPartitions=1',
-  'matching.numTaskqueueWritePartitions=1',
-];
+/** Priorities and fairness of tasks, which servers before 1.31 do not have by default. As in docker-compose.yml. */
+const DYNAMIC_CONFIG = ['matching.useNewMatcher=true', 'matching.enableFairness=true'];
+/**
+ * Several partitions of a task queue pay off only across several servers: one process forwards tasks between its own. Not
+ * for a server with a file, whose other partitions may have tasks that nobody would poll.
+ */
+const ONE_PARTITION = ['matching.numTaskqueueReadPartitions=1', 'matching.numTaskqueueWritePartitions=1'];
 const NAMESPACE = 'default';
 /** On a busy machine. A process that ends is noticed at once. */
 const READY_TIMEOUT_MS = 180_000;
@@ -76,7 +75,8 @@ function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions)
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
   // The user's CLI profile may refer to other servers.
   args.push('--disable-config-file', '--disable-config-env');
-  for (const setting of DYNAMIC_CONFIG) args.push('--dynamic-config-value', setting);
+  const settings = [...DYNAMIC_CONFIG, ...(dbFile === null ? ONE_PARTITION : [])];
+  for (const setting of settings) args.push('--dynamic-config-value', setting);
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
   if (uiPort === null) args.push('--headless');
   else args.push('--ui-port', String(uiPort));
