@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readMigrationConfig } from '#domain/config.ts';
 import { distribute } from './distribute.ts';
+import { moveWorkspace } from './move-workspace.ts';
 import type { DatabaseUrls } from './pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
@@ -192,13 +193,25 @@ export async function newestMigration(): Promise<string> {
 
 if (import.meta.main) {
   const { ownerUrl, ...logins } = readMigrationConfig(process.env);
-  const { values } = parseArgs({ options: { distribute: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    options: {
+      distribute: { type: 'boolean', default: false },
+      // A workspace, and HOST:PORT of a node.
+      move: { type: 'string' },
+      to: { type: 'string' },
+    },
+  });
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const done = await migrate(ownerUrl, logins);
-  process.stdout.write(done.length === 0 ? 'The database is up to date.\n' : `Applied ${done.join(', ')}.\n`);
+  say(done.length === 0 ? 'The database is up to date.' : `Applied ${done.join(', ')}.`);
   if (values.distribute) {
     const tables = await distribute(ownerUrl);
-    process.stdout.write(
-      tables.length === 0 ? 'All tables are distributed.\n' : `Distributed ${tables.join(', ')}.\n`,
-    );
+    say(tables.length === 0 ? 'All tables are distributed.' : `Distributed ${tables.join(', ')}.`);
+  }
+  if (values.move !== undefined) {
+    const [, host, port] = values.to?.match(/^(.+):(\d+)$/) ?? [];
+    if (host === undefined) throw new Error('--move WORKSPACE needs --to HOST:PORT, which names a node.');
+    await moveWorkspace(ownerUrl, values.move, { host, port: Number(port) });
+    say(`${values.move} is at ${host}:${port}.`);
   }
 }

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { moveWorkspace } from '#db/move-workspace.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { until } from '#bench/support/waiting.ts';
@@ -23,6 +24,8 @@ export interface Cluster {
   nodes: readonly Node[];
   /** Where the rows of a workspace are. */
   nodeOf(pools: Pools, workspaceId: string): Promise<string>;
+  /** Moves a workspace to a node, and no other. */
+  move(workspaceId: string, node: Node): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -39,6 +42,10 @@ export async function createCluster(coordinator: string, database: string): Prom
       systemDb(pools).oneFirst(sql.type(NameRow)`
         select nodename || ':' || nodeport as name from citus_shards
         where table_name = 'messages'::regclass and shardid = get_shard_id_for_distribution_column('messages', ${workspaceId}::text)`),
+    async move(workspaceId, { name }) {
+      const { hostname: host, port } = new URL(`postgres://${name}`);
+      await moveWorkspace(databaseAt(coordinator, database), workspaceId, { host, port: Number(port) });
+    },
     drop: () => dropOnNodes(servers, database),
   };
 }

@@ -199,6 +199,19 @@ export async function runEverything({
     say(`node ${node.name} is back; tenants of other nodes made ${visits} requests`);
   }
 
+  /** Moves a tenant to the next node while it sends. */
+  async function moveAway(cluster: Cluster, { id, name }: Tenant): Promise<void> {
+    const pools = await createPools(databaseLogins(demo.databaseUrl));
+    const home = await cluster.nodeOf(pools, id);
+    await pools.close();
+    const next =
+      cluster.nodes[(cluster.nodes.findIndex((node) => node.name === home) + 1) % cluster.nodes.length];
+    if (!next) throw new Error('the cluster has no nodes');
+    const started = Date.now();
+    await cluster.move(id, next);
+    say(`${name} moved from ${home} to ${next.name} in ${Math.round((Date.now() - started) / 1000)} s`);
+  }
+
   async function disturb(): Promise<void> {
     let nodesKilled = 0;
     for (const { part, afterMs, tenant, line, freezes, clock, wrongByMs } of schedule) {
@@ -210,6 +223,7 @@ export async function runEverything({
         node.kill();
         say(`node ${node.name} killed`);
         await bringBack(node);
+        if (tenant) await moveAway(cluster, tenant);
       } else {
         await until(async () => pidOf(part) > 0, 60_000);
         killed = pidOf(part);

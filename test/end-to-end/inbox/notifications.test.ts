@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -356,8 +357,7 @@ describe('the daily report of running campaigns', () => {
       await startCampaign('Idle'),
     ];
     expect((await api('POST', `/api/campaigns/${paused.id}/pause`)).status).toBe(200);
-    await app.pools.system.query(sql.unsafe`
-      update messages set sent_at = sent_at - interval '25 hours' where campaign_id = ${idle.id}`);
+    await age(app.pools, 'messages', ['sent_at'], '25 hours', `campaign_id = '${idle.id}'`);
     await makeDue();
     const mail = await firstMailTo(app, owner);
     expect(mail.subject).toBe('Campaign progress: News (Bits & Pieces)');

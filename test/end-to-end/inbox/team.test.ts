@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { systemDb, withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
@@ -89,14 +90,10 @@ describe('an invitation', () => {
     });
   });
 
-  const passOneHour = (email: string): Promise<unknown> =>
-    withSystem(app.pools, async (db) => {
-      await db.query(sql.type(z.unknown())`
-        update invitations set mailed_at = mailed_at - interval '1 hour' where email = ${email}`);
-      await db.query(sql.type(z.unknown())`
-        update mails set sent_at = sent_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
-        where recipient = ${email}`);
-    });
+  const passOneHour = async (email: string): Promise<void> => {
+    await age(app.pools, 'invitations', ['mailed_at'], '1 hour', `email = '${email}'`);
+    await age(app.pools, 'mails', ['sent_at', 'next_attempt_at'], '1 hour', `recipient = '${email}'`);
+  };
 
   it('replaces an earlier one to the same address', async () => {
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:admin' });

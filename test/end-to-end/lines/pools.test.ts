@@ -9,6 +9,7 @@ import type { Message } from '#domain/message.ts';
 import type { TimelineEvent } from '#domain/timeline.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { pauseLine } from '#workflows/messages/updates.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -70,11 +71,7 @@ async function takeDown(lineId: string): Promise<void> {
 
 /** As if the line had stopped earlier. */
 const stoppedFor = (lineId: string, minutes: number) =>
-  withSystem(app.pools, (db) =>
-    db.query(sql.type(NoRows)`
-      update lines set stopped_at = stopped_at - make_interval(mins => ${minutes})
-      where workspace_id = ${workspace.id} and id = ${lineId}`),
-  );
+  age(app.pools, 'lines', ['stopped_at'], `${minutes} minutes`, `id = '${lineId}'`);
 
 describe('a pool', () => {
   it('is created, listed, changed and deleted', async () => {

@@ -7,6 +7,7 @@ import { withTenant } from '#db/transactions.ts';
 import type { TimelineEvent } from '#domain/timeline.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -39,9 +40,7 @@ async function takeToRest(lineId: string): Promise<void> {
 
 /** As if the line had begun to rest earlier. */
 const restsFor = (lineId: string, minutes: number) =>
-  change(
-    sql.fragment`update lines set stopped_at = stopped_at - make_interval(mins => ${minutes}) where id = ${lineId}`,
-  );
+  age(app.pools, 'lines', ['stopped_at'], `${minutes} minutes`, `id = '${lineId}'`);
 
 async function send(fields: object, to = phone()) {
   const { status, body } = await workspace.api('POST', '/api/messages', {

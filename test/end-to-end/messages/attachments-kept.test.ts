@@ -4,6 +4,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -41,11 +42,13 @@ async function send(attachmentUrl: string, fields = {}): Promise<{ id: string; t
 const inAWeek = { scheduledDate: new Date(Date.now() + 7 * DAY_MS).toISOString() };
 
 /** Makes files older by a number of days. */
-const age = (days: number) =>
-  withSystem(app.pools, (db) =>
-    db.query(sql.type(z.unknown())`
-      update attachments set created_at = created_at - make_interval(days => ${days}), kept_until = kept_until - make_interval(days => ${days})
-      where workspace_id = ${workspace.id}`),
+const ageFiles = (days: number) =>
+  age(
+    app.pools,
+    'attachments',
+    ['created_at', 'kept_until'],
+    `${days} days`,
+    `workspace_id = '${workspace.id}'`,
   );
 
 const statusesOf = async (links: Record<string, string>) =>
@@ -90,11 +93,11 @@ test('uploads are deleted after their links expire, except those that are still 
   const stored = await filesStored();
 
   // Links expire within 366 days, and a carrier has another week to fetch files sent at the last minute.
-  await age(373);
+  await ageFiles(373);
   await runRetention(app);
   expect(new Set(Object.values(await statusesOf(everything)))).toEqual(new Set([200]));
 
-  await age(2);
+  await ageFiles(2);
   await runRetention(app);
   const needed = {
     scheduled: 200,
@@ -108,12 +111,9 @@ test('uploads are deleted after their links expire, except those that are still 
   expect(await filesStored()).toBe(stored - 2);
 
   // Files that were needed are checked again: a week after the send, carriers no longer fetch them.
-  await withSystem(app.pools, (db) =>
-    db.query(sql.type(z.unknown())`
-      update messages set sent_at = sent_at - interval '8 days' where workspace_id = ${workspace.id}`),
-  );
+  await age(app.pools, 'messages', ['sent_at'], '8 days', `workspace_id = '${workspace.id}'`);
   await api('POST', `/api/messages/${first.id}/cancel`);
-  await age(2);
+  await ageFiles(2);
   await runRetention(app);
   const left = { otherwiseSpelled: 200, campaign: 200, theirs: 200 };
   expect(await statusesOf(everything)).toEqual({

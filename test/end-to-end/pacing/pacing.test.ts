@@ -5,6 +5,7 @@ import { systemDb } from '#db/transactions.ts';
 import { lineGapMs } from '#domain/line-limits.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -239,12 +240,9 @@ test('messages to one contact rotate, except that whoever wrote within a day is 
   await eventually(hasWritten);
   expect(new Set(await linesOf())).toEqual(new Set([lines[2]]));
 
-  for (const table of [
-    sql.fragment`inbound_messages set received_at = received_at - interval '25 hours'`,
-    sql.fragment`conversations set last_inbound_at = last_inbound_at - interval '25 hours'`,
-  ])
-    await systemDb(app.pools).query(sql.type(z.unknown())`
-      update ${table} where workspace_id = ${workspaceId} and address = ${to}`);
+  const ofContact = `workspace_id = '${workspaceId}' and address = '${to}'`;
+  await age(app.pools, 'inbound_messages', ['received_at'], '25 hours', ofContact);
+  await age(app.pools, 'conversations', ['last_inbound_at'], '25 hours', ofContact);
   expect(new Set(await linesOf())).toEqual(new Set(lines));
 });
 

@@ -11,6 +11,7 @@ import { NEVER } from '#db/timestamp.ts';
 import { type MessageHold, Wakes } from '#db/transaction-wakes.ts';
 import { claimOverdue, requestedSince, wake, wakeForMessage, wakeUnlessDue } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
+import { age } from '#test/support/age.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 
@@ -267,8 +268,7 @@ describe('a request to a workflow that is working', () => {
 
   it('is found by the sweep if the workflow dies before its second look', async () => {
     const claimed = async () => {
-      await systemDb(pools).query(sql.type(NoRows)`
-        update workflow_wakes set sweep_at = sweep_at - interval '1 minute' where sweep_at < 'infinity'`);
+      await age(pools, 'workflow_wakes', ['sweep_at'], '1 minute', `sweep_at < 'infinity'`);
       return (await claimOverdue(systemDb(pools), 10)).map(({ workflowId }) => workflowId);
     };
     await request(id);
@@ -316,15 +316,13 @@ describe('a workflow that is at work', () => {
 
   it('is left alone by the sweep until half a minute after its last look', async () => {
     await request(id);
-    const age = () =>
-      systemDb(pools).query(sql.type(NoRows)`
-        update workflow_wakes set wake_at = wake_at - interval '29 seconds', sweep_at = sweep_at - interval '29 seconds'`);
+    const pass29Seconds = () => age(pools, 'workflow_wakes', ['wake_at', 'sweep_at'], '29 seconds');
     const claimed = async () => (await claimOverdue(systemDb(pools), 10)).length;
-    await age();
+    await pass29Seconds();
     await work(inSeconds(30));
-    await age();
+    await pass29Seconds();
     expect(await claimed()).toBe(0);
-    await age();
+    await pass29Seconds();
     expect(await claimed()).toBe(1);
   });
 });

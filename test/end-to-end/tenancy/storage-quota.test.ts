@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
@@ -181,12 +182,11 @@ test('deleted files no longer count: expired uploads with their voice notes, and
     const { body } = await api('GET', '/api/messages');
     return body.messages[0].status === 'delivered';
   });
-  await withSystem(app.pools, async (db) => {
-    await db.query(sql.type(z.unknown())`
-      update messages set sent_at = sent_at - interval '8 days' where workspace_id = ${workspace.id}`);
-    await db.query(sql.type(z.unknown())`
-      update attachments set kept_until = now() where workspace_id = ${workspace.id} and kept_until is not null`);
-  });
+  await age(app.pools, 'messages', ['sent_at'], '8 days', `workspace_id = '${workspace.id}'`);
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update attachments set kept_until = now() where workspace_id = ${workspace.id} and kept_until is not null`),
+  );
   await runRetention(app);
   expect((await use()).total).toBe(0);
   expect(await filesStored()).toBe(0);
