@@ -1,9 +1,10 @@
 import { sql } from 'slonik';
+import { inject } from 'vitest';
 import { z } from 'zod';
 import { systemDb, withSystem } from '#db/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
-/** Locks a row until `release` is called. */
+/** Locks rows of a workspace until `release` is called. */
 export async function lock(
   app: TestApp,
   table: string,
@@ -13,11 +14,12 @@ export async function lock(
   const locked = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const done = withSystem(app.pools, async (db) => {
-    await db.query(
-      sql.type(
-        z.unknown(),
-      )`select 1 from ${sql.identifier([table])} where ${sql.identifier([column])} = ${id} for update`,
+    const rows = sql.fragment`${sql.identifier([table])} where ${sql.identifier([column])} = ${id}`;
+    // A cluster locks rows of one workspace only.
+    const workspaceId = await db.oneFirst(
+      sql.type(z.object({ workspaceId: z.string() }))`select workspace_id from ${rows} limit 1`,
     );
+    await db.query(sql.type(z.unknown())`select 1 from ${rows} and workspace_id = ${workspaceId} for update`);
     locked.resolve();
     await released;
   });
@@ -34,8 +36,11 @@ export async function lock(
 export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =>
   eventually(async () => {
     const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`
-      select count(distinct pid)::int count from pg_locks join pg_stat_activity using (pid)
-      where not granted and datname = current_database()`);
+      select count(distinct pid)::int count from ${
+        inject('clusterNodes').length > 0
+          ? sql.fragment`(select waiting_gpid pid from citus_lock_waits) waiting`
+          : sql.fragment`pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+      }`);
     return waiting >= count;
   });
 

@@ -196,7 +196,7 @@ describe('a large email', () => {
   const stored = async (from: string) => {
     const rows = await withSystem(app.pools, (db) =>
       db.any(sql.type(z.object({ length: z.int(), files: z.coerce.number() }))`
-        select length(i.body) length, (select count(*) from attachments a where a.inbound_message_id = i.id) files
+        select length(i.body) length, (select count(*) from attachments a where a.workspace_id = i.workspace_id and a.inbound_message_id = i.id) files
         from inbound_messages i where i.address = ${from}`),
     );
     return rows[0];
