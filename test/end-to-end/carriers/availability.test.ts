@@ -89,7 +89,7 @@ describe('an availability check', () => {
     const line = await createLine(app, own.id);
     await systemDb(app.pools).query(sql.type(z.unknown())`
       insert into availability_checks (workspace_id, line_id, id, checked_at)
-      select ${own.id}, ${line}, substr(md5(${line}::text || n), 1, 24), now() from generate_series(1, 69) n returning 1`);
+      select ${own.id}, ${line}, substr(md5(${line}::text || n), 1, 24), now() from generate_series(1, 69) n returning null`);
     const address = phone();
     const check = () => own.api('POST', '/api/leads/check-availability', { address });
     expect((await check()).body).toMatchObject({ available: true });
@@ -115,7 +115,7 @@ describe('an availability check', () => {
     expect([first.body.lineId, second.body.lineId].toSorted()).toEqual(lines.toSorted());
     await systemDb(app.pools).query(sql.type(z.unknown())`
       insert into availability_checks (workspace_id, line_id, id, checked_at)
-      select ${own.id}, l, substr(md5(l || n), 1, 24), now() from unnest(${sql.array(lines, 'text')}) l, generate_series(1, 69) n returning 1`);
+      select ${own.id}, l, substr(md5(l || n), 1, 24), now() from unnest(${sql.array(lines, 'text')}) l, generate_series(1, 69) n returning null`);
     expect(await ownCall('POST', '/api/check-availability-rr', { address: phone() })).toMatchObject({
       status: 200,
       body: { available: false, verified: false, reason: 'daily_quota_exhausted', lineId: null },

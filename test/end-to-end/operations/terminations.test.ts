@@ -200,7 +200,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     await withSystem(app.pools, (system) =>
       system.query(sql.type(z.unknown())`
         insert into leads (workspace_id, id, list_id, first_name, last_name)
-        select ${workspaceId}, substr(md5(${listId} || n), 1, 24), ${listId}, 'Ada', '' from generate_series(1, 2500) n returning 1`),
+        select ${workspaceId}, substr(md5(${listId} || n), 1, 24), ${listId}, 'Ada', '' from generate_series(1, 2500) n returning null`),
     );
     await api('DELETE', `/api/lists/${listId}`);
     return () =>
@@ -213,7 +213,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       system.query(sql.type(z.unknown())`
         insert into messages (workspace_id, id, channel, status, address, lead_id, body, scheduled_at, source)
         select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'failed', '+14155550123', ${leadId}, 'Hello', now(), 'api'
-        from generate_series(1, 500) n returning 1`),
+        from generate_series(1, 500) n returning null`),
     );
     await api('DELETE', `/api/leads/${leadId}?erase=true`);
     return () =>
@@ -230,7 +230,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       system.query(sql.type(z.unknown())`
         insert into messages (workspace_id, id, channel, status, line_id, address, scheduled_at, source)
         select ${workspaceId}, substr(md5(${lineId} || n), 1, 24), 'imessage', 'scheduled', ${lineId}, '+1415' || (5000000 + n),
-          now() + interval '1 day', 'api' from generate_series(1, 4500) n returning 1`),
+          now() + interval '1 day', 'api' from generate_series(1, 4500) n returning null`),
     );
     await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
     return () =>

@@ -44,7 +44,7 @@ const plant = (
   values: ReturnType<typeof sql.fragment>,
 ): Promise<unknown> =>
   systemDb(app.pools).query(sql.type(NoRows)`
-    insert into ${table} select ${values} from generate_series(1, ${count}) n returning 1`);
+    insert into ${table} select ${values} from generate_series(1, ${count}) n returning null`);
 const refusal = (limit: keyof typeof WORKSPACE_LIMITS) => ({
   status: 409,
   body: { code: 'LIMIT_REACHED', limit, max: WORKSPACE_LIMITS[limit].max },
@@ -264,7 +264,7 @@ describe('an agency', () => {
     await systemDb(app.pools).query(sql.type(NoRows)`
       insert into workspaces (id, agency_id, name, created_at)
       select ${agency.id} || '_' || n, ${agency.id}, 'Client', now() - ${age}::interval
-      from generate_series(1, ${AGENCY_LIMITS[limit].max - 1}) n returning 1`);
+      from generate_series(1, ${AGENCY_LIMITS[limit].max - 1}) n returning null`);
     const add = () => agency.api('POST', '/api/agency/subaccounts', input);
     const { statuses, refused } = await atOnce([add, add]);
     expect(statuses).toEqual([201, 409]);
