@@ -110,7 +110,8 @@ const EnteredRow = z.object({ aheadMs: z.number().nullable() });
 
 /**
  * Keeps the clock of test mode where it is until the transaction ends. If it has moved since the transaction began, wakes that were
- * written as of then would be late by that.
+ * written as of then would be late by that. The lock excludes `stepTestClock`, but not `startTestClock`, which waits for
+ * idempotency keys that this transaction may hold.
  * @returns how far it is ahead now, in milliseconds.
  */
 async function holdTestClock(
@@ -118,7 +119,7 @@ async function holdTestClock(
   workspaceId: string,
 ): Promise<number> {
   const row = await transaction.maybeOne(sql.type(ClockRow)`
-    select ahead_ms from test_clocks where workspace_id = ${workspaceId} for share`);
+    select ahead_ms from test_clocks where workspace_id = ${workspaceId} for key share`);
   return row?.aheadMs ?? 0;
 }
 

@@ -24,17 +24,19 @@ export async function readTestClock(db: TenantDb): Promise<TestClock> {
 /**
  * Lets the clock move to a time, in the time of the workspace. Idempotency keys and claims of drips, which are stored in
  * real time, grow as old as they are when it arrives.
- * @returns false if it is moving already; the transaction must then be rolled back.
+ * @returns false if it is moving already.
  */
 export async function startTestClock(db: TenantDb, target: Date): Promise<boolean> {
-  const ms = target.getTime() - currentTime().getTime();
-  await ageIdempotencyKeys(db, ms);
-  await ageDripClaims(db, ms);
+  // The transaction that holds a key or a claim can still write its wakes: see `holdTestClock`.
   const { rowCount } = await db.query(sql.type(NoRows)`
     update test_clocks set target_at = ${sql.timestamp(target)}, problem = null, moved_at = now()
     where workspace_id = ${db.workspaceId} and target_at is null`);
-  if (rowCount > 0) wake(db, testClockId(db.workspaceId), currentTime(), 'requested');
-  return rowCount > 0;
+  if (rowCount === 0) return false;
+  const ms = target.getTime() - currentTime().getTime();
+  await ageIdempotencyKeys(db, ms);
+  await ageDripClaims(db, ms);
+  wake(db, testClockId(db.workspaceId), currentTime(), 'requested');
+  return true;
 }
 
 /** Stops the clock where it is. */

@@ -1,8 +1,10 @@
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
+import { startTestClock } from '#db/commands/test-mode/clock.ts';
+import { claimIdempotencyKeys } from '#db/queries/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { currentTime } from '#domain/clock.ts';
 import { connected } from '#test/setup/database.ts';
@@ -117,6 +119,30 @@ test('work that is stored while the clock moves is due at its time', async () =>
   const { inSeconds } = await systemDb(app.pools).one(sql.type(WakeRow)`
     select extract(epoch from wake_at - now())::int in_seconds from workflow_wakes where workflow_id = ${workflowId}`);
   expect(inSeconds).toBeLessThan(0);
+});
+
+test('a request that holds an idempotency key does not deadlock with one that moves the clock', async () => {
+  const isWaiting = (): Promise<boolean> =>
+    connected(app.ownerUrl, async (owner) => {
+      const { rowCount } = await owner.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and query like '%idempotency_keys%for update%'`,
+      );
+      return rowCount === 1;
+    });
+  const claim = (db: TenantDb) =>
+    claimIdempotencyKeys(db, 'createList', [{ workspaceId: twinId, key: 'held', requestHash: 'hash' }]);
+  // Others wait for a key only if its row is committed.
+  await withTenant(app.pools, twinId, claim);
+  const { moving } = await withTenant(app.pools, twinId, async (db) => {
+    await claim(db);
+    const target = new Date(currentTime().getTime() + 1000);
+    const moving = withTenant(app.pools, twinId, (other) => startTestClock(other, target));
+    await eventually(isWaiting);
+    wake(db, `test-wake:${twinId}`, new Date(currentTime().getTime() + DAY * 1000), 'messagesDue');
+    return { moving };
+  });
+  expect(await moving).toBe(true);
 });
 
 describe('the clock of test mode', () => {
