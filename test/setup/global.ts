@@ -127,7 +127,8 @@ async function startDatabase(folder: string, onSpawn: OnSpawn): Promise<Pick<Run
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     durable: false,
-    // Of the apps of four processes.
+    // Vitest runs four processes (`maxWorkers`). In each, the pools of the shared app open up to 80 connections and keep
+    // idle ones for 30 seconds, while a file may start an app of its own, which rarely opens more than 20.
     settings: { max_connections: '400' },
     logFile: join(folder, 'postgres.log'),
     onSpawn,
