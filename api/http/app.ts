@@ -24,6 +24,9 @@ import { securityHeaders } from './security-headers.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
 import { discardRest } from './upload.ts';
 
+/** The handlers of routes without parameters, which need no search, by path and method. */
+type FixedRoutes = Map<string, Map<string, Koa.Middleware>>;
+
 /** The HTTP application: all declared routes behind the same middleware. */
 export function createApp(routes: readonly Route[], services: Services): { callback(): RequestListener } {
   const app = new Koa(proxySettings(services.config.trustedProxies));
@@ -35,8 +38,7 @@ export function createApp(routes: readonly Route[], services: Services): { callb
     accessLog(services),
     errors(services),
   ];
-  /** The routes without parameters, which need no search. */
-  const fixed = new Map<string, Koa.Middleware>();
+  const fixed: FixedRoutes = new Map();
   /** The routes that are called so often that the framework would be the largest cost. */
   const frequent: FrequentRoute[] = [];
   for (const route of routes) {
@@ -47,7 +49,8 @@ export function createApp(routes: readonly Route[], services: Services): { callb
         ? publicRoute(route, context, services)
         : tenantRoute(route, context, services));
     };
-    if (!route.path.includes('{')) fixed.set(`${route.method} ${route.path}`, handle);
+    if (!route.path.includes('{'))
+      fixed.set(route.path, (fixed.get(route.path) ?? new Map()).set(route.method, handle));
     const answer = frequentAnswer(route, services);
     if (answer) {
       const respond: Middleware = async (exchange) => {
@@ -60,13 +63,13 @@ export function createApp(routes: readonly Route[], services: Services): { callb
     router.register(path, [route.method], [handle]);
   }
   for (const each of middleware) app.use(each);
-  const refuse = unmatched(routes);
-  const fixedPaths = new Set(routes.flatMap(({ path }) => (path.includes('{') ? [] : [path])));
+  const refuse = unmatched(routes, fixed);
   app.use((context, next) => {
-    const handle = fixed.get(`${context.method} ${context.path}`);
+    const methods = fixed.get(context.path);
+    const handle = methods?.get(context.method);
     if (handle) return handle(context, next);
     // Otherwise a parameter of another path would match it. The router answers HEAD like GET.
-    return fixedPaths.has(context.path) && context.method !== 'HEAD' ? refuse(context, next) : next();
+    return methods && context.method !== 'HEAD' ? refuse(context, next) : next();
   });
   app.use(router.routes());
   app.use(refuse);
@@ -285,7 +288,7 @@ function errors(services: Services): Middleware {
   };
 }
 
-function unmatched(routes: readonly Route[]): Koa.Middleware {
+function unmatched(routes: readonly Route[], fixed: FixedRoutes): Koa.Middleware {
   const patterns = routes.map(({ method, path }) => ({
     method,
     pattern: new RegExp(
@@ -296,11 +299,10 @@ function unmatched(routes: readonly Route[]): Koa.Middleware {
     ),
   }));
   return async (context) => {
-    const exact = routes.filter(({ path }) => path === context.path);
-    const matching = exact.length > 0 ? exact : patterns.filter(({ pattern }) => pattern.test(context.path));
-    const methods = matching.map(({ method }) => method);
-    if (methods.length === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
-    context.set('Allow', [...new Set(methods)].join(', '));
+    const matching = () => patterns.filter(({ pattern }) => pattern.test(context.path));
+    const methods = new Set(fixed.get(context.path)?.keys() ?? matching().map(({ method }) => method));
+    if (methods.size === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+    context.set('Allow', [...methods].join(', '));
     throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);
   };
 }
