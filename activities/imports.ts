@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { pipeline, type Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
@@ -22,6 +21,7 @@ import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
+import { decodeText } from '#domain/character-encoding.ts';
 import { detectDelimiter } from '#domain/csv.ts';
 import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts';
 import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
@@ -178,49 +178,6 @@ function readHeader(cells: string[]): ColumnMap {
   return columns;
 }
 
-const LINE_FEED = 10;
-const CARRIAGE_RETURN = 13;
-/** A longer line has a row that the parser refuses, whatever its characters are. */
-const MAX_LINE_BYTES = 4 * MAX_ROW_BYTES;
-
-/** Spreadsheets on Windows save a CSV file in this encoding by default. */
-const windows1252 = new TextDecoder('windows-1252');
-
-const decodedLine = (line: Buffer): Buffer => (isUtf8(line) ? line : Buffer.from(windows1252.decode(line)));
-
-/** Decodes the lines that are not UTF-8, so that no letter of a name is replaced. */
-function toUtf8(bytes: Buffer): Buffer {
-  if (isUtf8(bytes)) return bytes;
-  const lines: Buffer[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const feed = bytes.indexOf(LINE_FEED, start);
-    const end = feed === -1 ? bytes.length : feed + 1;
-    lines.push(decodedLine(bytes.subarray(start, end)));
-    start = end;
-  }
-  return Buffer.concat(lines);
-}
-
-/** UTF-16, which the parser reads by itself, because a line of it does not end with a byte. */
-const isUtf16 = (start: Buffer): boolean => start[0] === 0xff && start[1] === 0xfe;
-
-/** The file in UTF-8, in pieces of whole lines. */
-async function* inUtf8(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0);
-  let asIs: boolean | null = null;
-  for await (const chunk of file) {
-    const bytes = Buffer.concat([rest, chunk]);
-    asIs ??= isUtf16(bytes);
-    const lines = Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN)) + 1;
-    const isLong = bytes.length - lines > MAX_LINE_BYTES;
-    const whole = asIs || isLong ? bytes.length : lines;
-    rest = bytes.subarray(whole);
-    const piece = bytes.subarray(0, whole);
-    yield asIs ? piece : toUtf8(piece);
-  }
-  yield toUtf8(rest);
-}
-
 /** The rows of a file, one by one: reading pauses until the next is asked for. */
 function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
   const parser = parse({
@@ -233,7 +190,7 @@ function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
     max_record_size: MAX_ROW_BYTES,
   });
   // The parser passes an error of the file on to its reader.
-  return pipeline(file, inUtf8, parser, () => {});
+  return pipeline(file, decodeText, parser, () => {});
 }
 
 /** The column of a field: `emails.1` of a lead is `email` of a row. */

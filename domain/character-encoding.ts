@@ -1,0 +1,59 @@
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const UTF_16_MARK = Buffer.from([0xff, 0xfe]);
+/** A longer line is decoded in parts, so that it does not fill the memory. No row of an import may be as long. */
+const MAX_LINE_BYTES = 800_000;
+
+// A byte order mark stays in the text, where the parsers of files expect it.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const windows1252 = new TextDecoder('windows-1252');
+
+/**
+ * Decodes a text file of unknown encoding, in parts of whole lines. UTF-16 begins with a byte order mark. Otherwise a line
+ * is UTF-8 or, if it is not valid, Windows-1252, in which spreadsheets on Windows save files by default. Each line counts
+ * for itself, because people append to files with other programs.
+ */
+export async function* decodeText(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const utf16 = new TextDecoder('utf-16le', { ignoreBOM: true });
+  let rest = Buffer.alloc(0);
+  let isUtf16: boolean | undefined;
+  for await (const chunk of file) {
+    const bytes = Buffer.concat([rest, chunk]);
+    if (bytes.length >= UTF_16_MARK.length)
+      isUtf16 ??= bytes.subarray(0, UTF_16_MARK.length).equals(UTF_16_MARK);
+    const end = isUtf16 ? bytes.length : endOfLines(bytes);
+    const whole = bytes.subarray(0, end);
+    rest = bytes.subarray(end);
+    yield isUtf16 ? utf16.decode(whole, { stream: true }) : decodeLines(whole);
+  }
+  yield isUtf16 ? utf16.decode() : decodeLines(rest);
+}
+
+/** The end of the last line that is complete, or of all bytes if the rest is too long to wait for its end. */
+function endOfLines(bytes: Buffer): number {
+  const end = Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN)) + 1;
+  return bytes.length - end > MAX_LINE_BYTES ? bytes.length : end;
+}
+
+function decodeLines(bytes: Buffer): string {
+  const text = decodeUtf8(bytes);
+  if (text !== null) return text;
+  let decoded = '';
+  for (let start = 0; start < bytes.length;) {
+    const feed = bytes.indexOf(LINE_FEED, start);
+    const end = feed === -1 ? bytes.length : feed + 1;
+    const line = bytes.subarray(start, end);
+    decoded += decodeUtf8(line) ?? windows1252.decode(line);
+    start = end;
+  }
+  return decoded;
+}
+
+/** @returns null if the bytes are not valid UTF-8. */
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
