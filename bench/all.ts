@@ -9,8 +9,8 @@ import { type Row, table } from './support/rows.ts';
 
 /**
  * Runs the benchmarks one after the other, beside the peers and the least that the same work can cost, and writes the
- * table and the picture of docs/benchmarks.md. `npm run bench [-- --rows intake,sends --scale 0.1]`: some of the benchmarks, a tenth of
- * their size. What was measured is kept in .data/bench, so that the page shows the newest results of every benchmark.
+ * table and the picture of docs/benchmarks.md. `npm run bench [-- --rows intake,sends --scale 0.1]`: some of the benchmarks,
+ * at a tenth of their size. Results are kept in .data/bench, so that the page shows the newest ones of every benchmark.
  */
 interface Benchmark {
   script: string;
@@ -87,7 +87,7 @@ async function run(name: string): Promise<Row[]> {
 
 interface Result {
   rows: Row[];
-  /** How it was measured. */
+  /** The machine and the versions with which it was measured. */
   conditions: string;
 }
 

@@ -35,11 +35,11 @@ const ROUNDS = Number(options.rounds);
 const DAY_MS = 86_400_000;
 /** Messages of the last hour whose changes are not added to the metrics by the day. */
 const CHANGED = [1000, 20_000];
-/** As many as the product sends on two cores. */
+/** Messages per second: what the product sends on two cores. */
 const RATE = 570;
-/** Of the time of the plain query: for what is read by the day or the hour. */
+/** The target share of the plain query's time, for metrics that are read by the day or the hour. */
 const GOAL = 1 / 50;
-/** The same, where changes are added or parts of days are counted from messages. */
+/** The target where changes are added, or parts of days are counted from messages. */
 const GOAL_OF_PARTS = 1 / 20;
 const measured: Row[] = [];
 

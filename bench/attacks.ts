@@ -66,7 +66,7 @@ const FILES = Array.from({ length: 100_000 }, () => ({ Name: 'x', Content: '' })
 
 const nested = (depth: number, width: number): string =>
   `{"message":[${Array.from({ length: width }, () => '['.repeat(depth) + ']'.repeat(depth)).join(',')}]}`;
-/** 1 MB that is sent as a few kilobytes. */
+/** A body of 1 MB, compressed to a few kilobytes. */
 const DEEP = gzipSync(nested(95, 5400));
 const WIDE = `{"message":{${Array.from({ length: 75_000 }, (_, index) => `"f${index}":0`).join(',')}}}`;
 const SHORT_NUMBERS = {

@@ -14,8 +14,8 @@ import { quantile } from './support/webhook-load.ts';
 import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
- * How smoothly the console scrolls a long list, and how long it takes from a key to what the key shows. It needs a build
- * (`npm run build`). `npm run bench -- console [--list contacts|inbox --rows 100000 --seconds 40 --rounds 20]`
+ * Measures how smoothly the console scrolls a long list, and how long a key press takes to show its effect. Requires a
+ * build (`npm run build`). `npm run bench -- console [--list contacts|inbox --rows 100000 --seconds 40 --rounds 20]`
  */
 const { values: options } = parseArgs({
   options: {
@@ -31,11 +31,11 @@ const PIXELS_A_FRAME = 400;
 
 interface List {
   path: string;
-  /** What scrolls, as a selector. */
+  /** The selector of the element that scrolls. */
   scroller: string;
-  /** How the address of its requests begins. */
+  /** The prefix of the URLs that it requests. */
   requests: string;
-  /** Is shown once the list is. */
+  /** A text that is visible once the list is. */
   shows: RegExp;
   fill: () => Promise<void>;
 }
@@ -118,7 +118,7 @@ async function insertLeads(): Promise<void> {
     from generate_series(1, ${ROWS}) n`);
 }
 
-/** Milliseconds from each key to the next picture that the browser shows, as the browser's Event Timing has it. */
+/** Milliseconds from each key press to the next paint, from the browser's Event Timing. */
 async function measureInteractions(page: Page): Promise<void> {
   await page.evaluate(`
     globalThis.interactions = new Map();

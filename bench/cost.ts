@@ -38,7 +38,7 @@ const GAPS = values.gaps.split(',').filter(Boolean).map(Number);
 const IDLE_MS = Number(values.idle) * 1000;
 
 const BLOCKED_MS = Number(values.blocked) * 1000;
-/** As slow as somebody who posts one by one: faster ones would share the signals that are under way. */
+/** So slow that each message needs its own signal: faster requests would share one. */
 const POST_EVERY_MS = 200;
 const CAP = 2;
 
@@ -236,7 +236,7 @@ async function events(workflowId: string) {
 
 interface Measured {
   messages: number;
-  /** Sent by the worker before. */
+  /** Heartbeats that the worker had sent before. */
   heartbeats?: number;
 }
 
@@ -257,7 +257,7 @@ function show(
   );
 }
 
-/** Numbers whose last four digits ask nothing special of the simulated carrier. */
+/** Numbers whose last four digits select no special behavior of the simulated carrier. */
 function numbers(n: number): string[] {
   return Array.from({ length: n }, () => `+1212${2_001_000 + numbered++}`);
 }

@@ -12,8 +12,8 @@ import { createBenchWorkspace } from './support/workspace.ts';
  * Measures `POST /api/drip` over HTTP beside Koa servers that only store the body (`intake/stores.ts`). Rounds alternate,
  * so that other load affects all equally.
  * `npm run bench -- intake [--rounds 5 --seconds 5 --connections 50 --workspaces 10 --worker --peers]`; with `--worker` the
- * worker drains and sends the drips meanwhile, with `--peers` the queues that people would use instead are measured too, with
- * `--steady 600` a rate of 1,000 a second is held for so many seconds.
+ * worker drains and sends the drips meanwhile. `--peers` also measures the queues that people would use instead.
+ * `--steady 600` holds a rate of 1,000 drips per second for 600 seconds.
  */
 const { values } = parseArgs({
   options: {

@@ -21,7 +21,7 @@ import { createBenchWorkspace, unpaced } from './support/workspace.ts';
  * Measures how fast lines without gaps send, and what a message costs, beside plain workers with the same effects
  * (`sends/floor.ts`), one on PostgreSQL and one on BullMQ. Rounds alternate, so that other load affects both equally.
  * `npm run bench -- sends [--lines 100 --each 30 --rounds 3 --statements 40]`; with `--statements` it lists the statements
- * that take the most time in the product's rounds.
+ * that take the most time while the product sends.
  */
 const { values } = parseArgs({
   options: {

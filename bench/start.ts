@@ -11,8 +11,8 @@ import { LINEPACE, report, type Row } from './support/rows.ts';
 import { startServers } from './support/servers.ts';
 
 /**
- * Measures how long a new API process takes until it answers, and what idle processes hold in memory, beside a bare Koa
- * server with a pool. `npm run bench -- start [--rounds 5 --idle 150]`, with the seconds of idleness.
+ * Measures how long a new API process takes to answer, and how much memory idle processes hold, beside a bare Koa server
+ * with a pool. `npm run bench -- start [--rounds 5 --idle 150]`, with the seconds of idleness.
  *
  * V8 keeps the memory that loading the modules took until it has collected no garbage for 100 seconds; a look before that
  * measures the start, not idleness.
@@ -26,7 +26,7 @@ const BARE = 'Koa + one insert';
 const GOALS: Record<string, number> = { API: 150, worker: 250 };
 
 const { config, ownerUrl, folder, stop } = await startServers();
-// As the image and `npm start` have them.
+// The settings of the image and of `npm start`.
 process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
 Object.assign(process.env, MEMORY_VARIABLES);
 execFileSync(process.execPath, [

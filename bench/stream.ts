@@ -10,8 +10,8 @@ import { createWebhookLoad, quantile } from './support/webhook-load.ts';
 import { createBenchWorkspace } from './support/workspace.ts';
 
 /**
- * What a thousand event streams cost one API process: its memory and processor time while nothing happens, how long an
- * event takes from its commit to its clients, and what clients cost that do not read.
+ * Measures what a thousand event streams cost one API process: its memory and processor time while nothing happens, how
+ * long an event takes from its commit to its clients, and what clients that do not read cost.
  */
 const { values: options } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ const [WORKSPACES, EACH, STUCK] = [options.workspaces, options.each, options.stu
 ];
 
 interface Client {
-  /** When each event arrived, by the message it tells of. */
+  /** When each event arrived, by the id of its message. */
   arrivals: Map<string, number>;
   response: IncomingMessage;
   call: ClientRequest;
@@ -126,7 +126,7 @@ try {
     `from the commit to the client: median ${quantile(latencies, 0.5).toFixed(0)} ms, 95 % ${quantile(latencies, 0.95).toFixed(0)} ms, 99 % ${quantile(latencies, 0.99).toFixed(0)} ms, at most ${Math.max(...latencies).toFixed(0)} ms`,
   );
 
-  // In workspaces of their own: a key may have twenty.
+  // Each in its own workspace, because a key may open only twenty streams.
   const crowd = await Promise.all(
     Array.from({ length: Math.ceil(STUCK / EACH) }, () => createBenchWorkspace(load.pools, 0)),
   );

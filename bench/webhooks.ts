@@ -13,8 +13,8 @@ import { createWebhookLoad, quantile, type WebhookLoad } from './support/webhook
 
 /**
  * Measures what hanging endpoints cost the others: the same events to the same endpoints, without and with hanging ones
- * in the same workspace. Then measures how fast a backlog is delivered, to all of them and to one that takes its time. The worker is a separate process and each
- * endpoint its own origin; latency is the time from the commit of the event to its arrival.
+ * in the same workspace. Then measures how fast a backlog is delivered, to all of them and to a slow one. The worker is a
+ * separate process and each endpoint its own origin. Latency is the time from the commit of an event to its arrival.
  */
 const { values: options } = parseArgs({
   options: {
@@ -87,7 +87,7 @@ async function burst(load: WebhookLoad): Promise<number> {
   return (healthy.length * emitted.length * 1000) / (performance.now() - started);
 }
 
-/** Emits many events at once to one endpoint that takes its time. @returns deliveries per second. */
+/** Emits many events at once to one slow endpoint. @returns deliveries per second. */
 async function slow(load: WebhookLoad, events: number): Promise<number> {
   const endpoint = await startEndpoint(false, Number(options['answer-ms']));
   const workspaceId = await load.createWorkspace([endpoint]);

@@ -12,7 +12,7 @@ import { CONSOLE, DIST, filesIn, isBuilt, sourceHash, STAMP } from './sources.ts
  * Usage: node console/build.ts
  */
 
-/** In Spanish, whose texts are longer. */
+/** Pages are measured in Spanish, whose texts are longer. */
 const catalogFile = (name: Catalog): string => `locales/es/${name}.po`;
 
 /** The most JavaScript, compressed, that a first visit to one of these pages loads, with what it loads by itself. */
@@ -43,7 +43,7 @@ async function buildConsole(): Promise<Build> {
   if (await isBuilt(hash)) return { fresh: true, firstLoad: {} };
   const next = join(CONSOLE, `dist-${process.pid}`);
   try {
-    // Loaded only now: that takes longer than to see that nothing has changed.
+    // Loaded only now, because loading takes longer than finding out that nothing has changed.
     const { build } = await import('vite');
     await build({
       root: CONSOLE,
@@ -65,7 +65,7 @@ async function buildConsole(): Promise<Build> {
   }
 }
 
-/** Compresses beforehand what the API sends most. */
+/** Compresses at build time what the API sends most. */
 async function compress(folder: string): Promise<void> {
   const texts = (await filesIn(folder)).filter((file) => /\.(js|css|html|svg)$/.test(file));
   await Promise.all(
@@ -122,7 +122,7 @@ async function replace(next: string): Promise<void> {
   await rm(previous, { recursive: true, force: true });
 }
 
-// Whatever it was started from: React has another build for development.
+// Even if the environment says otherwise: React has another build for development.
 process.env['NODE_ENV'] = 'production';
 const startedAt = performance.now();
 const { fresh, firstLoad } = await buildConsole();

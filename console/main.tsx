@@ -16,7 +16,7 @@ correctLanguage();
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 
-// Not a top-level await, for which the pages' chunks could share none with this one.
+// Without a top-level await, which would prevent the pages' chunks from sharing code with this one.
 void activateLocale().then(() =>
   createRoot(root).render(
     <StrictMode>

@@ -29,7 +29,7 @@ const NAMES =
   /^(\p{Ll}|Linepace|Twilio|\{\{ \S+ \}\}|iMessage|SMS|URL|API|ID|DNS|MCP|CSV|JSON|HTTP|Ctrl \p{L}+|https?:\/\/\S+|\S+@\S+|\S*_…|eyJ…|Bearer …|(… )?ms)$/u;
 /** Whose texts are code, or translated by a macro. */
 const EXEMPT = new Set(['Trans', 'Plural', 'Select', 'code', 'kbd']);
-/** Begins like a sentence: a string that people read, wherever it is. */
+/** Strings that begin like a sentence are shown to people, wherever they are. */
 const SENTENCE = /^\p{Lu}\p{Ll}+[,:]? \p{L}/u;
 
 const isMacro = (name: string): boolean => ['t', 'msg', 'plural', 'select'].includes(name);
@@ -84,7 +84,7 @@ function untranslated(file: string, source: string): string[] {
       if (exempt === 0 && isText(value)) found.set(start + value.search(/\S/), value.trim());
     },
     JSXExpressionContainer: (node) => {
-      // Of children: attributes have names that say whether people read them.
+      // Only in children: for attributes, `SHOWN` decides.
       if (!/[=]\s*$/.test(source.slice(0, node.start))) add(node);
     },
     JSXAttribute: ({ name, value }) => {

@@ -25,11 +25,11 @@ const EMAIL = { channel: 'email' as const, ...DEFAULT_LIMITS.email };
 const BERLIN = 'Europe/Berlin';
 const NEW_YORK = 'America/New_York';
 
-/** Of every workspace. The leads of a campaign are in the zones in turn. */
+/** The zones of each workspace; the leads of a campaign take turns among them. */
 const quietIn = (...zones: string[]) => ({ start: '08:00', end: '21:00', zones });
 const STATES = [NEW_YORK, 'America/Chicago', 'America/Phoenix', 'America/Los_Angeles'];
 const EUROPE = quietIn(BERLIN, 'Europe/London', 'Europe/Athens');
-/** As many places as a forecast tells apart. */
+/** The number of places that a forecast distinguishes. */
 const AMERICA = quietIn(
   ...STATES,
   'America/Denver',

@@ -30,7 +30,7 @@ const EVERY_MS = Math.min(30_000, (MINUTES * 60_000) / 40);
 const SETTLE_MS = 15 * 60_000;
 const MB = 1024 ** 2;
 
-/** Growth up to this is none, whatever the share. */
+/** Growth that does not count, whatever its share is. */
 const LEAST: Record<string, number> = {
   MB: 16,
   files: 8,

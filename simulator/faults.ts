@@ -24,7 +24,7 @@ export type FaultSettings = z.infer<typeof FaultSettings>;
 
 /**
  * @returns the fault of a message, null if there is none. It depends on the text, because ids differ from run to run:
- *   the same seed misleads about the same messages.
+ *   with the same seed, the same messages have faults.
  */
 export function faultOf({ share, seed }: FaultSettings, text: string): Fault | null {
   const digest = createHash('sha256').update(`${seed} ${text}`).digest();

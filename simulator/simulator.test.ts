@@ -171,7 +171,7 @@ async function readBytes(body: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 describe('a test', () => {
-  it('can have a contact reply to a message, with a file', async () => {
+  it("can send a contact's reply to a message, with a file", async () => {
     const carrierMessageId = await accepted('+14155550120', { messageId: 'ours' });
     const base64 = Buffer.from('a note').toString('base64');
     const attachments = [{ name: 'note.txt', contentType: 'text/plain', base64 }];
@@ -230,7 +230,7 @@ describe('a test', () => {
   });
 });
 
-test('the sent messages to a number are listed, even if its + is decoded as a space', async () => {
+test('messages sent to a number are listed, even if its + is decoded as a space', async () => {
   const attachments = [{ name: 'a.mp3', url: 'http://files/a', contentType: 'audio/mpeg', voiceNote: true }];
   const id = await accepted('+14155550130', { attachments });
   const expected = {

@@ -14,7 +14,7 @@ const CHANGELOG = `# Changelog
 - A house.
 `;
 
-test('gives what was not released to the release', () => {
+test('moves the unreleased changes into the section of the release', () => {
   const closed = closeUnreleased(CHANGELOG, '1.0.0', '2026-03-04');
   expect(closed).toContain(
     '## [Unreleased]\n\n## [1.0.0] - 2026-03-04\n\n### Added\n\n- A door.\n\n## [0.1.0]',

@@ -1,4 +1,4 @@
-/** CHANGELOG.md in the form of Keep a Changelog: the section of what is not released, then one for each release. */
+/** CHANGELOG.md in the format of Keep a Changelog: a section of unreleased changes, then one for each release. */
 const UNRELEASED = '## [Unreleased]';
 
 /** @returns the text of a section without its heading; empty if there is none. */
@@ -17,6 +17,6 @@ export function notesOf(changelog: string, version: string): string {
 export const withAbsoluteLinks = (notes: string, base: string): string =>
   notes.replaceAll(/\]\((?![a-z]+:)/g, () => `](${base}/`);
 
-/** What was not released becomes the section of the version. @param date YYYY-MM-DD */
+/** Turns the unreleased changes into the section of the version. @param date YYYY-MM-DD */
 export const closeUnreleased = (changelog: string, version: string, date: string): string =>
   changelog.replace(UNRELEASED, () => `${UNRELEASED}\n\n## [${version}] - ${date}`);

@@ -76,7 +76,7 @@ test('workers have the same flags however they are started', () => {
   }
 });
 
-test('docker-compose.yml takes privileges away, and lets only those that need Temporal and PostgreSQL reach them', () => {
+test('docker-compose.yml drops privileges, and only services that need Temporal and PostgreSQL can reach them', () => {
   const { services, networks } = parse(compose, { merge: true }) as {
     services: Record<string, Service>;
     networks: Record<string, { internal?: boolean } | null>;
@@ -91,7 +91,7 @@ test('docker-compose.yml takes privileges away, and lets only those that need Te
     });
   }
   const writable = Object.keys(services).filter((name) => services[name]?.read_only !== true);
-  // Images that write their configuration into themselves.
+  // These images write their configuration into their own file system.
   expect(writable).toEqual(['temporal-schema', 'temporal', 'temporal-namespace', 'temporal-ui']);
   const on = (network: string): string[] =>
     Object.keys(services)

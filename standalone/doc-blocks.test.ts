@@ -51,7 +51,7 @@ test.each(Object.keys(CHECKS))(
 test('every command and endpoint in a sentence exists', () => {
   const unknown = ({ at, text }: Block): string[] =>
     [...unknownCommands(text), ...unknownEndpoint(text)].map((problem) => `${at}: ${problem}`);
-  // The changelog of the API also names what is no more.
+  // The changelog of the API also names removed endpoints.
   const current = SPANS.filter(({ at }) => !at.includes('changelog'));
   expect(current.flatMap(unknown)).toEqual([]);
 });
@@ -71,7 +71,7 @@ test('every block of TypeScript has types', async () => {
       compilerOptions: {
         allowJs: true,
         checkJs: true,
-        // As in a project of somebody else's.
+        // As in the project of a user.
         exactOptionalPropertyTypes: false,
         paths: { linepace: [resolve('sdk/typescript/src/index.ts')], '#*': [resolve('./*')] },
       },
@@ -151,7 +151,7 @@ async function unparsed(program: string, args: string[], source: string): Promis
   return running.then(
     () => [],
     (error: { code: string | number; stderr?: string }) =>
-      // Not everybody who writes here has each language.
+      // Not every contributor has all of these languages installed.
       error.code === 'ENOENT' ? [] : [error.stderr ?? `exit code ${error.code}`],
   );
 }

@@ -14,7 +14,7 @@ export async function writeGeneratedPages(): Promise<void> {
   for (const [page, generate] of Object.entries(PAGES)) await writeFile(page, await generate());
 }
 
-/** The pages that differ from what the code says now. */
+/** The pages that no longer match the code. */
 export async function outdatedPages(): Promise<string[]> {
   const outdated: string[] = [];
   for (const [page, generate] of Object.entries(PAGES))

@@ -122,7 +122,7 @@ describe('deploy/kubernetes', () => {
       });
   });
 
-  it('lets nobody connect to a pod but those who need it', () => {
+  it('allows connections to a pod only from those that need them', () => {
     const policies = ofKind('NetworkPolicy').map(({ metadata }) => metadata.name);
     expect(policies).toEqual(expect.arrayContaining(workloads.map(nameOf)));
     const selected = ofKind('NetworkPolicy').flatMap(({ spec }) => spec.podSelector?.matchLabels?.app ?? []);
@@ -163,7 +163,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  it('selects the pods that it makes', () => {
+  it('selects the pods that it creates', () => {
     for (const deployment of ofKind('Deployment')) {
       const { spec } = deployment;
       const name = nameOf(deployment);
@@ -177,7 +177,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  it('is of the version of the chart', () => {
+  it('has the version of the chart', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('deploy/helm/linepace/Chart.yaml'))).toMatchObject({ version, appVersion: version });
   });
@@ -190,7 +190,7 @@ describe('deploy/kubernetes', () => {
     expect(containerOf(worker).env).toEqual([{ name: 'WORKER_BUILD_ID', value: version }]);
   });
 
-  it('lets processes stop in their own time, which providers/lifecycle.ts bounds', () => {
+  it('gives processes the time to stop that providers/lifecycle.ts allows', () => {
     const [, bound = ''] = /STOP_TIMEOUT_MS = ([\d_]+)/.exec(read('providers/lifecycle.ts')) ?? [];
     for (const deployment of ofKind('Deployment')) {
       const before = containerOf(deployment).lifecycle?.preStop.sleep.seconds ?? 0;

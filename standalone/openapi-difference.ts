@@ -45,7 +45,7 @@ type Side = 'request' | 'response';
 
 export const NEW = 'new';
 
-/** What a caller notices of the difference between two documents, in the order of the newer one. */
+/** The differences between two documents that callers notice, in the order of the newer one. */
 export function apiChanges(before: Document, after: Document): Change[] {
   const [old, now] = [operationsOf(before), operationsOf(after)];
   const changes: Change[] = [];

@@ -5,7 +5,7 @@ import type { WantedPort } from './ports.ts';
 
 const Port = z.coerce.number().int().min(1).max(65_535);
 
-/** What no other process reads. */
+/** Variables that no other process reads. */
 export const LAUNCHER_VARIABLES = {
   POSTGRES_PORT: forStart(Port.default(5433), 'port of the embedded PostgreSQL'),
   TEMPORAL_PORT: forStart(Port.default(7233), 'port of the local Temporal server'),

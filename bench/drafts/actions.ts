@@ -14,7 +14,7 @@ const WON_AS = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }
 export type Decision = keyof typeof WON_AS;
 const DECISIONS = Object.keys(WON_AS) as Decision[];
 
-/** As events and refusals name it. */
+/** The name of the channel in events and refusals. */
 type Channel = 'api' | 'dashboard' | 'inbox_direct_send';
 export type Action =
   | { as: Decision; channel: 'api' | 'dashboard' }
@@ -35,9 +35,9 @@ export interface Given {
   text: string;
   /** `taken`: refused, because the draft was decided before; `sent`: an answer from the inbox. */
   verdict: 'won' | 'taken' | 'sent' | 'other';
-  /** Of a refusal: what the draft is said to be, and by which channel it was decided. */
+  /** In a refusal: the status of the draft, and the channel by which it was decided. */
   winner?: { status?: string; approvalChannel?: string } | undefined;
-  /** For a report. */
+  /** The response in words, for the report. */
   said: string;
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What one of several subjects did in the rounds of a benchmark. */
+/** What one of several subjects did in the rounds of a benchmark. A round measures each subject once. */
 export interface Row {
   /** What is measured. Rows with the same work and unit are compared, round by round. */
   work: string;
-  /** `Linepace`, or what is beside it. */
+  /** `Linepace`, or what it is compared with. */
   subject: string;
   unit: string;
   /** Whether more is better. */

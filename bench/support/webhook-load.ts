@@ -19,7 +19,7 @@ export interface WebhookLoad {
   createWorkspace(endpoints: readonly { url: string }[]): Promise<string>;
   /** Commits one event, as a send does. @returns the id of its message and the time of the commit. */
   emit(workspaceId: string): Promise<{ messageId: string; at: number }>;
-  /** Commits so many events at once. */
+  /** Commits several events at once. */
   emitMany(workspaceId: string, count: number): Promise<void>;
   close(): Promise<void>;
 }

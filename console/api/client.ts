@@ -16,7 +16,7 @@ export class ApiFailure extends Error {
   /** The invalid fields, by their path in the body. */
   readonly issues: readonly Issue[];
   readonly requestId: string | null;
-  /** When the request may be sent again, from the response to one too many (`429`). */
+  /** When the request may be sent again, from a `429` response. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -94,7 +94,7 @@ export async function send(
     throw new ApiFailure(0, {});
   });
   if (response.ok) return response;
-  // Of the session that asked: it may have been replaced meanwhile.
+  // Only if it is still the session of the request: it may have been replaced meanwhile.
   if (response.status === 401 && session && currentSession() === session) setSession(null);
   const { status } = response;
   const body = (await response.json().catch(() => ({ error: t`The server answered ${status}` }))) as object;

@@ -21,7 +21,7 @@ const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][
     'conversation.',
     ['GET /api/conversations', 'GET /api/conversations/{address}', 'GET /api/conversations/{address}/notes'],
   ],
-  // A STOP confirms what is suspected.
+  // A STOP confirms a suspected opt-out.
   ['message.reply', ['GET /api/opt-outs/suspected', 'GET /api/opt-outs/history', 'GET /api/compliance']],
   // A newer reply supersedes the draft for an older one.
   ['message.reply', ['GET /api/knowledge-base/auto-replies']],
@@ -72,7 +72,7 @@ function setConnected(next: boolean): void {
 }
 
 /**
- * How often a query reads again what may change at any time: not at all while events arrive, else every few seconds.
+ * The refetch interval of a query whose result may change at any time: none while events arrive, else a few seconds.
  * `useRead('GET /api/conversations', {}, { refetchInterval: useLiveInterval() })`
  */
 export const useLiveInterval = (): number | false =>
@@ -105,7 +105,7 @@ async function follow(signal: AbortSignal): Promise<void> {
       const response = await send('GET', '/api/events/stream?presence=true', { signal, headers });
       retryMs = RETRY_MS.first;
       setConnected(true);
-      // What has happened before the connection was there.
+      // For events from before the connection.
       if (lastEventId === '') changes.all();
       lastEventId = response.headers.get('last-event-id') ?? lastEventId;
       await readEvents(response, ({ id, event, data }) => {
@@ -139,7 +139,7 @@ async function readEvents(
     parser.feed(part.value);
 }
 
-/** Reads again what has changed: the first change at once, those that follow closely together. */
+/** Refetches what has changed: for the first change at once, for others in quick succession together. */
 function collectChanges(signal: AbortSignal) {
   const changed = new Set<ReadEndpoint>();
   let isWaiting = false;

@@ -5,5 +5,5 @@ let seenAt = performance.now();
 for (const sign of SIGNS)
   addEventListener(sign, () => (seenAt = performance.now()), { capture: true, passive: true });
 
-/** Nobody has done anything on the page for a while, so its requests do not prolong the session. */
+/** Whether nobody has used the page for a while, so that its requests do not prolong the session. */
 export const isAway = (): boolean => performance.now() - seenAt > AWAY_MS;

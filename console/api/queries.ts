@@ -30,20 +30,20 @@ export const queryClient = new QueryClient({
   },
 });
 
-// Nothing of one workspace is ever shown in another.
+// So that data of one workspace is never shown in another.
 onSessionChange(() => queryClient.clear());
 
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);
 
-/** How long the API asks to wait, because too much was read in the last minute; null if it does not. */
+/** How long the API asks to wait after too many requests; null if it does not. */
 const waitOf = (error: Error): number | null =>
   error instanceof ApiFailure && error.status === 429 ? error.retryAfterMs : null;
 
-/** Few rows are there at once; somebody who scrolls further soon needs many, and the API counts requests. */
+/** The first page is small, to arrive soon. Later ones are large, because the API limits the number of requests. */
 const PAGE_LIMITS = { first: 50, following: 200 };
 
-/** To read a list again means to read all pages that are loaded: only for whoever is near its beginning. */
+/** A refetch reads all loaded pages again, so it only happens while few are loaded. */
 const MOST_PAGES_READ_AGAIN = 5;
 export const hasFewPages = ({ state }: { state: { data: unknown } }): boolean =>
   ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= MOST_PAGES_READ_AGAIN;
@@ -54,7 +54,7 @@ export const keyOf = <E extends ReadEndpoint>(endpoint: E, input?: RequestTo<E>)
 
 interface ReadOptions<D> {
   enabled?: boolean;
-  /** In milliseconds; a function decides by what was read. */
+  /** In milliseconds. A function can decide by the result. */
   refetchInterval?: number | false | ((data: D | undefined) => number | false);
   /** Shows the previous result while the next one is loading, for filters and searches. */
   keep?: boolean;

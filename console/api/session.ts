@@ -37,7 +37,7 @@ export function setSession(next: Session | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls the listener whenever somebody signs in or out or switches the workspace. @returns stops that. */
+/** Calls the listener after each sign-in, sign-out and switch of the workspace. @returns a function that ends the calls. */
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

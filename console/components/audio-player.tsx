@@ -6,7 +6,7 @@ import { clockOf } from '#console/lib/format.ts';
 const SPEEDS = [1, 1.5, 2];
 const SKIP_SECONDS = 5;
 
-/** The one that plays: another that begins pauses it. */
+/** The player that plays. Starting another one pauses it. */
 let playing: HTMLAudioElement | null = null;
 
 /**
@@ -29,7 +29,7 @@ export function AudioPlayer({ url, label, onError }: { url: string; label: strin
     if (!element) return;
     if (!element.paused) return element.pause();
     element.play().catch((error: unknown) => {
-      // Another that began at once has paused it.
+      // Another player, started at the same moment, has paused it.
       if (!(error instanceof Error && error.name === 'AbortError')) onError();
     });
   };

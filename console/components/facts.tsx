@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 
-/** What is known of something, by name. */
+/** A list of names and values. */
 export const Facts = ({ children }: { children: ReactNode }) => (
   <dl className="divide-y divide-line rounded-lg border border-line">{children}</dl>
 );
 
-/** Left out where nothing is known. */
+/** Not shown without a value. */
 export const Fact = ({ name, children }: { name: string; children: ReactNode }) =>
   children === null || children === undefined || children === '' ? null : (
     <div className="flex gap-4 px-3 py-2">

@@ -25,7 +25,7 @@ export interface MenuProps {
   trigger: ReactElement;
   groups: readonly { title?: string; items: readonly MenuItem[] }[];
   side?: 'top' | 'bottom';
-  /** What has the focus once it is closed. Default: the button. */
+  /** What gets the focus when it closes. Default: the button. */
   focusAfter?: RefObject<HTMLElement | null>;
 }
 
@@ -42,7 +42,7 @@ export function Menu({ trigger, ...menu }: MenuProps) {
     id: triggerId,
     'aria-haspopup': 'menu',
     'aria-expanded': open,
-    // Before it is asked for, so that it opens at once.
+    // Loaded before the first click, so that it opens at once.
     onPointerEnter: () => void load(),
     onFocus: () => void load(),
     onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => {

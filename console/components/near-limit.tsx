@@ -5,7 +5,7 @@ import { numberOf } from '#console/lib/format.ts';
 
 type LimitName = ResponseOf<'GET /api/workspace/limits'>['limits'][number]['limit'];
 
-/** The share of a limit from which on it is worth a word. */
+/** The share of a limit above which a warning is shown. */
 const NEAR = 0.8;
 
 const TEXTS = {
@@ -18,7 +18,7 @@ const TEXTS = {
   webhooks: (used: string, max: string) => t`${used} of at most ${max} webhooks.`,
 } satisfies Partial<Record<LimitName, (used: string, max: string) => string>>;
 
-/** Tells that a workspace has nearly as many of something as it may have. */
+/** Warns that a workspace has nearly reached a limit. */
 export function NearLimit({ limit }: { limit: keyof typeof TEXTS }) {
   const { data } = useRead('GET /api/workspace/limits', {});
   const found = data?.limits.find((one) => one.limit === limit);

@@ -69,7 +69,7 @@ function Canvas({ times, series, summary, bars = false }: Props) {
           width: 2,
           value: (_: unknown, value: number | null, __: number, index: number | null) =>
             index === null ? '--' : value === null ? '' : numberOf(value),
-          // A line through one value is none.
+          // A single value makes no line.
           points: { show: !bars && times.length === 1, size: 7 },
           ...(bars
             ? { fill: colour(name), paths: UPlot.paths.bars?.({ size: [0.6, 32], radius: 0.15 }) as never }

@@ -32,7 +32,7 @@ export function ReadTable<T>({
     );
   if (rows.length === 0 && !read.hasNextPage) return empty;
   const load = (): void => {
-    // It would cancel the request that reads the rows again.
+    // A next page would cancel the refetch of the rows.
     if (!read.isFetching) void read.fetchNextPage?.();
   };
   return (

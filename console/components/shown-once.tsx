@@ -13,7 +13,7 @@ export function ShownOnce({ label, value, use }: { label: string; value: string;
       await navigator.clipboard.writeText(value);
       setCopied(true);
     } catch {
-      // The browser refuses: it can still be selected.
+      // The browser refuses access to the clipboard; the text can still be selected.
     }
   };
   const Icon = copied ? Check : Copy;

@@ -42,8 +42,8 @@ export const Toaster = () => (
   <Toast.Provider toastManager={manager} limit={2}>
     <Toast.Portal>
       {/*
-        Where no button is: on a narrow screen at the top, between the buttons of the corners, on a wide one beside the
-        sidebar and left of a drawer.
+        Placed so that it covers no button: at the top of narrow screens, between the buttons in the corners; beside the
+        sidebar of wide ones, left of a drawer.
       */}
       <Toast.Viewport
         aria-label={t`Notifications`}

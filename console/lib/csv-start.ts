@@ -14,7 +14,7 @@ const DELIMITERS = [',', ';', '\t', '|'];
 
 /** @returns null if the first row is empty or does not end. */
 export async function readCsvStart(file: Blob): Promise<CsvStart | null> {
-  // Without the mark of the byte order, if there is one.
+  // Skips a byte order mark.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const text = decoder.decode(await file.slice(0, READ_BYTES).arrayBuffer());
   const start = text.startsWith('\uFEFF') ? 1 : 0;
@@ -30,14 +30,14 @@ export async function readCsvStart(file: Blob): Promise<CsvStart | null> {
   };
 }
 
-/** The one that occurs most often in the first line, outside of quotes. */
+/** The delimiter that occurs most often in the first line, outside of quotes. */
 function delimiterOf(text: string): string {
   const [line = ''] = text.replaceAll(/"[^"]*"/g, '').split(/[\r\n]/, 1);
   const count = (delimiter: string): number => line.split(delimiter).length;
   return DELIMITERS.reduce((best, next) => (count(next) > count(best) ? next : best));
 }
 
-/** Reads one row from a position. Cells in quotes may contain anything, and quotes doubled. */
+/** Reads one row from a position. Quoted cells may contain delimiters, line breaks and doubled quotes. */
 function readRow(text: string, start: number, delimiter: string): { cells: string[]; end: number } {
   const cells: string[] = [];
   let cell = '';
@@ -60,7 +60,7 @@ function readRow(text: string, start: number, delimiter: string): { cells: strin
   return { cells: [...cells, cell.trim()], end: Math.min(text.length, at + lineEnd) };
 }
 
-/** The file with other names of its columns: by these the API knows what they are. */
+/** The file with renamed columns: the API identifies columns by their names. */
 export function renameColumns(file: Blob, start: CsvStart, names: readonly string[]): Blob {
   const header = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(start.delimiter);
   return new Blob([`${header}\n`, file.slice(start.headerBytes)], { type: 'text/csv' });

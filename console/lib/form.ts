@@ -1,4 +1,4 @@
-/** What somebody has entered into a form, by the names of its fields; without those left empty. */
+/** The values of a form's fields by their names, without empty ones. */
 export const enteredIn = (form: HTMLFormElement): Record<string, string> =>
   Object.fromEntries(
     [...new FormData(form)].flatMap(([name, value]) =>

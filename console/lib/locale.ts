@@ -20,7 +20,7 @@ function preferredLocale(): Locale {
   return navigator.languages.map(languageOf).find(isLocale) ?? 'en';
 }
 
-/** Some browsers name what is none, such as `en-US@posix`. */
+/** Some browsers name something that is not a language tag, such as `en-US@posix`. */
 function isTag(name: string): boolean {
   try {
     return new Intl.Locale(name).language !== '';

@@ -13,7 +13,7 @@ export async function signOut(): Promise<void> {
     setSession(null);
     if (signOutUrl !== null) location.assign(signOutUrl);
   } catch (error) {
-    // The session goes on: whoever leaves must know.
+    // The session continues, and the user must know that.
     toastError(error);
   }
 }

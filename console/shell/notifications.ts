@@ -7,7 +7,7 @@ import { useIdentity } from '#console/api/workspace.ts';
 import { notifies, useNotifies } from '#console/lib/desktop-notifications.ts';
 import { addressName } from '#console/lib/format.ts';
 
-/** What is older comes from a stream that was interrupted: nobody needs a notification of each. */
+/** Older events come from an interrupted stream; a notification of each would be a nuisance. */
 const RECENT_MS = 5 * 60_000;
 const MOST_LETTERS = 200;
 
@@ -49,7 +49,7 @@ export function useDesktopNotifications(): void {
       });
     };
     const lead = async (): Promise<void> => {
-      // A notification that fails is none: the message is in the inbox.
+      // A failed notification is ignored, because the message is in the inbox.
       const stop = onReply((event) => void show(event).catch(() => null));
       await aborted(signal);
       stop();

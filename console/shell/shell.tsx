@@ -43,7 +43,7 @@ function SignedIn() {
     () => setPalette(true),
     () => setHelp(true),
   );
-  // Before it is asked for, so that the first keys reach it.
+  // Loaded before it is needed, so that the first keys reach it.
   useEffect(() => void loadPalette(), []);
   if (identity.error) return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
   if (!identity.data) return <SkeletonRows />;
@@ -82,7 +82,7 @@ function SignedIn() {
   );
 }
 
-/** Without a look: only inside, the identity is known. */
+/** Renders nothing: it exists because the identity is only known inside the session. */
 function DesktopNotifications() {
   useDesktopNotifications();
   return null;

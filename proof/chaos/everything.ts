@@ -19,29 +19,29 @@ const TENANTS = ['north', 'south'];
 const LINES_EACH = 50;
 /** The share of messages about which the carrier misleads. */
 const FAULTS = 0.3;
-/** The carrier keeps its log and goes on with its callbacks. */
+/** The carrier is the simulator, which keeps its log and continues its callbacks after a restart. */
 const PARTS = ['api', 'worker', 'temporal', 'postgres', 'simulator'] as const;
-/** Of all lines of a tenant; the others have no gap. */
+/** Lines of each tenant that have a gap. */
 const LINES_WITH_GAP = 3;
 const BETWEEN_KILLS_MS = 10_000;
-/** So many messages a second are sent on two cores; the kills are spread over that time. */
+/** Messages per second on two cores. Kills are spread over the time that all messages take at this rate. */
 const A_SECOND = 70;
 const DOWN_MS = 3000;
-/** Between two requests of a tenant to an endpoint, which are limited to 60 a minute. */
+/** The pause between two requests of a tenant to an endpoint, which allows 60 a minute. */
 const VISIT_MS = 1000;
 /** Longer than a send may take. */
 const FROZEN_MS = 20_000;
-/** Every so many kills the carrier answers nobody. */
+/** At every seventh kill, the carrier also stops responding for a while. */
 const FREEZE_EVERY = 7;
-/** The clock of API or worker is up to so wrong. */
+/** The maximum error of the clock of the API or the worker. */
 const STEP_MS = 20_000;
 /** Drips leave for up to five and a half minutes after the last request. */
 const REQUESTS_SHARE = 1 / 3;
-/** What the line with a cap may send. */
+/** The daily cap of the line that has one. */
 export const CAP = 2;
 const SETTLE_MS = 15 * 60_000;
 const LOOK_MS = 10_000;
-/** The carrier's whole log is read for a look. */
+/** Added to the pause between two looks for each message, because a look reads the carrier's whole log. */
 const LOOK_MS_A_MESSAGE = 0.3;
 
 export interface Chaos {
@@ -53,7 +53,7 @@ export interface Chaos {
   pidOf(part: string): number;
   /** Its nodes are killed in place of PostgreSQL; null: the database is one server. */
   cluster: Cluster | null;
-  /** Where API and worker look for what their clocks are wrong by (`stepped-clock.ts`). */
+  /** The folder in which API and worker find the errors of their clocks (`stepped-clock.ts`). */
   clocksDir: string;
   say(text: string): void;
 }
@@ -279,8 +279,8 @@ async function visit(
 }
 
 /**
- * A workspace with lines, of which some send once a second, and one may send a few a day.
- * @param suits of its id; others are left empty.
+ * Creates a workspace with lines, some with a gap of a second, one with a low cap.
+ * @param suits whether to use a workspace with this id; others stay empty.
  */
 export async function createTenant(
   pools: Pools,

@@ -44,7 +44,7 @@ export async function startReceiver() {
 /** Events that happen to a message at most once. */
 const ONCE = ['message.sent', 'message.failed', 'message.fallback', 'message.opened'];
 
-/** What has to hold. */
+/** What the judge requires. */
 export interface Promises {
   workspaceIds: readonly string[];
   expected: ReadonlyMap<string, Expectation>;

@@ -12,20 +12,20 @@ export interface Tenant {
   cappedLineId: string;
 }
 
-/** What is to arrive at the carrier, by text: once, or at most once under a cap, or not at all. */
+/** How often the carrier may get a message: once, at most once (it is under a cap), or never. */
 export type Expectation = 'once' | 'capped' | 'never';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 const PATIENCE = 200;
 const PATIENCE_MS = 30 * MINUTE;
-/** Requests come in bursts of at most so many, so that some are under way whenever something is killed. */
+/** Requests come in at least 40 bursts of at most 250, so that some are in flight whenever something is killed. */
 const LEAST_BURSTS = 40;
 const BURST = 250;
-/** A contact who gets no answer. */
+/** After this time, a contact who got no answer writes again. */
 const WRITES_AGAIN_MS = 3 * MINUTE;
 
-/** Asks until there is a response that says yes or no; every request has an idempotency key. */
+/** Repeats a request until it is accepted or refused. Repeats have the same idempotency key. */
 export async function insist(
   baseUrl: string,
   key: string,
@@ -57,7 +57,7 @@ export async function insist(
   }
 }
 
-/** How many messages of each kind, of `total` for one tenant. */
+/** The share of each kind among the messages of a tenant. */
 const SHARES = {
   drip: 0.5,
   campaign: 0.25,
@@ -68,7 +68,7 @@ const SHARES = {
   capped: 0.03,
 };
 
-/** How many of these a tenant asks for in a minute at most, because their endpoints have limits. More drips are sent instead. */
+/** The maximum number of requests per minute and tenant, where endpoints have limits. Drips replace the rest. */
 const A_MINUTE: Partial<Record<keyof typeof SHARES, number>> = { api: 40, inbox: 20, draft: 60 };
 
 /** How many messages of each kind are sent. */
@@ -94,7 +94,7 @@ export interface Load {
   webhookUrl: string;
   /** The account of the SMS fallback. */
   fallback?: object;
-  /** Has a contact write to a line, and insists until the product has heard it. @returns the carrier's id of the message. */
+  /** Sends a message from a contact until the product has confirmed it. @returns the carrier's id of the message. */
   writeIn?: (lineId: string, from: string, text: string) => Promise<string>;
 }
 
@@ -126,7 +126,7 @@ export async function sendEverything(
   const prefix = 200 + Math.floor(random() * 700);
   const phone = (exchange: number, digits: number): string =>
     `+1${prefix}${200 + (exchange % 700)}${String(digits).padStart(4, '0')}`;
-  /** @param digits what the carrier makes of it. */
+  /** @param digits the last four, which select the carrier's behavior. */
   const contact = (digits?: number): string => {
     contacts += 1;
     return digits === undefined

@@ -93,8 +93,8 @@ test('a forecast is the day on which a campaign then completes, to 5 %', () => {
   expect(offs.toSorted((a, b) => a - b)[RUNS / 2]).toBeLessThan(0.001);
 });
 
-/** There, the last message may just fit into a window or not, and the next one opens days later. */
-test('it is, for nearly all, with gaps as long as the windows are short, on two days a week', () => {
+/** A difference of seconds decides whether the last message still fits into a window; the next one opens days later. */
+test('nearly all forecasts are, even if windows are short compared with the gaps, and open on two days a week', () => {
   // Quiet hours and longer gaps would make some of them take more than three years.
   const scenarios = aScenario([120, 600], [[2, 6]]).map(({ lines, ...scenario }) => ({
     ...scenario,

@@ -13,7 +13,7 @@ import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { sendInvoiceEvent } from '#test/support/payments.ts';
 import { type Race, shuffled } from './race.ts';
 
-/** @throws if a response is none that the race knows; 503 says that nothing was done. */
+/** @throws if the race does not know the response. 503 means that nothing was done. */
 function unexpected(input: unknown, { status, body }: ApiResponse): undefined {
   if (status === 503) return undefined;
   throw new Error(`${JSON.stringify(input)} was answered ${status} ${JSON.stringify(body)}`);

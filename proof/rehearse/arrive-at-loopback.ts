@@ -2,8 +2,8 @@ import { type NetConnectOpts, Socket } from 'node:net';
 import { arrivesAt } from './public-address.ts';
 
 /*
- * Connections to the public addresses arrive at loopback. The process resolves and checks addresses as always, and only the
- * last step is another.
+ * Redirects connections to the public addresses to loopback. The process still resolves and checks addresses as it always
+ * does; only the connection itself goes elsewhere.
  */
 const { connect } = Socket.prototype;
 Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {

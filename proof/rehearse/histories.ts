@@ -3,7 +3,7 @@ import proto from '@temporalio/proto';
 
 const { WorkflowTaskFailedCause: Cause } = proto.temporal.api.enums.v1;
 
-/** The server has workers try a task again because a signal arrived meanwhile: nothing is wrong. */
+/** The server asks a worker to repeat a task because a signal arrived meanwhile. That is no failure. */
 const USUAL = [Cause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND];
 
 /** Counts what went wrong in all histories. */

@@ -7,7 +7,7 @@ import { diskLost, drill, type Drilled, rowsDeleted } from './restore/drill.ts';
 import { prepareTenant, startLoad } from './restore/load.ts';
 import { createTenants } from './tenants.ts';
 
-/** So long messages are sent before the base backup is made. */
+/** How long messages are sent before the base backup is made. */
 const WARM_UP_MS = 30_000;
 
 /**

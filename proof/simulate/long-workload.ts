@@ -20,7 +20,7 @@ export class LongWorkspace {
   private readonly id: string;
   private readonly random: () => number;
   private readonly begin: Date;
-  /** Of each line, which share of what it may send is queued. */
+  /** For each line, the share of its caps that is queued. */
   private readonly loads: ReadonlyMap<string, number>;
 
   constructor(id: string, timezone: string, count: number, begin: Date, random: () => number) {

@@ -93,7 +93,7 @@ function run(work: LongWorkspace, { begin, days, plant }: LongSimulation, random
   return { drivers, rounds, log };
 }
 
-/** By how much a round misses its time, as after crashes and restarts. */
+/** The difference between the actual and the planned time of a round, as after crashes and restarts. */
 function drift(random: () => number): number {
   const kind = random();
   if (kind < 0.9) return random() * 500;

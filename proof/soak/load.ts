@@ -14,7 +14,7 @@ import {
 import type { Product } from '#bench/support/product.ts';
 import { createBenchWorkspace, unpaced } from '#bench/support/workspace.ts';
 
-/** What is done how often, of all that is done. */
+/** The share of each operation. */
 const SHARES = {
   drip: 0.42,
   api: 0.2,
@@ -30,7 +30,7 @@ const SHARES = {
 type Kind = keyof typeof SHARES;
 
 const LINES = 10;
-/** Contacts come back, so that conversations grow longer and not more. */
+/** Contacts write again, so that conversations get longer, not more numerous. */
 const CONTACTS = 2000;
 const STREAMS = 5;
 const DRAFTS_MS = 2000;
@@ -44,7 +44,7 @@ export interface SoakLoad {
   close(): void;
 }
 
-/** Mixed work for some workspaces, each with a webhook, event streams and a campaign that goes on for ever. */
+/** Mixed work for some workspaces, each with a webhook, event streams and a campaign that never ends. */
 export async function createSoakLoad(product: Product, workspaces: number): Promise<SoakLoad> {
   const statuses = new Map<string, number>();
   const note = (what: string): void => void statuses.set(what, (statuses.get(what) ?? 0) + 1);

@@ -16,7 +16,7 @@ export interface Trend {
 const WARM_UP = 0.25;
 const PARTS = 10;
 const HOUR = 3_600_000;
-/** Growth from the warm-up to the end, as a share of the value, that is no trend. */
+/** Growth from the warm-up to the end, as a share of the value, below which there is no trend. */
 const TOLERANCE = 0.05;
 
 /**

@@ -90,6 +90,6 @@ export function Filters({ search, period }: { search: Search; period: Period }) 
   );
 }
 
-/** An address may name what the list does not have, such as an old campaign or somebody who has left. */
+/** The URL may name something that is not in the list, such as an old campaign or a former member. */
 const withChosen = (options: readonly Option[], chosen: string): readonly Option[] =>
   options.some(({ value }) => value === chosen) ? options : [...options, { value: chosen, label: chosen }];

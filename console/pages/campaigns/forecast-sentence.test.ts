@@ -20,7 +20,7 @@ const FORECAST: Forecast = {
 };
 const plain = (text: string | null) => text?.replaceAll(/\s/g, ' ');
 
-test('a forecast is told in a sentence', () => {
+test('a sentence states when the campaign finishes, what limits it and what more lines would do', () => {
   const told = plain(forecastSentence(FORECAST, 'UTC', NOW));
   expect(told).toMatch(
     /^First step done on Thursday.*November.*, all by .*Dec.*; two more lines would make it .*27/,
@@ -28,7 +28,7 @@ test('a forecast is told in a sentence', () => {
   expect(told).toContain('; limited by new conversations per day.');
 });
 
-test('one day is told as one, and lines that save none are not mentioned', () => {
+test('a single day is named once, and lines that save no time are not mentioned', () => {
   const told = forecastSentence(
     {
       ...FORECAST,
@@ -45,7 +45,7 @@ test('one day is told as one, and lines that save none are not mentioned', () =>
   expect(told).not.toContain('more line');
 });
 
-test('a campaign that takes too long has no date', () => {
+test('a campaign that takes more than three years has no date', () => {
   expect(forecastSentence({ ...FORECAST, completesAt: null }, 'UTC', NOW)).toBe(
     'This would take more than three years.',
   );

@@ -45,7 +45,7 @@ function doneClause(firstStepDoneAt: string | null, completesAt: string, zone: s
   return t`First step done on ${day}, all by ${end}`;
 }
 
-/** What the fewest further lines that save at least a day would do. */
+/** The effect of the smallest number of additional lines that saves at least a day. */
 function moreLines(linesFor: Forecast['linesFor'], zone: string, now: Date): string | null {
   const [current, ...others] = linesFor;
   const better =

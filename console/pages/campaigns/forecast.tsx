@@ -27,7 +27,7 @@ export function DraftForecast({ draft }: { draft: CampaignDraft }) {
     ...(timezone !== null && { timezone }),
   });
   const forecast = useQuery({
-    // Equal drafts have equal keys, whatever their texts are.
+    // Texts do not affect a forecast, so drafts that differ only in them share a key.
     queryKey: ['POST /api/forecast', body],
     queryFn: ({ signal }) => request('POST /api/forecast', { body }, { signal }),
     enabled: body.newConversations > 0,

@@ -22,7 +22,7 @@ test('says which variant gets more, and by how much', () => {
   );
 });
 
-test('says that nothing is told apart so far, and nothing without a comparison', () => {
+test('says that there is no significant difference yet, and is empty without a comparison', () => {
   const unclear = comparison({ low: -0.01, conclusive: false });
   expect(comparisonSentence([unclear], 'replied')).toBe('The replies do not tell the variants apart so far.');
   expect(comparisonSentence([unclear], 'optedOut')).toBeNull();

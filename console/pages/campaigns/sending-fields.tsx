@@ -13,7 +13,7 @@ const stickiness = () => [
   { value: 'sticky', label: t`The same line for all messages to a contact` },
   { value: 'round_robin', label: t`The lines in turn` },
 ];
-/** As weeks are printed. */
+/** The order of weekdays in calendars. */
 const MONDAY_FIRST = [1, 2, 3, 4, 5, 6, 0];
 
 const toggled = <T,>(all: readonly T[], one: T): readonly T[] =>

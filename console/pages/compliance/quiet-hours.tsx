@@ -56,7 +56,7 @@ export function QuietHours({ saved }: { saved: Hours }) {
             <Trans>Only an owner or admin of the workspace changes this.</Trans>
           </p>
         )}
-        {/* What is off is shown as if it were on: that is what one wants to know before. */}
+        {/* Settings that are off are previewed as if they were on, for the decision to turn them on. */}
         <WouldHaveWaited hours={{ ...hours, enabled: true }} isOn={saved.enabled && !isChanged} />
       </div>
     </Card>

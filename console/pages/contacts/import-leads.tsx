@@ -37,7 +37,7 @@ export function ImportLeads({
   const [names, setNames] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  // The same attempt, however often it is sent.
+  // Every retry of this import has the same key.
   const key = useRef(crypto.randomUUID());
 
   const choose = async (chosen: File | undefined): Promise<void> => {

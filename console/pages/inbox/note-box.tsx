@@ -31,7 +31,7 @@ export function NoteBox({ address, close }: { address: string; close: () => void
       {
         onSuccess: () => {
           toast(t`The note was added`);
-          // So that whoever looks at the conversation reads the note.
+          // So that everybody who views the conversation refetches its notes.
           if (userId !== null) void reportPresence(address, 'viewing');
           close();
         },

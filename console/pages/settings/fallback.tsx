@@ -85,7 +85,7 @@ function Form({ config }: { config: Config | null }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    // A replaced token is not known any more, and an account cannot be forgotten.
+    // A replaced token is not available, and an account cannot be removed.
     const canUndo = config !== null && authToken === '' && (config.accountSid ?? '') !== '';
     save.mutate(
       { body: patchOf(values, authToken) },

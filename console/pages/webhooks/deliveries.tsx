@@ -15,7 +15,7 @@ import { useSearchParam } from '#console/lib/search.ts';
 import { Exchange } from './exchange.tsx';
 import type { Delivery, Webhook } from './webhook.ts';
 
-/** No event of the stream tells of deliveries. */
+/** The event stream does not report deliveries. */
 const REFRESH_MS = 10_000;
 
 /** What has been sent to the webhook in the last 30 days, newest first. */

@@ -29,7 +29,7 @@ export const temporalRestart: Fault = {
   text: `Temporal is stopped, and started after ${AWAY_MS / 1000} s`,
   seconds: AWAY_MS / 1000 + 30,
   alerts: ['LinepaceTemporalUnreachable'],
-  // What it was not told, the sweep wakes.
+  // The sweep wakes workflows whose signals were lost.
   mayAlert: ['LinepaceSignalsLost'],
   async run({ installation: { temporal } }) {
     await temporal.stop();

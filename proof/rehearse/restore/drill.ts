@@ -31,7 +31,7 @@ export const LOAD_MS = 75_000;
 const SETTLE_MS = 15 * 60_000;
 /** A doubled message would arrive soon. */
 const LINGER_MS = 20_000;
-/** Callers repeat what they asked for in so long before the failure. */
+/** Callers repeat the requests that they made within this time before the failure. */
 const REPEATED_MS = 5 * 60_000;
 
 /** The disk with the database is gone, and everything that was not in the archive. */
@@ -45,7 +45,7 @@ export const diskLost: Loss = {
   },
 };
 
-/** Noticed after this long. */
+/** How long it takes until the mistake is noticed. */
 const NOTICED_MS = 40_000;
 
 /** A wrong statement, noticed later: the database is restored to the moment before. */
@@ -197,13 +197,13 @@ function tallyOf(accepted: readonly { text: string }[]): Map<string, number> {
   return new Map([...Map.groupBy(accepted, ({ text }) => text)].map(([text, all]) => [text, all.length]));
 }
 
-/** Where an operator reads it, too: `last completed transaction was at log time …`. */
+/** From the line that an operator would read, too: `last completed transaction was at log time …`. */
 function lastCommit(log: string): Date {
   const times = [...readFileSync(log, 'utf8').matchAll(/last completed transaction was at log time (.+)/g)];
   return new Date(times.at(-1)?.[1] ?? '');
 }
 
-/** What the database knows, by the texts that reach the carriers. */
+/** The messages in the database, by the texts that reach the carriers. */
 async function readDatabase(url: string) {
   return connected(url, async (client) => {
     const texts = async (query: string): Promise<string[]> =>

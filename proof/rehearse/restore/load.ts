@@ -19,10 +19,12 @@ export interface RunningLoad {
 }
 
 const EVERY_MS = 400;
-/** Every so many requests a contact writes. */
+/** A contact writes after each of this many requests. */
 const REPLY_EVERY = 5;
-/** Every so many requests is of this kind; the others are drips, which leave within five and a half minutes. Of those with a time,
- * half leave at once. */
+/**
+ * One of this many requests is of the kind. The others are drips, which leave within five and a half minutes. Half of the
+ * scheduled messages are due at once.
+ */
 const SCHEDULED_EVERY = 4;
 const FALLBACK_EVERY = 10;
 const AHEAD_MS = 60_000;

@@ -9,9 +9,9 @@ export interface Lead {
   answers: { step: number; afterHours: number } | null;
   /** Opts out after this step. */
   optsOut: number | null;
-  /** Calls it spam in an answer, which the product sees. */
+  /** Complains in an answer, which the product sees. */
   complains: boolean;
-  /** Reports it to the carrier, of which nobody else learns. */
+  /** Reports it to the carrier, which only the carrier knows. */
   reports: boolean;
   unreachable: boolean;
   hasLink: boolean;
@@ -40,7 +40,7 @@ export const STEPS = 3;
 /** The campaigns of a line over so many days, in hours from the beginning; one after the other, each with its list. */
 export function makeLeads(days: number, random: () => number): Lead[] {
   const leads: Lead[] = [];
-  // How much of what the caps allow the line is asked for.
+  // The share of its caps that is requested of the line.
   const load = 0.3 + 0.35 * random();
   for (let start = 0; start < days;) {
     const length = 5 + Math.floor(random() * 10);

@@ -17,7 +17,7 @@ const sum = (days: readonly CarrierDay[], of: keyof CarrierDay): number =>
 
 /**
  * The hidden rules of a carrier: three of five, with thresholds drawn from the seed. No policy sees them. Some look at what
- * the product cannot count (reports), and all over other windows than it.
+ * the product cannot count (reports), and all use other time windows than the product.
  */
 export function drawRules(random: () => number): BanRule[] {
   const between = (from: number, to: number): number => from + (to - from) * random();

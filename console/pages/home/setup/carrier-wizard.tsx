@@ -45,7 +45,7 @@ export function CarrierWizard({
   const isTested = JSON.stringify(test.variables?.body) === JSON.stringify(body);
   const isComplete = settings.every(({ name, required, options }) => !required || options || values[name]);
   const run = (): void => test.mutate({ body });
-  /** Whoever leaves a field sees at once what it leads to. */
+  /** Validates a field when the user leaves it. */
   const leave = (): void => {
     if (isComplete && !isTested && !test.isPending) run();
   };
