@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agency-idempotency.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import type { StoredResponse } from '#domain/idempotency.ts';
 import { mapInTurns } from '#domain/turns.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
@@ -39,23 +40,55 @@ function canonical(value: unknown): string {
 const inOrder = (value: object): [string, unknown][] =>
   Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
+/** A request with an `Idempotency-Key`, or with the key '' if it has none. */
+export interface IdempotentRequest {
+  /** Keys of different routes are different. */
+  route: string;
+  key: string;
+  hash: string;
+}
+
+/** The keys of a workspace or an agency. */
+export interface KeyStore {
+  readonly ownerId: string;
+  /** @returns the stored response if the key was used before; `response` is null if it was erased. */
+  claim(request: IdempotentRequest): Promise<StoredResponse | null>;
+  store(request: IdempotentRequest, status: number, response: string): Promise<void>;
+}
+
+export const workspaceKeys = (db: TenantDb): KeyStore => ({
+  ownerId: db.workspaceId,
+  async claim({ route, key, hash }) {
+    const { workspaceId } = db;
+    const stored = await claimIdempotencyKeys(db, route, [{ workspaceId, key, requestHash: hash }]);
+    return stored.get(workspaceId)?.get(key) ?? null;
+  },
+  store: ({ route, key }, status, response) =>
+    storeResponses(db, route, [{ workspaceId: db.workspaceId, key, status, response }]),
+});
+
+export const agencyKeys = (db: SystemDb, agencyId: string): KeyStore => ({
+  ownerId: agencyId,
+  claim: (request) => claimAgencyIdempotencyKey(db, agencyId, request),
+  store: (request, status, response) => storeAgencyResponse(db, agencyId, request, { status, response }),
+});
+
 /**
  * Runs a handler once per `Idempotency-Key`. The key, the effect and the response are committed together. Error
  * responses are not stored, so the key can be used again. Stored responses are encrypted, because some contain a key or
  * a signing secret.
  */
 export async function withIdempotencyKey(
-  db: TenantDb,
-  { route, key, hash }: { route: string; key: string; hash: string },
+  keys: KeyStore,
+  request: IdempotentRequest,
   secrets: SecretBox,
   handle: () => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
+  const { route, key, hash } = request;
   if (key === '') return handle();
   checkLength(key);
-  const { workspaceId } = db;
-  const context = secretContext('idempotency', workspaceId, `${route} ${key}`);
-  const stored = await claimIdempotencyKeys(db, route, [{ workspaceId, key, requestHash: hash }]);
-  const earlier = stored.get(workspaceId)?.get(key);
+  const context = secretContext('idempotency', keys.ownerId, `${route} ${key}`);
+  const earlier = await keys.claim(request);
   if (earlier) {
     if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     if (earlier.response === null) throw new ApiError('CONTACT_ERASED');
@@ -63,30 +96,7 @@ export async function withIdempotencyKey(
     return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
   }
   const answer = await handle();
-  const response = secrets.seal(JSON.stringify(answer.body), context);
-  await storeResponses(db, route, [{ workspaceId, key, status: answer.status, response }]);
-  return answer;
-}
-
-/** Like `withIdempotencyKey`, for requests of an agency. */
-export async function withAgencyIdempotencyKey(
-  db: SystemDb,
-  { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
-  secrets: SecretBox,
-  handle: () => Promise<HandlerResult>,
-): Promise<HandlerResult> {
-  if (key === '') return handle();
-  checkLength(key);
-  const context = secretContext('idempotency', agencyId, `${route} ${key}`);
-  const earlier = await claimAgencyIdempotencyKey(db, { agencyId, route, key, hash });
-  if (earlier) {
-    if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
-    const body: unknown = JSON.parse(secrets.open(earlier.responseSealed, context));
-    return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
-  }
-  const answer = await handle();
-  const responseSealed = secrets.seal(JSON.stringify(answer.body), context);
-  await storeAgencyResponse(db, { agencyId, route, key }, { status: answer.status, responseSealed });
+  await keys.store(request, answer.status, secrets.seal(JSON.stringify(answer.body), context));
   return answer;
 }
 

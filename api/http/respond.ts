@@ -15,7 +15,13 @@ import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { dispatch, type OwnRequest } from './dispatch.ts';
 import type { Exchange } from './exchange.ts';
-import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
+import {
+  agencyKeys,
+  type IdempotentRequest,
+  requestHash,
+  withIdempotencyKey,
+  workspaceKeys,
+} from './idempotency.ts';
 import { parse, parseAnswerInTurns, parseInTurns } from './parse.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
 
@@ -76,7 +82,7 @@ type Check = (context: object) => Promise<void>;
 async function inTransaction(
   route: TenantRoute,
   caller: Caller,
-  keyed: { route: string; key: string; hash: string },
+  keyed: IdempotentRequest,
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemTransaction) => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
@@ -84,12 +90,12 @@ async function inTransaction(
   if (caller.kind === 'agency') {
     const agencyId = caller.agency.id;
     return withSystemShare(pools, agencyId, (db) =>
-      withAgencyIdempotencyKey(db, { agencyId, ...keyed }, secrets, () => handle(db)),
+      withIdempotencyKey(agencyKeys(db, agencyId), keyed, secrets, () => handle(db)),
     );
   }
   const transaction = route.heavy ? withTenantReads : withTenant;
   return transaction(pools, caller.workspace.id, (db) =>
-    withIdempotencyKey(db, keyed, secrets, () => handle(db)),
+    withIdempotencyKey(workspaceKeys(db), keyed, secrets, () => handle(db)),
   );
 }
 

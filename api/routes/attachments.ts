@@ -10,7 +10,7 @@ import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { receiveFile } from '../attachment-upload.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
-import { withIdempotencyKey } from '../http/idempotency.ts';
+import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { publicRoute, workspaceRoute } from '../http/route.ts';
 
 const Upload = z.object({
@@ -54,7 +54,7 @@ export const attachmentRoutes = [
       let fresh = false;
       try {
         const { body } = await withTenant(pools, workspaceId, (db) =>
-          withIdempotencyKey(db, request, secrets, async () => {
+          withIdempotencyKey(workspaceKeys(db), request, secrets, async () => {
             fresh = true;
             await insertUpload(db, { id, name, contentType, size }, now);
             await assertWithinQuota(db, quota);

@@ -18,7 +18,7 @@ import { Id } from '#domain/ids.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { requestHash, withIdempotencyKey } from '../http/idempotency.ts';
+import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -132,7 +132,7 @@ export const availabilityRoutes = [
         hash: await requestHash(body),
       };
       const answer = await withTenant(pools, caller.workspace.id, (db) =>
-        withIdempotencyKey(db, request, secrets, async () => {
+        withIdempotencyKey(workspaceKeys(db), request, secrets, async () => {
           const leadIds = await leadsToCheck(db, body);
           if (leadIds.length === 0)
             throw invalid(body.leadIds ? 'leadIds' : 'listId', 'matches no lead of this workspace');

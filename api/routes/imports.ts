@@ -13,7 +13,7 @@ import { DefaultCountryCode } from '#domain/lead.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { attachment, csvLines } from '../http/csv.ts';
 import { ApiError } from '../http/errors.ts';
-import { withIdempotencyKey } from '../http/idempotency.ts';
+import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
 import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
@@ -78,7 +78,7 @@ export const importRoutes = [
       const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
       try {
         const { body } = await withTenant(pools, workspace.id, (db) =>
-          withIdempotencyKey(db, request, secrets, async () => {
+          withIdempotencyKey(workspaceKeys(db), request, secrets, async () => {
             if (!(await exists(db))) throw listNotFound();
             const { id: listId } = params;
             await insertImport(

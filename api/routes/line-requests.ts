@@ -21,7 +21,7 @@ import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-r
 import { modeOf } from '#domain/test-mode.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
-import { withIdempotencyKey, requestHash } from '../http/idempotency.ts';
+import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { type HandlerResult, workspaceRoute } from '../http/route.ts';
 
 const CREATE = 'createLineRequest';
@@ -60,7 +60,7 @@ export const lineRequestRoutes = [
       const keyed = { route: CREATE, key, hash: await requestHash(body) };
       // Committed before the provider is called: after a crash in between, the request's workflow continues.
       const answer = await withTenant(pools, workspaceId, (db) =>
-        withIdempotencyKey(db, keyed, secrets, async (): Promise<HandlerResult> => {
+        withIdempotencyKey(workspaceKeys(db), keyed, secrets, async (): Promise<HandlerResult> => {
           if (isTest) return activeTestLine(db, body, audit);
           const request = await insertLineRequest(db, {
             ...body,

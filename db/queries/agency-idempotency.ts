@@ -1,17 +1,18 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import type { StoredResponse } from '#domain/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 import { KEY_LIFETIME } from './idempotency.ts';
 
-const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
-export type SealedResponse = z.infer<typeof Row>;
+const Row = z.object({ requestHash: z.string(), status: z.int(), response: z.string() });
 
 /** Like `claimIdempotencyKeys`, for a request with an agency's credential. @returns null if the key was free. */
 export async function claimAgencyIdempotencyKey(
   db: SystemDb,
-  { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
-): Promise<SealedResponse | null> {
+  agencyId: string,
+  { route, key, hash }: { route: string; key: string; hash: string },
+): Promise<StoredResponse | null> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into agency_idempotency_keys (agency_id, route, key, request_hash) values (${agencyId}, ${route}, ${key}, ${hash})
     on conflict (agency_id, route, key) do update
@@ -20,16 +21,17 @@ export async function claimAgencyIdempotencyKey(
         or excluded.created_at - agency_idempotency_keys.created_at > ${KEY_LIFETIME}`);
   if (rowCount > 0) return null;
   return db.one(sql.type(Row)`
-    select request_hash, status, response_sealed from agency_idempotency_keys
+    select request_hash, status, response_sealed response from agency_idempotency_keys
     where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
 }
 
 export async function storeAgencyResponse(
   db: SystemDb,
-  { agencyId, route, key }: { agencyId: string; route: string; key: string },
-  { status, responseSealed }: { status: number; responseSealed: string },
+  agencyId: string,
+  { route, key }: { route: string; key: string },
+  { status, response }: { status: number; response: string },
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update agency_idempotency_keys set status = ${status}, response_sealed = ${responseSealed}
+    update agency_idempotency_keys set status = ${status}, response_sealed = ${response}
     where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
 }
