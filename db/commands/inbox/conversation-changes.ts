@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
@@ -99,40 +99,49 @@ export async function endedSnoozes(
 
 /** Opens those of the conversations whose snooze is over, with an event for each. */
 export async function endSnoozes(db: TenantDb, among: readonly string[], now: Date): Promise<void> {
-  const addresses = await db.anyFirst(sql.type(AddressRow)`
-    with held as materialized (
-      select c.address from conversations c
-      where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...among], 'text')})
-        and c.status = 'snoozed' and c.snoozed_until <= ${sql.timestamp(now)}
-      order by c.address for no key update
-    )
-    update conversations c set status = 'open', snoozed_until = null
-    from held where c.workspace_id = ${db.workspaceId} and c.address = held.address
-    returning c.address`);
-  const leads = await findLeadsByAddress(db, addresses);
-  const events = addresses
-    .filter((address) => !address.startsWith('erased:'))
-    .map((address) => snoozeEnded(head(db, address, leads.get(address), SYSTEM, now)));
-  await emitEvents(db, events, now);
+  await changeAll(
+    db,
+    sql.fragment`c.address = any(${sql.array([...among], 'text')})
+      and c.status = 'snoozed' and c.snoozed_until <= ${sql.timestamp(now)}`,
+    sql.fragment`status = 'open', snoozed_until = null`,
+    snoozeEnded,
+    { by: SYSTEM, now },
+  );
+}
+
+/** Unassigns the conversations of a removed member. */
+export async function unassignMember(db: TenantDb, userId: string, by: AuditActor, now: Date): Promise<void> {
+  await changeAll(
+    db,
+    sql.fragment`c.assignee_id = ${userId}`,
+    sql.fragment`assignee_id = null`,
+    (about) => assigned(about, userId, null),
+    { by, now },
+  );
 }
 
 const AddressRow = z.object({ address: z.string() });
 
-/** Unassigns the conversations of a removed member. */
-export async function unassignMember(db: TenantDb, userId: string, by: AuditActor, now: Date): Promise<void> {
+/** Makes the same change to several conversations, which it locks in one order. */
+async function changeAll(
+  db: TenantDb,
+  condition: FragmentSqlToken,
+  change: FragmentSqlToken,
+  eventOf: (about: Head) => NewEvent,
+  { by, now }: { by: By; now: Date },
+): Promise<void> {
   const addresses = await db.anyFirst(sql.type(AddressRow)`
     with held as materialized (
-      select c.address from conversations c
-      where c.workspace_id = ${db.workspaceId} and c.assignee_id = ${userId}
+      select c.address from conversations c where c.workspace_id = ${db.workspaceId} and ${condition}
       order by c.address for no key update
     )
-    update conversations c set assignee_id = null
+    update conversations c set ${change}
     from held where c.workspace_id = ${db.workspaceId} and c.address = held.address
     returning c.address`);
   const leads = await findLeadsByAddress(db, addresses);
   const events = addresses
     .filter((address) => !address.startsWith('erased:'))
-    .map((address) => assigned(head(db, address, leads.get(address), by, now), userId, null));
+    .map((address) => eventOf(head(db, address, leads.get(address), by, now)));
   await emitEvents(db, events, now);
 }
 
