@@ -24,9 +24,8 @@ import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { record, refusal } from './order.ts';
 import { type Look, roundOf } from './round.ts';
+import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
-/** Leads entered in one transaction; sends of the campaign wait for it. */
-const BATCH = 500;
 /** Transactions of one activity, so that up to 5,000 leads enter. */
 const STEPS_PER_ROUND = 10;
 /** Rows of each table cleared in one transaction. */
@@ -149,9 +148,14 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
   // An erasure of one of these leads waits for their messages, and cancels them.
   if (campaign.listId !== null) await shareList(db, campaign.listId);
-  const leads = await nextLeads(db, campaign, BATCH);
+  const leads = await nextLeads(db, campaign, ROWS_PER_TRANSACTION);
   await enterLeads(db, campaign, leads, now);
-  await setEntryProgress(db, campaign.id, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
+  await setEntryProgress(
+    db,
+    campaign.id,
+    leads.at(-1)?.id ?? campaign.enteredTo,
+    leads.length < ROWS_PER_TRANSACTION,
+  );
 }
 
 /** Completes the campaign when every lead has finished or stopped. */

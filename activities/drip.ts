@@ -10,8 +10,8 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
+import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
-const BATCH = 500;
 /** Drips come in bursts: polling for a moment is cheaper than a signal for each. */
 const LINGER_MS = 3000;
 /** While drips keep coming, those of this time become messages in one transaction. */
@@ -31,14 +31,14 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
             pools,
             workspaceId,
             async (db) => {
-              const drips = await takeDrips(db, BATCH);
+              const drips = await takeDrips(db, ROWS_PER_TRANSACTION);
               return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
             },
             { genericPlans: true },
           );
           for (const { messageId, reason } of refused)
             logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
-          if (taken === BATCH) continue;
+          if (taken === ROWS_PER_TRANSACTION) continue;
           if (taken > 0) idleSince = Date.now();
           if (Date.now() - idleSince < LINGER_MS && !isTestTime()) await pause(POLL_MS);
           else {

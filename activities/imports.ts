@@ -30,9 +30,8 @@ import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
-/** Rows saved in one transaction, which locks the list. More rows would survive more garbage collections. */
-const BATCH = 500;
 const ROUND_MS = 3 * 60_000;
 /** Rows read before other work gets its turn, above all the transaction that saves the previous batch. */
 const ROWS_PER_TURN = 50;
@@ -77,7 +76,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
         // Only the last batch is smaller.
-        const isLast = batch.rows.length < BATCH;
+        const isLast = batch.rows.length < ROWS_PER_TRANSACTION;
         if (!isLast && (canceled.aborted || Date.now() > end)) return 'more';
       }
       return { error: null };
@@ -140,7 +139,7 @@ async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
 }
 
 /**
- * The rows of a file after the first `done`, in batches of `BATCH`; only the last may be smaller.
+ * The rows of a file after the first `done`, in batches of `ROWS_PER_TRANSACTION`; only the last may be smaller.
  * @throws UnreadableFile after the batches before the problem.
  */
 async function* batchesOf(
@@ -159,7 +158,7 @@ async function* batchesOf(
       if (!columns) columns = readHeader(cells);
       else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, home));
       if (rowNumber % ROWS_PER_TURN === 0) await turn();
-      if (rows.length < BATCH) continue;
+      if (rows.length < ROWS_PER_TRANSACTION) continue;
       yield { columns, rows };
       rows = [];
     }

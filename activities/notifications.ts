@@ -25,8 +25,8 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
+import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
-const BATCH = 500;
 const ROUND_MS = 60_000;
 /** Contacts in one email. */
 const CONTACTS = 50;
@@ -123,7 +123,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
    * @returns the size of the batch.
    */
   async function writeDue(db: TenantDb, now: Date): Promise<number> {
-    const due = await takeDue(db, now, BATCH);
+    const due = await takeDue(db, now, ROWS_PER_TRANSACTION);
     const preferences = await findEmailPreferences(db);
     const wanted = due.filter(({ kind }) => preferences[kind].enabled);
     const mails = writer(db, mailSeal(secrets, db.workspaceId), now);
@@ -143,7 +143,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
         const end = Date.now() + ROUND_MS;
         while (Date.now() < end && !canceled.aborted) {
           const count = await withTenant(pools, workspaceId, (db) => writeDue(db, currentTime()));
-          if (count === BATCH) continue;
+          if (count === ROWS_PER_TRANSACTION) continue;
           const look = await decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
           if (!isDue(look)) return roundOf(look);
         }
