@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
@@ -39,18 +39,8 @@ const LaneRow = MessageWindow.extend(MessageRecipient.shape).extend({
  * messages it has.
  */
 export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promise<Lane[]> {
-  const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
-    select m.is_new, m.lane, m.scheduled_at, ${RULES}
-    from messages m where ${queued(db, lineId)} ${condition}
-    order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
   const rows = await db.any(sql.type(LaneRow)`
-    with recursive lanes as (
-      (${first(sql.fragment``)})
-      union all
-      select next.* from lanes l cross join lateral (
-        ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
-      ) next
-    )
+    with recursive ${lanes(db, lineId, sql.fragment`m.scheduled_at, ${RULES}`)}
     select m.lane "key", m.is_new, ${RULES}, m.scheduled_at first_at,
       case when m.scheduled_at > ${sql.timestamp(now)} then m.scheduled_at else later.scheduled_at end later_at
     from lanes m
@@ -72,22 +62,27 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
   }));
 }
 
+/** A recursive common table expression with columns of the first message of each lane, by one index entry per lane. */
+function lanes(db: TenantDb, lineId: string, columns: FragmentSqlToken): FragmentSqlToken {
+  const first = (condition: FragmentSqlToken) => sql.fragment`
+    select m.is_new, m.lane, ${columns} from messages m where ${queued(db, lineId)} ${condition}
+    order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
+  return sql.fragment`lanes as (
+    (${first(sql.fragment``)})
+    union all
+    select next.* from lanes l cross join lateral (
+      ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
+    ) next
+  )`;
+}
+
 /** The number of lanes that are read to show what a line sends next. */
 const MAX_LANES = 50;
 
 /** The first message of each lane of a line's queue, except lanes of inactive campaigns. */
 export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readonly string[]> {
-  const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
-    select m.is_new, m.lane, m.id, m.campaign_id from messages m where ${queued(db, lineId)} ${condition}
-    order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
   return db.anyFirst(sql.type(IdRow)`
-    with recursive lanes as (
-      (${first(sql.fragment``)})
-      union all
-      select next.* from lanes l cross join lateral (
-        ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
-      ) next
-    )
+    with recursive ${lanes(db, lineId, sql.fragment`m.id, m.campaign_id`)}
     select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MAX_LANES}`);
 }
 
@@ -232,7 +227,7 @@ async function describeQueued(
 const FORCED_AT_ONCE = 50;
 const OWED_AT_ONCE = 100;
 
-const Aside = z.object({
+const OutsideQueue = z.object({
   /** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
   forced: z.array(z.string()),
   /** When the next of them is due. */
@@ -246,16 +241,16 @@ const Aside = z.object({
 });
 
 /** The work of a line besides its queue. */
-export async function workAside(
+export async function workOutsideQueue(
   db: TenantDb,
   lineId: string,
   { now, voiceNotesUntil }: { now: Date; voiceNotesUntil: Date },
-): Promise<z.infer<typeof Aside>> {
+): Promise<z.infer<typeof OutsideQueue>> {
   const ofLine = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}`;
   const forced = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
     and ${campaignAllowsSending(db)} and m.force_fallback`;
   const owed = sql.fragment`${ofLine} and m.fallback_sms = 'due'`;
-  return db.one(sql.type(Aside)`
+  return db.one(sql.type(OutsideQueue)`
     select
       array(select m.id::text from messages m where ${forced} and m.scheduled_at <= ${sql.timestamp(now)}
         order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) forced,
