@@ -1,0 +1,63 @@
+import { LimitReached } from '#domain/limits.ts';
+import { isOverload } from '#db/overload.ts';
+import type { Services } from '../services.ts';
+import type { RequestState } from './access-log.ts';
+import { ApiError } from './errors.ts';
+import type { Exchange, Middleware } from './exchange.ts';
+import { RateLimited } from './rate-limits.ts';
+import { discardRest } from './upload.ts';
+
+/** Includes the request id, because bug reports quote the body rather than the headers. */
+const errorBody = (error: ApiError, context: Exchange): Record<string, unknown> => ({
+  ...error.body,
+  requestId: context.state['requestId'],
+});
+
+/** Sent with 503. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** The error that the response shows; null: it is not about the request. */
+function shown(thrown: unknown): ApiError | null {
+  if (thrown instanceof ApiError) return thrown;
+  if (isOverload(thrown)) return new ApiError('UNAVAILABLE');
+  if (!(thrown instanceof LimitReached)) return null;
+  const { message, limit, max } = thrown;
+  return new ApiError('LIMIT_REACHED', message, { limit, max });
+}
+
+function headersOf(thrown: unknown, { status }: ApiError): Record<string, string> {
+  if (thrown instanceof RateLimited) return thrown.headers;
+  if (thrown instanceof LimitReached && thrown.retryAfter !== null)
+    return { 'Retry-After': String(thrown.retryAfter) };
+  if (status === 401) return { 'WWW-Authenticate': 'Bearer' };
+  return status === 503 ? { 'Retry-After': String(RETRY_AFTER_SECONDS) } : {};
+}
+
+/** Errors about the caller rather than the request. */
+const REFUSALS: readonly number[] = [403, 429];
+
+function recordRefusal(context: Exchange, { status, code }: ApiError, services: Services): void {
+  const { caller, route } = context.state as RequestState;
+  if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
+}
+
+/** Responds to errors. Those that are not about the request are logged, and the response does not reveal them. */
+export function errorResponses(services: Services): Middleware {
+  const { logger } = services;
+  return async (context, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const route = (context.state as RequestState).route?.id;
+      if (isOverload(thrown)) logger.warn({ route, error: thrown }, 'overloaded');
+      if (!context.req.readableFlowing) discardRest(context.req);
+      const error = shown(thrown) ?? new ApiError('INTERNAL_ERROR');
+      if (error.code === 'INTERNAL_ERROR') logger.error({ route, error: thrown }, 'request failed');
+      recordRefusal(context, error, services);
+      context.state['code'] = error.code;
+      context.set(headersOf(thrown, error));
+      context.status = error.status;
+      context.body = errorBody(error, context);
+    }
+  };
+}
