@@ -3,7 +3,7 @@ import { trimTestMode } from '#db/queries/test-retention.ts';
 import { noteWorkspaceSizes } from '#db/queries/workspace-sizes.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { Dependencies } from './dependencies.ts';
-import { deleteEndedUploads } from './ended-uploads.ts';
+import { deleteExpiredUploads } from './expired-uploads.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 /** The maximum duration of a run. The next run continues. */
@@ -29,7 +29,7 @@ export function createRetentionActivities(dependencies: Dependencies) {
         const trimmed =
           (await trimAged(db, dependencies.retention, mayContinue)) +
           (await trimTestMode(db, mayContinue)) +
-          (await deleteEndedUploads(dependencies, mayContinue));
+          (await deleteExpiredUploads(dependencies, mayContinue));
         for (const step of first) if (step.status === 'rejected') throw step.reason;
         return trimmed;
       });

@@ -6,7 +6,7 @@ import { lineRecord } from '#db/queries/line-record.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
-import { findOwner } from '#db/queries/owners.ts';
+import { findWorkspaceOf } from '#db/queries/find-workspace.ts';
 import { recordRun } from '#db/queries/recorded-runs.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
@@ -239,10 +239,10 @@ async function updateOfLine<Verdict, O extends Order>(
 
 async function ownerOf(
   { pools }: Session,
-  kind: Parameters<typeof findOwner>[1],
+  kind: Parameters<typeof findWorkspaceOf>[1],
   id: string,
 ): Promise<string> {
-  const workspaceId = await findOwner(systemDb(pools), kind, id);
+  const workspaceId = await findWorkspaceOf(systemDb(pools), kind, id);
   if (workspaceId === null) throw new Refused('NOT_FOUND', `There is no ${kind} ${id}`);
   return workspaceId;
 }

@@ -7,7 +7,7 @@ import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { countsOfDays, countsOfHours } from './analytics-cells.ts';
-import { countsOfCutDays } from './analytics-cut-days.ts';
+import { countsWithPartialDays } from './analytics-partial-days.ts';
 import { COUNTED, FALLEN_BACK, inboundFilter, outboundFilter, SENT } from './analytics-filters.ts';
 
 /** The exact counts of a workspace. @param timezone of the workspace. */
@@ -17,7 +17,7 @@ export async function countMessages(
   timezone: string,
 ): Promise<Counts> {
   const [counts] = (await countsOfDays(db, { filter, spans: [filter] }, timezone)) ?? [];
-  return counts ?? (await countsOfCutDays(db, filter, timezone)) ?? countRange(db, filter);
+  return counts ?? (await countsWithPartialDays(db, filter, timezone)) ?? countRange(db, filter);
 }
 
 async function countRange(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
@@ -61,9 +61,13 @@ export async function countByBucket(
       : ((await countsOfDays(db, whole, zones.ofBuckets)) ??
         (await countsOfHours(db, whole, zones.ofWorkspace)));
   if (counts === null) return countByTime(db, filter, buckets);
-  const countCut = (cut: readonly Span[]) =>
-    Promise.all(cut.map((span) => countRange(db, { ...filter, ...span })));
-  return [...(await countCut(spans.slice(0, first))), ...counts, ...(await countCut(spans.slice(end)))];
+  const countPartial = (partial: readonly Span[]) =>
+    Promise.all(partial.map((span) => countRange(db, { ...filter, ...span })));
+  return [
+    ...(await countPartial(spans.slice(0, first))),
+    ...counts,
+    ...(await countPartial(spans.slice(end))),
+  ];
 }
 
 async function countByTime(

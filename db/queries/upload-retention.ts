@@ -4,12 +4,12 @@ import { CARRIER_LINK_DAYS } from '#domain/attachment.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
-const EndedUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
+const ExpiredUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
 /** An expired upload, and the voice note made from it. */
-export type EndedUpload = z.infer<typeof EndedUpload>;
+export type ExpiredUpload = z.infer<typeof ExpiredUpload>;
 
-export async function endedUploads(db: SystemDb, limit: number): Promise<EndedUpload[]> {
-  const rows = await db.any(sql.type(EndedUpload)`
+export async function expiredUploads(db: SystemDb, limit: number): Promise<ExpiredUpload[]> {
+  const rows = await db.any(sql.type(ExpiredUpload)`
     select a.workspace_id, a.id, n.id note_id from attachments a
     left join attachments n on n.workspace_id = a.workspace_id and n.voice_note_of = a.id
     where a.kept_until < now() order by a.kept_until limit ${limit}`);

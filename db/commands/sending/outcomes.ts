@@ -191,12 +191,12 @@ export async function fail(
   const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
   if (!failed) return;
   await stopFailed(db, [failed], now);
-  const error = tellable(failed, errorMessage);
+  const error = publicReason(failed, errorMessage);
   await emitMessageEvents(db, [{ event: 'message.failed', message: failed, data: { error } }], now);
 }
 
 /** The carrier's text may name the contact, which an erased message must not. */
-const tellable = ({ address }: MessageRow, reason: string): string =>
+const publicReason = ({ address }: MessageRow, reason: string): string =>
   isErased(address) ? reasonCode(reason) : reason;
 
 /**
@@ -226,7 +226,7 @@ export async function fallBack(
   });
   if (!fallen) return;
   const data = isErased(fallen.address)
-    ? { reason: tellable(fallen, reason) }
+    ? { reason: publicReason(fallen, reason) }
     : { reason, checkedAddresses: [fallen.address] };
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }

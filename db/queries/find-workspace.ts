@@ -9,7 +9,11 @@ const OWNED = {
 } as const;
 
 /** The workspace of an object whose id an operator knows; null if there is none. Looks up the primary key in each workspace. */
-export async function findOwner(db: SystemDb, kind: keyof typeof OWNED, id: string): Promise<string | null> {
+export async function findWorkspaceOf(
+  db: SystemDb,
+  kind: keyof typeof OWNED,
+  id: string,
+): Promise<string | null> {
   const { table, key } = OWNED[kind];
   return db.maybeOneFirst(sql.type(z.object({ workspaceId: z.string() }))`
     select w.id workspace_id from workspaces w where exists (

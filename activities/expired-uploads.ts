@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { systemDb } from '#db/transactions.ts';
 import {
-  type EndedUpload,
-  endedUploads,
+  type ExpiredUpload,
+  expiredUploads,
   forgetUploads,
   keepUploads,
   neededLinks,
@@ -20,14 +20,14 @@ const AT_ONCE = 8;
  * Deletes files before rows, so that a crash leaves a row, which is found again.
  * @returns the number of deleted uploads.
  */
-export async function deleteEndedUploads(
+export async function deleteExpiredUploads(
   { pools, storage, links, logger }: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>,
   mayContinue: () => boolean,
 ): Promise<number> {
   const db = systemDb(pools);
   const limit = pLimit(AT_ONCE);
 
-  async function deleted({ workspaceId, id, noteId }: EndedUpload): Promise<boolean> {
+  async function deleted({ workspaceId, id, noteId }: ExpiredUpload): Promise<boolean> {
     try {
       if (noteId !== null) await storage.delete(storageKey(workspaceId, noteId));
       await storage.delete(storageKey(workspaceId, id));
@@ -39,7 +39,7 @@ export async function deleteEndedUploads(
   }
 
   /** Uploads that are still needed are examined again tomorrow. */
-  async function deleteUnneeded(workspaceId: string, uploads: readonly EndedUpload[]): Promise<number> {
+  async function deleteUnneeded(workspaceId: string, uploads: readonly ExpiredUpload[]): Promise<number> {
     const needed = await neededLinks(db, workspaceId);
     const neededIds = new Set(needed.map((link) => ownFile(link, workspaceId, links)));
     const gone = new Set<string>();
@@ -60,9 +60,9 @@ export async function deleteEndedUploads(
 
   let count = 0;
   for (let looked = BATCH; looked === BATCH && mayContinue();) {
-    const ended = await endedUploads(db, BATCH);
-    looked = ended.length;
-    for (const [workspaceId, uploads] of Map.groupBy(ended, (upload) => upload.workspaceId))
+    const expired = await expiredUploads(db, BATCH);
+    looked = expired.length;
+    for (const [workspaceId, uploads] of Map.groupBy(expired, (upload) => upload.workspaceId))
       count += await deleteUnneeded(workspaceId, uploads);
   }
   return count;

@@ -25,17 +25,17 @@ const MESSAGES_PER_CONTACT = 15;
  * @param timeZone of the workspace.
  * @returns null if messages have to be read.
  */
-export async function countsOfCutDays(
+export async function countsWithPartialDays(
   db: TenantDb,
   filter: AnalyticsFilter,
   timeZone: string,
 ): Promise<Counts | null> {
-  const cut = closestDays(filter, timeZone);
-  if (cut === null) return null;
-  const counted = dayCounts(db, { filter, spans: [cut.days] }, timeZone);
+  const closest = closestDays(filter, timeZone);
+  if (closest === null) return null;
+  const counted = dayCounts(db, { filter, spans: [closest.days] }, timeZone);
   const parts = [
-    ...cut.added.map((part) => ({ part, change: 1, others: cut.days })),
-    ...cut.removed.map((part) => ({ part, change: -1, others: filter })),
+    ...closest.added.map((part) => ({ part, change: 1, others: closest.days })),
+    ...closest.removed.map((part) => ({ part, change: -1, others: filter })),
   ];
   if (
     counted === null ||
