@@ -96,5 +96,5 @@ async function whatWaits(db: TenantDb, erasure: Erasure): Promise<string | null>
   return (await isImporting(db, erasure.id)) ? 'an earlier import is running' : null;
 }
 
-/** Of gRPC. */
+/** The status of gRPC. */
 const NOT_FOUND = 5;

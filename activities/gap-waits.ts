@@ -31,7 +31,7 @@ export interface TaskSlots {
 
 interface RoundAtWork {
   taskQueue: string;
-  /** As in the arguments of the task. */
+  /** The workspace in the arguments of the task. */
   workspaceId: string;
   workflowId: string;
   /** Whether the round may wait out gaps. */

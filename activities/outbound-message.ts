@@ -13,7 +13,7 @@ import { type Files, outboundFiles } from './outbound-files.ts';
 export interface Draft {
   attempt: AttemptRow;
   message: MessageRow;
-  /** Of the message, or of its fallback SMS. */
+  /** The text of the message, or of its fallback SMS, before it is rendered. */
   template: string;
   lead: LeadRow | null;
   from: OutboundMessage['from'];

@@ -16,7 +16,7 @@ const HEAD_BYTES = 4100;
 export interface ReceivedFile {
   name: string;
   size: number;
-  /** As the client reported it. */
+  /** The type that the client reported. */
   reportedType: string | null;
   /** By the extension of its name. */
   contentType: string;

@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 });
 const ROWS = Number(options.rows);
 const DELIVERIES = Number(options.deliveries);
-/** As many as a dispatcher sends to one webhook in parallel. */
+/** The number of deliveries that a dispatcher sends to one webhook in parallel. */
 const AT_ONCE = 8;
 
 const servers = await startServers();

@@ -89,7 +89,7 @@ function report(error: unknown): number {
   throw error;
 }
 
-/** Of `fetch failed`, the reason behind it. */
+/** The reason behind the error `fetch failed`. */
 function causeOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

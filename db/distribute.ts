@@ -168,7 +168,7 @@ const STRANDED_QUEUES = `
     end loop;
   end $$`;
 
-/** Of the nodes that answer: one that is down has its workflows swept when it is back. */
+/** Asks only the nodes that respond. Workflows of a node that is down are swept when it is back. */
 const OVERDUE_WAKES = `
   create or replace function overdue_wakes(most int) returns table (workspace_id text, workflow_id text) language sql stable as $$
     select o.workspace_id, o.workflow_id

@@ -13,7 +13,7 @@ export const Id = z
 export const WorkspaceId = z.string().regex(/^org_[0-9a-f]{24}$/, 'must be a workspace id');
 /** Our own, or the `sub` of an identity provider, which OpenID Connect limits to 255 characters. */
 export const UserId = z.string().regex(/^[!-~]{1,255}$/, 'must be a user id');
-/** As `newUserId` makes them, and as the API documents those of analytics. */
+/** Ids in the form that `newUserId` creates and that the API documents for analytics. */
 export const OwnUserId = z.string().regex(/^user_[0-9A-Za-z]+$/, 'must be a user id');
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');

@@ -82,7 +82,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Of a message whose request names none. */
+/** The channel of a message whose request names none. */
 export const DEFAULT_CHANNEL: Channel = 'imessage';
 
 /** The channels of lines that can send a message, in order of preference. An iMessage line can also send SMS. */

@@ -5,7 +5,7 @@ export interface PhoneArea {
   country: string | null;
   /** In the United States and Canada: the postal code of the state or province, for example `NY`. */
   state: string | null;
-  /** Of North America. */
+  /** The area code of a North American number; null for others. */
   areaCode: string | null;
 }
 

@@ -13,7 +13,7 @@ export const Suppression = z
   .meta({ id: 'Suppression' });
 export type Suppression = z.infer<typeof Suppression>;
 
-/** Of one request. */
+/** The most entries in one request. */
 export const MAX_SUPPRESSIONS = 10_000;
 
 const Named = {

@@ -66,9 +66,9 @@ export interface MessageRecord {
   };
   /** In order of time, like all lists here. */
   moves: readonly Move[];
-  /** Of its line, while the message was due. */
+  /** The holds of its line while the message was due. */
   holds: readonly RecordedHold[];
-  /** Of operators, about this message. */
+  /** The orders of operators about this message. */
   orders: readonly { at: Date; action: string; by: string | null; reason: string | null }[];
   attempts: readonly RecordedAttempt[];
   /** The events of the message, of the last 30 days. */

@@ -14,7 +14,7 @@ const ENCODING = Buffer.from('binary/encrypted');
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** As the first entry, in place of a key: nothing is encrypted, for the restart that gives all processes the key. */
+/** The first entry in place of a key: nothing is encrypted until a restart has given all processes the key. */
 const PLAIN = 'plain';
 
 /**

@@ -49,7 +49,7 @@ interface Manifest {
   };
 }
 
-/** Of an API process at work (`npm run bench -- memory`). */
+/** The memory of an API process under load (`npm run bench -- start`). */
 const BASE_MEGABYTES = 400;
 
 const manifests = readdirSync(FOLDER)

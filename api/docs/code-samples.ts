@@ -190,7 +190,7 @@ function typeScript({ tags: [tag = ''] = [], operationId, ids, query, body, othe
 
 const keyOf = (name: string): string => (/^\w+$/.test(name) ? name : `'${name}'`);
 
-/** As a JavaScript literal, with single quotes. */
+/** A JavaScript literal, with single quotes. */
 function literal(value: unknown): string {
   if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;

@@ -18,6 +18,6 @@ export function sdkMethod({ tag, operationId }: { tag: string; operationId: stri
   return { group: pascal.charAt(0).toLowerCase() + pascal.slice(1), method };
 }
 
-/** As in Python: `getPace` is `get_pace`. */
+/** The Python form of a name: `getPace` becomes `get_pace`. */
 export const snakeCase = (name: string): string =>
   name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();

@@ -9,7 +9,7 @@ import { type RunningProcess, runningProcess } from '#standalone/running-process
 import { cacheFolder } from '#standalone/temporal-cli.ts';
 import { becomesTrue } from '#standalone/wait.ts';
 
-/** As in docker-compose.yml. */
+/** The version in docker-compose.yml. */
 const VERSION = 'v1.31.2';
 const SHARDS = 512;
 const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];

@@ -86,7 +86,7 @@ function protocolHeaders({ id, method, params }: Message): Record<string, string
   };
 }
 
-/** As the protocol encodes what a header cannot hold. */
+/** The protocol's encoding of a value that a header cannot contain. */
 const encoded = (value: string): string =>
   /^[!-~]([ -~]*[!-~])?$/.test(value) && !value.startsWith('=?base64?')
     ? value

@@ -5,7 +5,7 @@ import { send } from '#console/api/client.ts';
 import { IconButton } from './button.tsx';
 import { toastError } from './toast.tsx';
 
-/** As many as a message may have. */
+/** The most files that a message may have. */
 const MOST_FILES = 2;
 
 export interface UploadedFile {

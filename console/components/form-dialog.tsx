@@ -21,7 +21,7 @@ export function FormDialog({
   disabled?: boolean;
   /** Leaves checking to the API. */
   noValidate?: boolean;
-  /** Of the request that the form makes. */
+  /** The error of the request that the form makes. */
   error: unknown;
   /** The paths whose errors are shown at their fields; others are shown below the form. */
   fields: readonly string[];

@@ -24,7 +24,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 const isModal = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('[role="dialog"], [role="menu"]') !== null;
 
-/** Of the components that are shown, the one shown last at the end. */
+/** The keys of the shown components. The component that was shown last is at the end. */
 const shown: { current: Keys }[] = [];
 let first = '';
 let firstAt = 0;

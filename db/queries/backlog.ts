@@ -42,7 +42,7 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
 
 const LineCount = z.object({
   state: z.string(),
-  /** Of active lines. */
+  /** The reputation of active lines; null for others. */
   reputation: ReputationState.nullable(),
   count: z.int(),
 });

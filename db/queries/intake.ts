@@ -108,7 +108,7 @@ export const plainContext = (
   ownAttachments: new Set(),
 });
 
-/** Of each workspace, the lines that are named, and one of each channel that can be chosen. */
+/** The named lines of each workspace, and one line of each channel that can be chosen. */
 export async function neededLines(
   db: CommonQueryMethods,
   workspaceIds: readonly string[],

@@ -5,7 +5,7 @@ import { type Setup, setupOf } from '#domain/setup.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** Of messages that are sent and not delivered, so many of the first are looked at for an email. */
+/** The number of sent but undelivered messages among which an email is looked for. */
 const SENT_READ = 1000;
 
 const SetupRow = z.object({

@@ -27,7 +27,7 @@ export function sendTimes(rules: Rules, timezone: string): SendTimes {
   /** If the rules leave no time, the pacer looks again a day later. */
   const clamp = (at: number): number => firstSendTime(rules, new Date(at))?.getTime() ?? at + DAY_MS;
   let closed = { since: 0, until: 0 };
-  /** Of each hour of UTC: open for all of it, closed until a time after it, or neither. */
+  /** For each hour of UTC: whether it is open throughout, closed until a later time, or neither. */
   const kindOf = remembered((hour): number => {
     const start = hour * HOUR_MS;
     // Closed times stay closed until the next opening.

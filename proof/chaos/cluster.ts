@@ -19,7 +19,7 @@ export interface Node {
 }
 
 export interface Cluster {
-  /** Of the coordinator, as the superuser. */
+  /** The URL of the superuser at the coordinator. */
   databaseUrl: string;
   nodes: readonly Node[];
   /** Where the rows of a workspace are. */

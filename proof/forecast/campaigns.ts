@@ -16,13 +16,13 @@ export interface Scenario {
   start: Date;
   timezone: string;
   lines: readonly PacedLine[];
-  /** Of the lines, as in a pool; absent: 1 each. */
+  /** The weights of the lines, as in a pool. Default: 1 each. */
   weights?: readonly number[];
   leads: number;
   /** In minutes. */
   delays: readonly number[];
   window?: SendWindow;
-  /** Of the workspace; the leads are in these zones in turn. */
+  /** The quiet hours of the workspace. The leads take turns among the zones. */
   quiet?: { start: string; end: string; zones: readonly string[] } | undefined;
   sticky: boolean;
   /** Messages to strangers that wait at each line. */

@@ -19,7 +19,7 @@ const LINE = 12;
 const STEP_SECONDS = 5;
 /** Four scrapes, as Grafana computes `$__rate_interval`. */
 const RATE_INTERVAL = '20s';
-/** Of the faults, one after the other. */
+/** The backgrounds of the faults, in turn. */
 const SHADES = ['#f3f0e6', '#e9eef3'];
 const COLORS = ['#14507f', '#d1495b', '#3a7d44', '#edae49', '#7a5195', '#5b9fcf', '#8d6a4f', '#444444'];
 

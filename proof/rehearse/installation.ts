@@ -163,7 +163,7 @@ export async function startInstallation(folder: string, programs: string, place?
     publicUrl,
     carriers,
     receiver,
-    /** Of the customer's server. */
+    /** The URL of the customer's server. */
     webhookUrl: `https://[${publicAddress(1)}]:${receiverFront.port}/`,
     disk,
     prometheus,

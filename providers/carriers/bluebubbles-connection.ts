@@ -26,7 +26,7 @@ export function passwordCheck(response: Exchange, reason: string): ConnectionChe
   return failed('credentials', `This is not a BlueBubbles server that works: ${reason}.`, 'url');
 }
 
-/** Of `GET /server/info`; older servers leave some out. */
+/** The response of `GET /server/info`. Older servers omit some fields. */
 const ServerInfo = envelope(
   z.object({
     private_api: z.boolean().nullish(),

@@ -13,7 +13,7 @@ import { signIn } from '#test/support/sessions.ts';
 import { call, tenantRoutes } from './requests.ts';
 
 type Kind = 'workspace' | 'admin-session' | 'agency' | 'owner-session';
-/** Of a workspace's user, whatever their role: a key is refused, and a session treated as elsewhere. */
+/** Routes for users of a workspace in any role: they refuse keys, and treat sessions as other routes do. */
 const isOfUsers = ({ caller, credential, role }: TenantRoute): boolean =>
   caller === 'workspace' && credential === 'session' && role === undefined;
 const kindOf = ({ caller, credential }: TenantRoute): Kind => {

@@ -69,7 +69,7 @@ const unlessRefused = (status: number, code: ErrorCode) => (answer: ApiResponse)
 const raw = (route: TenantRoute, body: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
   apiClient(app.url, '')(route.method, pathOf(route), body, { authorization: keyOf(route), ...headers });
 
-/** Of every response. Without `https` browsers ignore `Strict-Transport-Security`. */
+/** The headers of every response. Without `https`, browsers ignore `Strict-Transport-Security`. */
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

@@ -12,7 +12,7 @@ interface Table {
 }
 interface Column {
   name: string;
-  /** Of a domain, the type that it is based on. */
+  /** For a domain: the type that it is based on. */
   type: string;
   category: string;
   labels: string[] | null;

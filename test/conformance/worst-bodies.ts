@@ -155,7 +155,7 @@ function fill(schema: Schema, filling: Filling, size: number): unknown {
   }
 }
 
-/** Of an element of a list, in characters. */
+/** The length of a list's elements, in characters. */
 const ITEM = 20_000;
 
 function fillText({ maxLength = 10_000 }: Schema, { text, isLong }: Filling, size: number): string {

@@ -3,7 +3,7 @@ import { distribute } from '#db/distribute.ts';
 import { migrate } from '#db/migrate.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 
-/** Of the server at a URL, the database of a name. */
+/** The URL of a database on the server of another URL. */
 export const databaseAt = (url: string, name: string): string =>
   Object.assign(new URL(url), { pathname: name }).href;
 

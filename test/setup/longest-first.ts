@@ -17,7 +17,7 @@ const WAITING = [
   'pacing/late-sends',
   'carriers/carrier-outage',
 ].map((name) => `/${name}.test.ts`);
-/** As many files that compute start between two of them, so that the processors always have both kinds. */
+/** This many files that compute start between two that wait, so that the processors always have both kinds. */
 const BETWEEN = 4;
 
 const rank = ({ moduleId }: TestSpecification): number =>

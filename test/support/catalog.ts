@@ -83,7 +83,7 @@ interface Relation {
 }
 
 interface Key {
-  /** Of a foreign key, `table → table`. */
+  /** For a foreign key: `table → table`. */
   name: string;
   column: string;
   /** The column to which the first one refers; null: it is no foreign key. */

@@ -22,7 +22,7 @@ interface History {
     eventType: string;
     workflowExecutionSignaledEventAttributes?: { input?: Payloads };
     activityTaskCompletedEventAttributes?: { result?: Payloads };
-    /** Of an activity within a workflow task. */
+    /** The result of a local activity. */
     markerRecordedEventAttributes?: { details?: { result?: Payloads } };
   }[];
 }

@@ -5,7 +5,7 @@ import { sessionClient } from './sessions.ts';
 
 /** Test mode of a workspace. */
 export interface TestMode {
-  /** Of the twin. */
+  /** The id of the twin. */
   id: string;
   key: string;
   api: ApiClient;

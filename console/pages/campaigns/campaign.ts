@@ -12,7 +12,7 @@ export const CAMPAIGNS = ['GET /api/campaigns', 'GET /api/campaigns/{id}'] as co
 
 export const STATUSES = ['draft', 'active', 'paused', 'completed', 'archived'] as const;
 
-/** Of the A/B texts of a step, by their position. */
+/** The names of a step's A/B texts, by position. */
 export const VARIANT_NAMES = ['A', 'B', 'C', 'D'] as const;
 
 /** What a step sends: its message, or its variants with their shares of the leads. */
@@ -27,7 +27,7 @@ export function textsOf({ message, subject, variants }: Step) {
   }));
 }
 
-/** Of a day in the numbers of the API: 0 is Sunday. */
+/** The name of a weekday. The API counts from Sunday, which is 0. */
 export const dayName = (day: number, weekday: 'long' | 'short' = 'long'): string =>
   new Intl.DateTimeFormat(formatLocale, { weekday, timeZone: 'UTC' }).format(Date.UTC(2023, 0, 1 + day));
 

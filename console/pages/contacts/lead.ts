@@ -29,7 +29,7 @@ export const NO_VALUES = Object.fromEntries(FIELDS.map((name) => [name, ''])) as
 export const valuesOf = (lead: Lead): LeadValues =>
   Object.fromEntries(FIELDS.map((name) => [name, lead[name] ?? ''])) as LeadValues;
 
-/** As the API takes them: a lead without an owner has none, not an empty one. */
+/** The values in the form that the API accepts: a lead without an owner has null, not an empty text. */
 export const bodyOf = (values: Partial<LeadValues>): Partial<LeadValues> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [

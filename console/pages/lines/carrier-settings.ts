@@ -65,7 +65,7 @@ const LABELS: Record<string, MessageDescriptor> = {
   user: msg`User`,
 };
 
-/** Of an unknown setting, its name: `replyTo` → Reply to */
+/** The label of an unknown setting is derived from its name: `replyTo` → Reply to */
 function labelOf(name: string): string {
   const label = LABELS[name];
   return label ? i18n._(label) : wordsOf(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));

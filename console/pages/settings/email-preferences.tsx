@@ -103,7 +103,7 @@ export default function EmailPreferences() {
   );
 }
 
-/** As they will be once the change is saved. */
+/** The preferences after the change is saved. */
 const merged = (current: Preferences, patch: Patch): Preferences => ({
   ...current,
   ...Object.fromEntries(

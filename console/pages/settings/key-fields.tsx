@@ -38,7 +38,7 @@ export function KeyFields({
 }: {
   value: Restrictions;
   onChange: (value: Restrictions) => void;
-  /** Of the request that saves them. */
+  /** The error of the request that saves them. */
   error: unknown;
 }) {
   const { t } = useLingui();

@@ -16,7 +16,7 @@ export function WebhookFields({
 }: {
   values: Values;
   onChange: (values: Values) => void;
-  /** Of the request that saves them. */
+  /** The error of the request that saves them. */
   error: unknown;
 }) {
   const { t } = useLingui();

@@ -15,7 +15,7 @@ export const DraftRow = z.object({
   /** The draft's id. A draft of the copilot has the id of the reply that it answers. */
   replyId: z.string(),
   source: DraftSource,
-  /** Of a draft that the copilot has not written. */
+  /** The reply that a draft answers which the copilot has not written. */
   answeredReplyId: z.string().nullable(),
   leadId: z.string().nullable(),
   workspaceId: z.string(),

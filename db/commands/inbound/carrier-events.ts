@@ -174,7 +174,7 @@ export interface CarrierMessage {
   carrierMessageId: string;
 }
 
-/** As rows `r`. */
+/** SQL for the messages as rows `r`. */
 const carrierMessages = (messages: readonly CarrierMessage[]) =>
   sql.fragment`${sql.unnest(
     messages.map(({ lineId, carrierMessageId }) => [lineId, carrierMessageId]),

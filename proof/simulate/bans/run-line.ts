@@ -16,7 +16,7 @@ export interface LineOutcome {
   replies: number;
   /** Leads that got their first message. */
   reached: number;
-  /** Of these, the average wait for it in days. */
+  /** The average time that these waited for it, in days. */
   waitDays: number;
   /** Days in each state. */
   states: Partial<Record<ReputationState, number>>;
