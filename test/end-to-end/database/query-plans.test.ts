@@ -12,7 +12,7 @@ import { abandonChunk, type Place, rehomeChunk, strandedQueues } from '#db/comma
 import { funnelCounts } from '#db/queries/campaign-funnel.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { consentCoverage } from '#db/queries/consent-coverage.ts';
-import { workAside } from '#db/queries/queue.ts';
+import { workOutsideQueue } from '#db/queries/queue.ts';
 import { listMessages } from '#db/queries/messages.ts';
 import { MAX_SENT, sentCampaigns, sentMessages, sentSpan } from '#db/queries/sent-messages.ts';
 import type { ConversationFilters } from '#domain/conversation.ts';
@@ -133,7 +133,7 @@ test('a line with many due messages finds those forced to SMS without reading th
     const before = await scans();
     expect(
       await withTenant(app.pools, workspace.id, (db) =>
-        workAside(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
+        workOutsideQueue(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
       ),
     ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], nextOwedAt: null, hasVoiceNotes: false });
     await eventually(async () => (await scans()) === before + 1);
