@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { currentTime } from '#domain/clock.ts';
-import { readTestClock, stepTestClock, stopTestClock } from '#db/commands/test-mode/clock.ts';
+import { keepHouse, readTestClock, stepTestClock, stopTestClock } from '#db/commands/test-mode/clock.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
 import { testClockId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -22,7 +23,7 @@ const STUCK_MS = 10 * 60_000;
 const ROUND_MS = 120_000;
 
 export function createTestClockActivities(dependencies: Dependencies) {
-  const { pools } = dependencies;
+  const { pools, secrets } = dependencies;
   const { sendDue } = createSendActivities(dependencies);
 
   /** Runs the rounds of pacers without their workflows: a sequence has many, and each signal costs several round trips. */
@@ -49,9 +50,11 @@ export function createTestClockActivities(dependencies: Dependencies) {
                 : { nextAt: currentTime(), reason: 'the clock is moving' },
             );
             if (!isDue(look)) return roundOf(look);
-          } else if (step.kind === 'moved')
+          } else if (step.kind === 'moved') {
+            if (step.isAtTarget)
+              await withTenant(pools, workspaceId, (db) => keepHouse(db, mailSeal(secrets, workspaceId)));
             await Promise.all(step.lineIds.map((lineId) => send(workspaceId, lineId)));
-          else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
+          } else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
           else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));
         }
         return { nextAt: currentTime().toISOString(), reason: 'the clock is moving' };

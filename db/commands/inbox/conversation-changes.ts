@@ -97,12 +97,13 @@ export async function endedSnoozes(
     ) ended order by snoozed_until limit ${limit}`);
 }
 
-/** Opens those of the conversations whose snooze is over, with an event for each. */
-export async function endSnoozes(db: TenantDb, among: readonly string[], now: Date): Promise<void> {
+/** Opens the conversations whose snooze is over, with an event for each. @param among null: of all conversations. */
+export async function endSnoozes(db: TenantDb, among: readonly string[] | null, now: Date): Promise<void> {
+  const isAmong =
+    among === null ? sql.fragment`true` : sql.fragment`c.address = any(${sql.array([...among], 'text')})`;
   await changeAll(
     db,
-    sql.fragment`c.address = any(${sql.array([...among], 'text')})
-      and c.status = 'snoozed' and c.snoozed_until <= ${sql.timestamp(now)}`,
+    sql.fragment`${isAmong} and c.status = 'snoozed' and c.snoozed_until <= ${sql.timestamp(now)}`,
     sql.fragment`status = 'open', snoozed_until = null`,
     snoozeEnded,
     { by: SYSTEM, now },

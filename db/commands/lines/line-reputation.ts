@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { type DaySignals, daysBefore } from '#domain/line-signals.ts';
 import { judge, JUDGED_DAYS, type Judgement, ReputationPolicy, restsUntil } from '#domain/reputation.ts';
@@ -8,7 +8,7 @@ import { emitEvents } from '#db/commands/outbox/events.ts';
 import { LineRow } from '#db/queries/lines.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
 import { workspaceReputationPolicy } from '#db/queries/workspaces.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { notifyReputation } from './line-emails.ts';
@@ -102,16 +102,28 @@ async function tellOfChange(
 
 const DueRow = z.object({ workspaceId: z.string(), id: z.string() });
 
-/** Active lines that were not scored within an hour, those scored longest ago first. */
+/** Active lines `l` that were not scored within the hour before `now`. */
+const isDue = (now: FragmentSqlToken) => sql.fragment`
+  l.is_active and l.provisioning_status = 'active'
+    and (l.reputation_checked_at is null or l.reputation_checked_at < ${now} - interval '1 hour')`;
+
+/** Active lines that were not scored within an hour by the clocks of their workspaces, those scored longest ago first. */
 export async function linesToJudge(
   db: SystemDb,
   limit: number,
 ): Promise<readonly { workspaceId: string; id: string }[]> {
+  const now = sql.fragment`(now() + coalesce(t.ahead_ms, 0) * interval '1 millisecond')`;
   return db.any(sql.type(DueRow)`
-    select workspace_id, id from lines
-    where is_active and provisioning_status = 'active'
-      and (reputation_checked_at is null or reputation_checked_at < now() - interval '1 hour')
-    order by reputation_checked_at nulls first limit ${limit}`);
+    select l.workspace_id, l.id from lines l left join test_clocks t on t.workspace_id = l.workspace_id
+    where ${isDue(now)}
+    order by l.reputation_checked_at nulls first limit ${limit}`);
+}
+
+/** Scores the lines of the workspace that were not scored within an hour. */
+export async function judgeDueLines(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date): Promise<void> {
+  const lineIds = await db.anyFirst(sql.type(IdRow)`
+    select l.id from lines l where l.workspace_id = ${db.workspaceId} and ${isDue(sql.fragment`${sql.timestamp(now)}`)}`);
+  await judgeLines(db, lineIds, seal, now);
 }
 
 /**

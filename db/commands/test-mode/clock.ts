@@ -2,6 +2,9 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, realTime } from '#domain/clock.ts';
 import { linePacerId, testClockId } from '#workflows/messages/wake.ts';
+import { endSnoozes } from '#db/commands/inbox/conversation-changes.ts';
+import { judgeDueLines } from '#db/commands/lines/line-reputation.ts';
+import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { ageDripClaims } from '#db/queries/drip.ts';
 import { ageIdempotencyKeys } from '#db/queries/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
@@ -48,7 +51,7 @@ export async function stopTestClock(db: TenantDb, problem: string): Promise<void
 export type ClockStep =
   /** These workflows must finish their due work before the clock advances. */
   | { kind: 'busy'; workflowIds: readonly string[]; sinceMs: number }
-  | { kind: 'moved'; lineIds: readonly string[] }
+  | { kind: 'moved'; lineIds: readonly string[]; isAtTarget: boolean }
   | { kind: 'arrived' };
 
 const MovingRow = z.object({ targetAt: z.date().nullable(), movedAt: z.date() });
@@ -58,7 +61,8 @@ const NextRow = z.object({ at: z.date().nullable() });
 /**
  * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
  * them rest. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
- * Wakes those that are due but for pacers, and at the target all of them, because their timers are set for a later time.
+ * The clock arrives one step after it has reached the target, so that it also waits for what the caller does there. Wakes
+ * those that are due but for pacers, and when it arrives all of them, because their timers are set for a later time.
  * @param wakeAfterMs how long after the last step those are woken that are still due.
  */
 export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<ClockStep> {
@@ -80,8 +84,9 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
     select min(wake_at) "at" from workflow_wakes where ${others} and wake_at < 'infinity'`);
   const left = Math.max(0, targetAt.getTime() - currentTime().getTime());
   const toNext = next ? Math.ceil(next.getTime() - now.getTime()) : Number.POSITIVE_INFINITY;
-  const arrives = toNext > left;
-  const by = arrives ? left : toNext;
+  const isAtTarget = toNext > left;
+  const arrives = isAtTarget && left === 0;
+  const by = isAtTarget ? left : toNext;
   await db.query(sql.type(NoRows)`
     update test_clocks set ahead_ms = ahead_ms + ${by}, moved_at = now(), target_at = case when ${arrives} then null else target_at end
     where workspace_id = ${db.workspaceId}`);
@@ -100,7 +105,15 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
     if (arrives || (due && !isPacer(workflowId))) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
   if (arrives) return { kind: 'arrived' };
   const due = moved.filter(({ workflowId, due }) => due && isPacer(workflowId));
-  return { kind: 'moved', lineIds: due.map(({ workflowId }) => workflowId.slice(linePacerId('').length)) };
+  const lineIds = due.map(({ workflowId }) => workflowId.slice(linePacerId('').length));
+  return { kind: 'moved', lineIds, isAtTarget };
+}
+
+/** The part of housekeeping that is due by the clock of the workspace. */
+export async function keepHouse(db: TenantDb, seal: Pick<MailSeal, 'seal'>): Promise<void> {
+  const now = currentTime();
+  await judgeDueLines(db, seal, now);
+  await endSnoozes(db, null, now);
 }
 
 const MovedRow = z.object({ workflowId: z.string(), due: z.boolean() });

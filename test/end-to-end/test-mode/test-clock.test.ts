@@ -196,6 +196,34 @@ describe('the clock of test mode', () => {
     expect([status, body.movingTo]).toEqual([200, null]);
   });
 
+  it('judges the reputation of lines and ends snoozes before it answers, with their events', async () => {
+    const endpoint = await startTestEndpoint();
+    const events = ['line.reputation_changed', 'conversation.status_changed'];
+    await api('POST', '/api/webhooks', { url: endpoint.url, events });
+    const { line } = (await api('POST', '/api/test/lines', { channelType: 'imessage' })).body;
+    const limits = { minGapSeconds: 0, contactGapSeconds: 0, hourlyNewConversationsLimit: 100 };
+    await api('PATCH', `/api/lines/${line._id}`, limits);
+    const contacts = Array.from({ length: 24 }, (_, index) => `+14155550${200 + index}`);
+    for (const recipientPhone of contacts)
+      await api('POST', '/api/messages', { recipientPhone, message: 'Hello', fromLineId: line._id });
+    await eventually(async () => (await sentTo()).length === contacts.length);
+    for (const from of contacts.slice(0, 14))
+      await api('POST', '/api/test/inbound', { from, lineId: line._id, text: 'STOP' });
+    const [snoozed] = contacts;
+    const snoozedUntil = new Date((await now()) + HOUR * 1000).toISOString();
+    await api('PATCH', `/api/conversations/${snoozed}`, { status: 'snoozed', snoozedUntil });
+
+    await advanceClock(api, 2 * HOUR);
+    const { body } = await api('GET', `/api/lines/${line._id}/reputation`);
+    expect([body.state, body.history.at(-1)?.state]).toEqual(['critical', 'critical']);
+    expect(endpoint.received.map(({ json: { event, from, to } }) => [event, from, to].join(' '))).toEqual(
+      expect.arrayContaining([
+        'line.reputation_changed new critical',
+        'conversation.status_changed snoozed open',
+      ]),
+    );
+  });
+
   it('ends the 24 hours in which a contact is answered by the line they wrote to', async () => {
     const added = await api('POST', '/api/test/lines', { channelType: 'imessage' });
     const { lines } = (await api('GET', '/api/lines/by-user')).body;
