@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
+import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
@@ -60,7 +61,7 @@ export async function changeCampaignStatus(
   { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
   const change = {
-    start: sql.fragment`status = 'active', started_at = now(), entered_all = ${listId === null}`,
+    start: sql.fragment`status = 'active', started_at = ${sql.timestamp(now)}, entered_all = ${listId === null}`,
     pause: sql.fragment`status = 'paused'`,
     resume: sql.fragment`status = 'active'`,
     archive: sql.fragment`status = 'archived'`,
@@ -87,7 +88,7 @@ export async function reopenCampaign(db: TenantDb, id: string): Promise<void> {
 
 /** Completes a campaign. Requires `lockCampaign`. */
 export async function completeCampaign(db: TenantDb, id: string): Promise<void> {
-  await setStatus(db, id, sql.fragment`status = 'completed', completed_at = now()`);
+  await setStatus(db, id, sql.fragment`status = 'completed', completed_at = ${sql.timestamp(currentTime())}`);
 }
 
 const ofCampaign = (db: TenantDb, id: string) =>

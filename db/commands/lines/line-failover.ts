@@ -1,5 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { failsOverAt, movesFrom } from '#domain/pool.ts';
@@ -123,7 +124,7 @@ const toMove = (db: TenantDb, line: StoppedLine, pool: StoppedLinePool): Fragmen
   const ofPool = sql.fragment`${unsentOf(db, line.id)} and pool_id = ${pool.id} and not line_pinned`;
   if (movesFrom(pool.failover, line.stopReason) === 'all') return ofPool;
   // Determined as by the pacing rules, because the column `is_new` may be out of date.
-  return sql.fragment`${ofPool} and coalesce(answers_until <= now(), true) and not exists (
+  return sql.fragment`${ofPool} and coalesce(answers_until <= ${sql.timestamp(currentTime())}, true) and not exists (
     select from line_contacts lc
     where lc.workspace_id = ${db.workspaceId} and lc.line_id = messages.line_id and lc.address = messages.address)`;
 };

@@ -224,6 +224,53 @@ describe('the clock of test mode', () => {
     );
   });
 
+  it('lets the delay of a failover pass before the messages of a paused line move', async () => {
+    await advanceClock(api, DAY);
+    const ids = await Promise.all(
+      [1, 2].map(async () => {
+        const { line } = (await api('POST', '/api/test/lines', { channelType: 'imessage' })).body;
+        await api('PATCH', `/api/lines/${line._id}`, { hourlyNewConversationsLimit: 100 });
+        await api('POST', `/api/lines/${line._id}/pause`);
+        return line._id as string;
+      }),
+    );
+    const { pool } = (
+      await api('POST', '/api/pools', { name: 'Both', lines: ids.map((lineId) => ({ lineId })) })
+    ).body;
+    const placed = [];
+    for (const recipientPhone of ['+14155550141', '+14155550142'])
+      placed.push(
+        (await api('POST', '/api/messages', { recipientPhone, message: 'Hi', poolId: pool._id })).body,
+      );
+    const [held, other] = placed;
+    expect([held.fromLineId, other.fromLineId].toSorted()).toEqual(ids.toSorted());
+    await api('POST', `/api/lines/${other.fromLineId}/resume`);
+    await advanceClock(api, 10 * 60);
+    expect((await api('GET', `/api/messages/${held._id}`)).body).toMatchObject({
+      fromLineId: held.fromLineId,
+      holdReason: 'line_paused',
+    });
+    await advanceClock(api, 6 * 60);
+    expect((await api('GET', `/api/messages/${held._id}`)).body).toMatchObject({
+      fromLineId: other.fromLineId,
+      status: 'sent',
+    });
+  });
+
+  it('tells when a campaign was started and completed', async () => {
+    await advanceClock(api, DAY);
+    const startedAfter = await now();
+    const steps = [{ message: 'Hi' }];
+    const { campaign } = (await api('POST', '/api/campaigns', { name: 'One step', steps, start: true })).body;
+    await api('POST', `/api/campaigns/${campaign._id}/leads`, { lead: { phone: '+14155550143' } });
+    await advanceClock(api, HOUR);
+    const { body } = await api('GET', `/api/campaigns/${campaign._id}`);
+    const [started, completed] = [body.campaign.startedAt, body.campaign.completedAt].map(Date.parse);
+    expect(started).toBeGreaterThanOrEqual(startedAfter);
+    expect(completed).toBeGreaterThan(started ?? Number.NaN);
+    expect(completed).toBeLessThanOrEqual(await now());
+  });
+
   it('ends the 24 hours in which a contact is answered by the line they wrote to', async () => {
     const added = await api('POST', '/api/test/lines', { channelType: 'imessage' });
     const { lines } = (await api('GET', '/api/lines/by-user')).body;
