@@ -36,7 +36,11 @@ export const paymentCallbackRoutes = [
         );
         if (home)
           await withTenant(pools, home.workspaceId, async (db) => {
-            if (await recordPaymentEvent(db, event)) await applyInvoiceEvent(db, event);
+            if ((await recordPaymentEvent(db, event)) && !(await applyInvoiceEvent(db, event)))
+              logger.warn(
+                { lineId: event.lineId, type: event.type },
+                'received an event of an invoice that the line request does not have',
+              );
           });
         else
           logger.warn(

@@ -171,7 +171,7 @@ const TOLD_AS = {
 
 /**
  * Applies an event to a line request. All changes of its state go through here: it locks the line, runs the state
- * machine and wakes the workflow.
+ * machine and wakes the workflow. An event of another invoice than the known one of its round changes nothing.
  * @returns null if there is no such line.
  */
 export async function changeLineRequest(
@@ -185,7 +185,9 @@ export async function changeLineRequest(
   const before = stateOf(request);
   const after = advanceLineRequest(before, event);
   if (!after) return { request, possible: false };
-  const known = invoice && 'round' in event && request.invoices.some(({ round }) => round === event.round);
+  const ofRound = 'round' in event && request.invoices.find(({ round }) => round === event.round);
+  const known = invoice && ofRound;
+  if (known && known.invoiceId !== null && known.invoiceId !== invoice.id) return { request, possible: true };
   if (known) {
     await db.query(sql.type(NoRows)`
       update line_invoices set invoice_id = ${invoice.id}, payment_url = coalesce(${invoice.paymentUrl}, payment_url)

@@ -28,14 +28,18 @@ const REQUEST_EVENTS = {
 
 /**
  * Applies an invoice event, which may arrive early, late or after a cancellation. Ignores lines of other workspaces.
+ * @returns false if it is about another invoice than the one of the request's round; nothing changes then.
  */
 export async function applyInvoiceEvent(
   db: TenantDb,
   event: Extract<PaymentEvent, { kind: 'invoice' }>,
-): Promise<void> {
+): Promise<boolean> {
   const { lineId, round, invoice, type } = event;
   const change = await changeLineRequest(db, lineId, { type: REQUEST_EVENTS[type], round }, { invoice });
-  if (change?.request.invoices.some((known) => known.round === round)) await notifyPayer(db, event);
+  const known = change?.request.invoices.find((own) => own.round === round);
+  if (known?.invoiceId !== invoice.id) return false;
+  await notifyPayer(db, event);
+  return true;
 }
 
 async function notifyPayer(

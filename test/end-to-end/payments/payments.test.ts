@@ -205,6 +205,22 @@ describe('callbacks of the payment provider', () => {
     expect(await statusOf(lineId)).toBe('awaiting_payment');
   });
 
+  it.each(['invoice.paid', 'invoice.voided', 'invoice.payment_failed'] as const)(
+    'about another invoice than that of the request change nothing: %s',
+    async (type) => {
+      const { lineId, paymentUrl } = await requestAddOn();
+      const fact = { type, workspaceId, lineId, invoiceId: 'in_another' };
+      expect((await sendInvoiceEvent(app, fact)).status).toBe(200);
+      expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+        status: 'awaiting_payment',
+        paymentStatus: 'pending',
+        paymentUrl,
+      });
+      await pay(paymentUrl);
+      await eventually(async () => (await statusOf(lineId)) === 'active');
+    },
+  );
+
   it('about an invoice that the request does not know yet still pay for it', async () => {
     const { lineId, invoiceId } = await requestAddOn();
     // As after a crash between the provider's response and the commit.
