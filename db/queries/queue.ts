@@ -1,5 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
@@ -327,10 +328,10 @@ async function insertMoves(
     movedTo.toISOString(),
   ]);
   await db.query(sql.type(NoRows)`
-    insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
-    select ${db.workspaceId}, v.id, v.moved_from, v.moved_to, ${reason}
+    insert into message_moves (workspace_id, message_id, at, moved_from, moved_to, reason)
+    select ${db.workspaceId}, v.id, ${sql.timestamp(currentTime())}, v.moved_from, v.moved_to, ${reason}
     from ${sql.unnest(rows, ['text', 'timestamptz', 'timestamptz'])} as v (id, moved_from, moved_to)
-    ${ROWS_INSERTED}`);
+    on conflict do nothing ${ROWS_INSERTED}`);
 }
 
 /** Whether a message `m` of a campaign goes to a contact with a suspected opt-out. */

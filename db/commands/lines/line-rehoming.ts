@@ -237,10 +237,10 @@ export async function giveAway(
   });
   if (moves.length > 0) {
     await db.query(sql.type(NoRows)`
-      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
-      select ${db.workspaceId}, v.id, v.at, v.at, ${reason}, ${rule ?? null}, v.from_line_id, v.to_line_id
+      insert into message_moves (workspace_id, message_id, at, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
+      select ${db.workspaceId}, v.id, ${sql.timestamp(currentTime())}, v.at, v.at, ${reason}, ${rule ?? null}, v.from_line_id, v.to_line_id
       from ${sql.unnest(moves, ['text', 'timestamptz', 'text', 'text'])} as v (id, at, from_line_id, to_line_id)
-    ${ROWS_INSERTED}`);
+      on conflict do nothing ${ROWS_INSERTED}`);
   }
   // Some of them are sent even by lines that hold their messages: SMS that replace messages.
   for (const { lineId: toLine, scheduledAt } of chosen)

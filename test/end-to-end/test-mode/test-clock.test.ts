@@ -255,6 +255,13 @@ describe('the clock of test mode', () => {
       fromLineId: other.fromLineId,
       status: 'sent',
     });
+    const { events } = (await api('GET', `/api/messages/${held._id}/timeline`)).body;
+    const types: string[] = events.map(({ type }: { type: string }) => type);
+    expect(types.filter((type) => ['accepted', 'moved', 'sent'].includes(type))).toEqual([
+      'accepted',
+      'moved',
+      'sent',
+    ]);
   });
 
   it('tells when a campaign was started and completed', async () => {
