@@ -110,14 +110,14 @@ const TakenRow = z.object({ addresses: z.array(z.string()), numbers: z.array(z.s
 async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Progress): Promise<boolean> {
   const { workspaceId } = db;
   const taken = await db.one(sql.type(TakenRow)`
-    with taken as materialized (
-      select address, number from analytics_changes where workspace_id = ${workspaceId} and address = any(array(
-        select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS}))
+    with changed as materialized (
+      select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS}
     ),
     ${recount({
       workspaceId,
       timeZone,
-      contacts: sql.fragment`select distinct address from taken where ${isComplete} or address <= ${countedTo}`,
+      contacts: sql.fragment`select address from changed where ${isComplete} or address <= ${countedTo}`,
+      taken: sql.fragment`address = any(array(select address from changed))`,
       areCounted: true,
     })},
     ${addCells(db)}
@@ -194,12 +194,13 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
   // Finally all remaining contacts, because one may have been added since.
   const these = isComplete ? next : sql.fragment`${next} and address <= ${last}`;
   const taken = await db.one(sql.type(TakenRow)`
-    with taken as materialized (select address, number from analytics_changes where ${these}),
-    ${recount({
+    with ${recount({
       workspaceId,
       timeZone,
       contacts: sql.fragment`
-        select address from messages where ${these} union select address from inbound_messages where ${these}`,
+        select address from messages where ${these} union select address from inbound_messages where ${these}
+        union select address from analytics_changes where ${these}`,
+      taken: sql.fragment`${these} and address in (select address from contact)`,
       areCounted: false,
     })},
     ${addCells(db)}

@@ -27,19 +27,24 @@ export interface Recount {
   timeZone: string;
   /** A statement that returns the `address` of each. */
   contacts: FragmentSqlToken;
+  /** Which rows of `analytics_changes` are taken: all those of each `contact`, and those of others that need no counting. */
+  taken: FragmentSqlToken;
   /** Whether days and hours already contain them, without the changes in `analytics_changes`. */
   areCounted: boolean;
 }
 
 /**
- * Common table expressions that end with `cells`: what is to be added to `analytics_days`, or where there is an hour to
- * `analytics_hours`, so that they count the contacts as they are. One statement reads everything, so that messages and changes
- * are of the same moment, and each contact by itself, because nothing tells the planner how many there are.
+ * Common table expressions, of which `cells` is what is to be added to `analytics_days`, or where there is an hour to
+ * `analytics_hours`, so that they count the contacts as they are, and `taken` are the changes that this includes. One select
+ * reads both, so that messages and changes are of the same moment: where tables are distributed, each common table expression
+ * of a statement that inserts is a query of its own, of a later moment. It reads each contact by itself, because nothing tells
+ * the planner how many there are.
  */
-export const recount = ({ workspaceId, timeZone, contacts, areCounted }: Recount) => sql.fragment`
+export const recount = ({ workspaceId, timeZone, contacts, taken, areCounted }: Recount) => sql.fragment`
   contact as materialized (${contacts}),
-  cells as (
-    select subject_id, day, hour, metric, previous_day, sum(contacts)::int contacts, sum(messages)::int messages
+  found as materialized (
+    select subject_id, day, hour, metric, previous_day, sum(contacts)::int contacts, sum(messages)::int messages,
+      null address, null::bigint number
     from contact, lateral (
       with mood as (
         select positive "now", positive <> (changes <> 0) "before"
@@ -88,4 +93,9 @@ export const recount = ({ workspaceId, timeZone, contacts, areCounted }: Recount
     ) s
     group by subject_id, day, hour, metric, previous_day
     having sum(contacts) <> 0 or sum(messages) <> 0
-  )`;
+    union all
+    select null, null, null, null, null, null, null, address, number from analytics_changes
+    where workspace_id = ${workspaceId} and ${taken}
+  ),
+  cells as (select * from found where number is null),
+  taken as (select address, number from found where number is not null)`;

@@ -3,7 +3,6 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { recordProbe } from '#db/commands/lines/line-health.ts';
 import { deleteLine } from '#db/commands/lines/line-moves.ts';
-import { NoRows } from '#db/rows.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import type { Message } from '#domain/message.ts';
 import type { TimelineEvent } from '#domain/timeline.ts';

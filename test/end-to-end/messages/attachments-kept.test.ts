@@ -1,9 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
