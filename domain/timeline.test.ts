@@ -59,6 +59,15 @@ test("a receipt that arrived before the carrier's response is listed after the s
   expect(events.at(-2)?.at).toBe(events.at(-1)?.at);
 });
 
+test('nothing is listed before the message was accepted, whatever the clocks say', () => {
+  const message = { ...record.message, status: 'failed' as const, createdAt: at(5), deliveredAt: null };
+  const failure = { event: 'message.failed', createdAt: at(4) };
+  const refused = { ...record, message, attempts: [], events: [failure] };
+  const { events } = presentTimeline('6b0000000000000000000003', refused, facts);
+  expect(events.map(({ type }) => type)).toEqual(['accepted', 'failed']);
+  expect(events.at(-1)?.at).toBe(at(5).toISOString());
+});
+
 test('a hold of the line is told if the message waited for it for a second', () => {
   const hold = { reason: 'line_paused', by: 'Ada', note: 'review', error: null };
   const holds = [

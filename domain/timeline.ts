@@ -150,7 +150,10 @@ function timelineEvents(record: MessageRecord): TimelineEvent[] {
     ...record.orders.map(ordered),
     ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
   ];
+  // The clocks of the API, of the database and of its nodes differ, but nothing happens to a message before it is accepted.
+  const { createdAt } = record.message;
   return [...events, ...ending(record, events), ...record.deliveries.map(delivered)]
+    .map((event) => ({ ...event, at: event.at > createdAt ? event.at : createdAt }))
     .toSorted((a, b) => a.at.getTime() - b.at.getTime())
     .map((event) => ({ ...event, at: event.at.toISOString() }));
 }
