@@ -135,7 +135,7 @@ describe('retention', () => {
     await run(sql.fragment`
       insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${left}, ${newId()}, 'primary', 'imessage', 'simulated', '+14155550100', false,
-        now() - interval '401 days', now() - interval '401 days', 'accepted' from generate_series(1, 12000) n`);
+        now() - interval '401 days', now() - interval '401 days', 'accepted' from generate_series(1, 12000) n returning null`);
     const entry = (id: string, at: Date) =>
       insertRow(app, 'audit_log', {
         workspace_id: workspaceId,
@@ -168,7 +168,10 @@ describe('retention', () => {
       });
     await connected(app.ownerUrl, async (other) => {
       await other.query(`begin; set local app.migrating = 'on'`);
-      await other.query('select from unreadable_inbound where reference = $1 for update', [used]);
+      await other.query(
+        'select 1 from unreadable_inbound where workspace_id = $1 and reference = $2 for update',
+        [workspaceId, used],
+      );
       await runRetention(app);
       expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([used]);
       await other.query('rollback');

@@ -50,7 +50,7 @@ test(
     await eventually(
       () =>
         systemDb(app.pools).exists(
-          sql.type(z.unknown())`select from webhooks where id = ${body.webhook._id} and failure_count = 2`,
+          sql.type(z.unknown())`select 1 from webhooks where id = ${body.webhook._id} and failure_count = 2`,
         ),
       60_000,
     );

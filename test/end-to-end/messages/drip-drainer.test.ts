@@ -133,7 +133,7 @@ describe('with outdated table statistics', () => {
   it('no more drips are taken than requested', async () => {
     await fillAfterAnalyze('drip_buffer', async (from, to) => {
       await run(sql.fragment`insert into drip_buffer (workspace_id, id, draft)
-        select ${workspace.id}, lpad(to_hex(n), 24, '0'), '{}' from generate_series(${from}::int, ${to}::int) n`);
+        select ${workspace.id}, lpad(to_hex(n), 24, '0'), '{}' from generate_series(${from}::int, ${to}::int) n returning null`);
     });
     expect(await inWorkspace((db) => takeDrips(db, 20))).toHaveLength(20);
   });
@@ -141,7 +141,7 @@ describe('with outdated table statistics', () => {
   it('no more notifications are taken than requested', async () => {
     await fillAfterAnalyze('notifications', async (from, to) => {
       await run(sql.fragment`insert into notifications (workspace_id, kind, subject, since, due_at)
-        select ${workspace.id}, 'reply', n::text, now(), now() from generate_series(${from}::int, ${to}::int) n`);
+        select ${workspace.id}, 'reply', n::text, now(), now() from generate_series(${from}::int, ${to}::int) n returning null`);
     });
     expect(await inWorkspace((db) => takeDue(db, new Date(), 20))).toHaveLength(20);
   });
@@ -152,7 +152,7 @@ describe('with outdated table statistics', () => {
       await run(sql.fragment`
         insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, campaign_id)
         select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'sms', 'scheduled', '+14155550100', now(), 'campaign', ${campaignId}
-        from generate_series(${from}::int, ${to}::int) n`);
+        from generate_series(${from}::int, ${to}::int) n returning null`);
     });
     expect(await inWorkspace((db) => clearMessages(db, campaignId, 20))).toBe(20);
   });
