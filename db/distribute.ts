@@ -271,6 +271,9 @@ const GENERIC_PLANS = `
     end loop;
   end $$`;
 
+/** Partitions are created and dropped through one connection to each node: several would wait for each other's locks. */
+const KEEP_PARTITIONS = `alter function keep_partitions set citus.multi_shard_modify_mode = 'sequential'`;
+
 /** The policy of `intake_table`, without the subquery that nodes refuse. */
 const INTAKE_POLICIES = `
   do $$
@@ -315,6 +318,7 @@ async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(CALLBACK_LINES);
   await client.query(BUFFER_DRIPS);
   await client.query(GENERIC_PLANS);
+  await client.query(KEEP_PARTITIONS);
   await client.query(NOTIFY_CREDENTIALS);
   await client.query(INTAKE_POLICIES);
   // Nodes connect to one another as the role whose function reads. It has no password, so nobody else can.
