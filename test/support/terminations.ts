@@ -21,6 +21,8 @@ export interface Terminator {
   /** The types of the activities that workflows of a type have started for an owner, in order. */
   activitiesOf(type: string, owner: string): readonly string[];
   isDone(type: string, owner: string): boolean;
+  /** What the owner's workflow of a type is doing now, for the message of a failed test. */
+  describe(type: string, owner: string): Promise<string>;
 }
 
 /** Watches every worker that starts after this call. */
@@ -28,6 +30,7 @@ export function watchWorkers(client: () => Client): Terminator {
   const steps = new Map<string, Step>();
   const activities = new Map<string, string[]>();
   const terminated = new Set<string>();
+  const workflowIds = new Map<string, string>();
   const create = Worker.create.bind(Worker);
 
   const interceptor: ActivityInterceptorsFactory = ({ info }) => ({
@@ -40,6 +43,7 @@ export function watchWorkers(client: () => Client): Terminator {
         const key = keyOf(info.workflowType ?? '', workspaceId ?? agencyId ?? '');
         const started = [...(activities.get(key) ?? []), info.activityType];
         activities.set(key, started);
+        workflowIds.set(key, info.workflowExecution?.workflowId ?? '');
         const step = steps.get(key);
         if (step?.activity !== started.length) return next(input);
         const workflow = client().workflow.getHandle(info.workflowExecution?.workflowId ?? '');
@@ -100,6 +104,17 @@ export function watchWorkers(client: () => Client): Terminator {
     terminateAt: (type, owner, step) => void steps.set(keyOf(type, owner), step),
     activitiesOf: (type, owner) => activities.get(keyOf(type, owner)) ?? [],
     isDone: (type, owner) => terminated.has(keyOf(type, owner)),
+    async describe(type, owner) {
+      const workflowId = workflowIds.get(keyOf(type, owner));
+      if (workflowId === undefined) return 'has run no activity';
+      const { status, historyLength, raw } = await client().workflow.getHandle(workflowId).describe();
+      const pending = (raw.pendingActivities ?? []).map(
+        ({ activityType, attempt, lastFailure }) =>
+          `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message ?? 'has not failed'}`,
+      );
+      const task = raw.pendingWorkflowTask ? `a workflow task, attempt ${raw.pendingWorkflowTask.attempt}` : [];
+      return `${status.name} with ${historyLength} events; pending: ${pending.concat(task).join('; ') || 'nothing'}`;
+    },
   };
 }
 

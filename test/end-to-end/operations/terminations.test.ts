@@ -318,6 +318,10 @@ describe('a workflow that is terminated or paused at any of its steps', () => {
       if (left.size > 0) await sweep([...left].map(({ desk }) => desk.workspaceId));
       return left.size === 0;
     }, 120_000).catch(() => {});
-    expect([...left].map(({ type, step }) => `${type} ${step.when} ${step.activity}`)).toEqual([]);
+    const unfinished = [...left].map(
+      async ({ type, step, desk }) =>
+        `${type} ${step.when} ${step.activity}: ${await terminator.describe(type, desk.owner)}`,
+    );
+    expect(await Promise.all(unfinished)).toEqual([]);
   }, 300_000);
 });
