@@ -1,7 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { type ActivityInterceptorsFactory, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { vi } from 'vitest';
+import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { eventually } from './app.ts';
 
 /**
@@ -30,7 +32,6 @@ export function watchWorkers(client: () => Client): Terminator {
   const steps = new Map<string, Step>();
   const activities = new Map<string, string[]>();
   const terminated = new Set<string>();
-  const workflowIds = new Map<string, string>();
   const create = Worker.create.bind(Worker);
 
   const interceptor: ActivityInterceptorsFactory = ({ info }) => ({
@@ -43,7 +44,6 @@ export function watchWorkers(client: () => Client): Terminator {
         const key = keyOf(info.workflowType ?? '', workspaceId ?? agencyId ?? '');
         const started = [...(activities.get(key) ?? []), info.activityType];
         activities.set(key, started);
-        workflowIds.set(key, info.workflowExecution?.workflowId ?? '');
         const step = steps.get(key);
         if (step?.activity !== started.length) return next(input);
         const workflow = client().workflow.getHandle(info.workflowExecution?.workflowId ?? '');
@@ -105,15 +105,22 @@ export function watchWorkers(client: () => Client): Terminator {
     activitiesOf: (type, owner) => activities.get(keyOf(type, owner)) ?? [],
     isDone: (type, owner) => terminated.has(keyOf(type, owner)),
     async describe(type, owner) {
-      const workflowId = workflowIds.get(keyOf(type, owner));
-      if (workflowId === undefined) return 'has run no activity';
-      const { status, historyLength, raw } = await client().workflow.getHandle(workflowId).describe();
-      const pending = (raw.pendingActivities ?? []).map(
-        ({ activityType, attempt, lastFailure }) =>
-          `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message ?? 'has not failed'}`,
-      );
-      const task = raw.pendingWorkflowTask ? `a workflow task, attempt ${raw.pendingWorkflowTask.attempt}` : [];
-      return `${status.name} with ${historyLength} events; pending: ${pending.concat(task).join('; ') || 'nothing'}`;
+      const runs: string[] = [];
+      const query = `WorkflowType = '${type}' AND ${WORKSPACE_ID.name} = '${owner}'`;
+      for await (const { workflowId, runId } of client().workflow.list({ query })) {
+        const handle = client().workflow.getHandle(workflowId, runId);
+        const { status, raw } = await handle.describe();
+        const pending = (raw.pendingActivities ?? []).map(
+          ({ activityType, attempt, lastFailure }) =>
+            `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message ?? 'has not failed'}`,
+        );
+        const { events } = await handle.fetchHistory();
+        const last = (events ?? []).slice(-5).map((event) => describeEvent(event));
+        runs.push(
+          `${workflowId} ${status.name}; pending: ${pending.join('; ')}; history ends with ${last.join(', ')}`,
+        );
+      }
+      return `${(activities.get(keyOf(type, owner)) ?? []).join(', ')}; runs: ${runs.join(' | ')}`;
     },
   };
 }
@@ -122,3 +129,11 @@ export function watchWorkers(client: () => Client): Terminator {
 const PAUSED = 4;
 
 const keyOf = (type: string, owner: string): string => `${type} ${owner}`;
+
+/** The type of an event, without `Attributes`, and its failure. */
+function describeEvent(event: temporal.api.history.v1.IHistoryEvent): string {
+  const [name = '', attributes] =
+    Object.entries(event).find(([field, value]) => field.endsWith('EventAttributes') && value) ?? [];
+  const failure = (attributes as { failure?: { message?: string } } | undefined)?.failure?.message;
+  return name.replace('EventAttributes', '') + (failure === undefined ? '' : ` (${failure})`);
+}
