@@ -5,17 +5,10 @@ import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { AGENCY_LIMITS, WORKSPACE_LIMITS } from '#domain/limits.ts';
-import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
-import {
-  createAgency,
-  createLine,
-  createLineAt,
-  createWorkspace,
-  type TestWorkspace,
-} from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { call, pathOf, tenantRoutes } from '#test/conformance/requests.ts';
 
@@ -218,34 +211,6 @@ describe('a workspace has at most so many', () => {
       sql.fragment`right(${workspace.id} || ${ID}, 24), 'key ' || n, ${workspace.id}`,
     );
     expect(await api('GET', '/api/events/stream')).toMatchObject(refusal('eventStreams'));
-  });
-});
-
-describe('a carrier that a workspace has connected', () => {
-  it('reports at most a thousand times at once about a line', async () => {
-    const secret = 'a-secret-of-a-callback';
-    const [busy, other] = await Promise.all(
-      [1, 2].map(() =>
-        createLineAt(app, workspace.id, 'imessage', {
-          name: 'bluebubbles',
-          schema: BlueBubblesConfig,
-          settings: { url: 'https://mac.example.com', password: 'password', callbackSecret: secret },
-        }),
-      ),
-    );
-    const report = async (lineId = ''): Promise<number> =>
-      (
-        await apiClient(app.url, '')('POST', `/callbacks/carriers/bluebubbles/${lineId}?secret=${secret}`, {
-          type: 'typing-indicator',
-          data: {},
-        })
-      ).status;
-    const statuses: number[] = [];
-    for (let sent = 0; sent < 2000 && !statuses.includes(429); sent += 100)
-      statuses.push(...(await Promise.all(Array.from({ length: 100 }, () => report(busy)))));
-    expect([...new Set(statuses)].toSorted((a, b) => a - b)).toEqual([200, 429]);
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1000);
-    expect(await report(other)).toBe(200);
   });
 });
 
