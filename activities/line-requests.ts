@@ -58,7 +58,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       const change = await apply(db);
       if (!change) throw refusal('NOT_FOUND', 'There is no such request');
       const { provisioningStatus: status } = change.request;
-      if (change.possible) await record(db, order, as, { type: 'line_request', id: lineId });
+      if (change.outcome === 'applied') await record(db, order, as, { type: 'line_request', id: lineId });
       else if (status !== to) throw refusal('INVALID_STATE', `A request that is ${status} cannot be ${done}`);
       return { lineId, status };
     });
@@ -107,7 +107,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     async activateLine(line: RequestedLine): Promise<void> {
       await tenant(line, async (db) => {
         const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
-        if (!change?.possible) return;
+        if (change?.outcome !== 'applied') return;
         await startLine(db, line.lineId);
         await rehomeMessages(db, null);
         // Its pacer holds the messages that were pinned to it before.
@@ -142,7 +142,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
   const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
   const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
-  if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, currentTime());
+  if (change?.outcome === 'applied') await notify(db, lineId, { about: 'line_failed', lineId, reason }, currentTime());
   return change;
 }
 

@@ -145,8 +145,11 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
 
 export interface Change {
   request: StoredLineRequest;
-  /** False: the event is not allowed in the request's state, and nothing has changed. */
-  possible: boolean;
+  /**
+   * `not_allowed`: the event is not allowed in the request's state. `other_invoice`: it is about an invoice that the request does
+   * not have. Nothing has changed then.
+   */
+  outcome: 'applied' | 'not_allowed' | 'other_invoice';
 }
 
 /** The provider's data of an invoice. */
@@ -171,7 +174,7 @@ const TOLD_AS = {
 
 /**
  * Applies an event to a line request. All changes of its state go through here: it locks the line, runs the state
- * machine and wakes the workflow. An event of another invoice than the known one of its round changes nothing.
+ * machine and wakes the workflow.
  * @returns null if there is no such line.
  */
 export async function changeLineRequest(
@@ -184,16 +187,15 @@ export async function changeLineRequest(
   if (!request) return null;
   const before = stateOf(request);
   const after = advanceLineRequest(before, event);
-  if (!after) return { request, possible: false };
-  const ofRound = 'round' in event && request.invoices.find(({ round }) => round === event.round);
-  const known = invoice && ofRound;
-  if (known && known.invoiceId !== null && known.invoiceId !== invoice.id) return { request, possible: true };
-  if (known) {
+  if (!after) return { request, outcome: 'not_allowed' };
+  if (invoice && 'round' in event) {
+    const known = request.invoices.find(({ round }) => round === event.round);
+    if (!known || (known.invoiceId !== null && known.invoiceId !== invoice.id))
+      return { request, outcome: 'other_invoice' };
     await db.query(sql.type(NoRows)`
       update line_invoices set invoice_id = ${invoice.id}, payment_url = coalesce(${invoice.paymentUrl}, payment_url)
       where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${event.round}`);
-  }
-  if (after === before && !known) return { request, possible: true };
+  } else if (after === before) return { request, outcome: 'applied' };
   await storeInvoices(db, id, after.invoices);
   await db.query(sql.type(NoRows)`
     update lines l set provisioning_status = ${after.status}, payment_status = ${after.paymentStatus},
@@ -205,7 +207,7 @@ export async function changeLineRequest(
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   wake(db, lineRequestId(id), currentTime(), TOLD_AS[event.type]);
   const changed = await findLineRequest(db, id);
-  return changed && { request: changed, possible: true };
+  return changed && { request: changed, outcome: 'applied' };
 }
 
 /** Records why the carrier rejects a line that is being provisioned. */

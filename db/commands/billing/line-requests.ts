@@ -147,7 +147,7 @@ export async function cancelLineRequest(
   return withTenant(pools, workspaceId, async (db) => {
     const change = await changeLineRequest(db, lineId, { type: 'cancel' });
     if (!change) throw new LineRequestRefused('NOT_FOUND');
-    if (!change.possible) throw new LineRequestRefused('INVALID_STATE');
+    if (change.outcome !== 'applied') throw new LineRequestRefused('INVALID_STATE');
     await audit(db);
     return change.request;
   });
@@ -167,7 +167,7 @@ export async function retryLineRequest(
     if (provisioningStatus !== 'failed') throw new LineRequestRefused('INVALID_STATE');
     const grant = await grantLine(db, channel);
     const change = await changeLineRequest(db, lineId, { type: 'retry', grant });
-    if (!change?.possible) throw new LineRequestRefused('INVALID_STATE');
+    if (change?.outcome !== 'applied') throw new LineRequestRefused('INVALID_STATE');
     await audit(db);
   });
   await settleInvoices(billing, ref);

@@ -36,8 +36,7 @@ export async function applyInvoiceEvent(
 ): Promise<boolean> {
   const { lineId, round, invoice, type } = event;
   const change = await changeLineRequest(db, lineId, { type: REQUEST_EVENTS[type], round }, { invoice });
-  const known = change?.request.invoices.find((own) => own.round === round);
-  if (known?.invoiceId !== invoice.id) return false;
+  if (!change || change.outcome === 'other_invoice') return false;
   await notifyPayer(db, event);
   return true;
 }
