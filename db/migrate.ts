@@ -209,9 +209,9 @@ if (import.meta.main) {
     say(tables.length === 0 ? 'All tables are distributed.' : `Distributed ${tables.join(', ')}.`);
   }
   if (values.move !== undefined) {
-    const [, host, port] = values.to?.match(/^(.+):(\d+)$/) ?? [];
-    if (host === undefined) throw new Error('--move WORKSPACE needs --to HOST:PORT, which names a node.');
-    await moveWorkspace(ownerUrl, values.move, { host, port: Number(port) });
-    say(`${values.move} is at ${host}:${port}.`);
+    if (values.to === undefined)
+      throw new Error('--move WORKSPACE needs --to HOST:PORT, which names a node.');
+    await moveWorkspace(ownerUrl, values.move, values.to);
+    say(`${values.move} is at ${values.to}.`);
   }
 }

@@ -1,13 +1,24 @@
 import pg from 'pg';
 
-/** A server of a Citus cluster, as the coordinator knows it. */
-export interface NodeAddress {
-  host: string;
-  port: number;
+/** A shard of `messages`. The other tables of workspaces have one in the same place. */
+interface Shard {
+  id: string;
+  /** `HOST:PORT` of its node. */
+  node: string;
+  /** Whether it has only one workspace. */
+  isIsolated: boolean;
 }
 
-/** Workspaces whose ids have the same hash cannot be apart. */
-const MOVED = `
+const SHARD = `
+  select s.shardid::text as id, p.nodename || ':' || p.nodeport as node, s.shardminvalue = s.shardmaxvalue as "isIsolated"
+  from pg_dist_shard s join citus_shards p using (shardid)
+  where s.shardid = get_shard_id_for_distribution_column('messages', $1::text)`;
+
+const NODE = `
+  select nodename as host, nodeport as port from pg_dist_node where nodename || ':' || nodeport = $1 and shouldhaveshards`;
+
+/** Workspaces whose ids have the same hash are always together. */
+const WORKSPACES_OF_SHARD = `
   select array_agg(id) as ids from workspaces where get_shard_id_for_distribution_column('messages', id) = $1::bigint`;
 
 /**
@@ -16,61 +27,65 @@ const MOVED = `
  */
 const LOOK_AGAIN = `update workflow_wakes set requested_by = '0', sweep_at = now() where workspace_id = any($1)`;
 
-const PLACE = `
-  select s.shardid::text as shard, p.nodename as host, p.nodeport as port, s.shardminvalue = s.shardmaxvalue as "isAlone"
-  from pg_dist_shard s join citus_shards p using (shardid)
-  where s.shardid = get_shard_id_for_distribution_column('messages', $1::text)`;
-
-interface Place extends NodeAddress {
-  /** Of `messages`; the other tables of workspaces have one in the same place. */
-  shard: string;
-  /** Whether it has only this workspace. */
-  isAlone: boolean;
-}
-
 /**
  * Moves a workspace to a node of its Citus cluster, in shards of its own. What is written to the former shards waits meanwhile. An
  * interrupted move can be repeated.
  * @param ownerUrl a superuser at the coordinator.
+ * @param to `HOST:PORT` of the node, as the coordinator knows it.
  * @throws if the database is not distributed, or there is no such workspace or node.
  */
-export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: NodeAddress): Promise<void> {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
-  try {
+export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: string): Promise<void> {
+  await connected(ownerUrl, async (client) => {
     if (!(await exists(client, `pg_extension where extname = 'citus'`, [])))
       throw new Error('The database is not distributed over a Citus cluster.');
     if (!(await exists(client, 'workspaces where id = $1', [workspaceId])))
       throw new Error(`There is no workspace ${workspaceId}.`);
-    if (!(await exists(client, NODES_AT, [to.host, to.port])))
-      throw new Error(`The cluster has no node at ${to.host}:${to.port} that has shards.`);
-    if (!(await findPlace(client, workspaceId)).isAlone)
+    const target = await findNode(client, to);
+    if (!(await findShard(client, workspaceId)).isIsolated)
       await client.query(
         `select isolate_tenant_to_new_shard('messages', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')`,
         [workspaceId],
       );
-    const { shard, host, port } = await findPlace(client, workspaceId);
-    // Row-level security refuses what logical replication writes, so no other mode than `block_writes` ends.
-    if (host !== to.host || port !== to.port)
+    const { id: shard, node } = await findShard(client, workspaceId);
+    if (node !== to) {
+      const source = await findNode(client, node);
+      // Row-level security refuses what logical replication writes, so no other mode than `block_writes` ends.
       await client.query(
         `select citus_move_shard_placement($1::bigint, $2::text, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
-        [shard, host, port, to.host, to.port],
+        [shard, source.host, source.port, target.host, target.port],
       );
-    const { rows } = await client.query<{ ids: string[] }>(MOVED, [shard]);
+    }
+    const { rows } = await client.query<{ ids: string[] }>(WORKSPACES_OF_SHARD, [shard]);
     await client.query(LOOK_AGAIN, [rows[0]?.ids]);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
-const NODES_AT = 'pg_dist_node where nodename = $1 and nodeport = $2 and shouldhaveshards';
+/** Where a workspace of a distributed database is, as `HOST:PORT`. @param ownerUrl a superuser at the coordinator. */
+export async function nodeOfWorkspace(ownerUrl: string, workspaceId: string): Promise<string> {
+  return connected(ownerUrl, async (client) => (await findShard(client, workspaceId)).node);
+}
 
 const exists = async (client: pg.Client, rows: string, values: unknown[]): Promise<boolean> =>
   (await client.query(`select from ${rows}`, values)).rows.length > 0;
 
-async function findPlace(client: pg.Client, workspaceId: string): Promise<Place> {
-  const { rows } = await client.query<Place>(PLACE, [workspaceId]);
-  const [place] = rows;
-  if (!place) throw new Error(`No node has the shard of ${workspaceId}.`);
-  return place;
+async function findShard(client: pg.Client, workspaceId: string): Promise<Shard> {
+  const [shard] = (await client.query<Shard>(SHARD, [workspaceId])).rows;
+  if (!shard) throw new Error(`No node has the shard of ${workspaceId}.`);
+  return shard;
+}
+
+async function findNode(client: pg.Client, address: string): Promise<{ host: string; port: number }> {
+  const [node] = (await client.query<{ host: string; port: number }>(NODE, [address])).rows;
+  if (!node) throw new Error(`The cluster has no node at ${address} that has shards.`);
+  return node;
+}
+
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }

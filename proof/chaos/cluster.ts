@@ -1,11 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { sql } from 'slonik';
-import { z } from 'zod';
-import { moveWorkspace } from '#db/move-workspace.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
+import { moveWorkspace, nodeOfWorkspace } from '#db/move-workspace.ts';
 import { until } from '#bench/support/waiting.ts';
 import { clusterNodes, createDistributedDatabase, databaseAt, dropOnNodes } from '#test/setup/cluster.ts';
 import { connected } from '#test/setup/database.ts';
@@ -23,7 +19,7 @@ export interface Cluster {
   databaseUrl: string;
   nodes: readonly Node[];
   /** Where the rows of a workspace are. */
-  nodeOf(pools: Pools, workspaceId: string): Promise<string>;
+  nodeOf(workspaceId: string): Promise<string>;
   /** Moves a workspace to a node, and no other. */
   move(workspaceId: string, node: Node): Promise<void>;
   drop(): Promise<void>;
@@ -35,22 +31,15 @@ const START_MS = 120_000;
 export async function createCluster(coordinator: string, database: string): Promise<Cluster> {
   const servers = await clusterNodes(coordinator);
   await createDistributedDatabase(servers, database);
+  const databaseUrl = databaseAt(coordinator, database);
   return {
-    databaseUrl: databaseAt(coordinator, database),
+    databaseUrl,
     nodes: await Promise.all(servers.slice(1).map(nodeAt)),
-    nodeOf: (pools, workspaceId) =>
-      systemDb(pools).oneFirst(sql.type(NameRow)`
-        select nodename || ':' || nodeport as name from citus_shards
-        where table_name = 'messages'::regclass and shardid = get_shard_id_for_distribution_column('messages', ${workspaceId}::text)`),
-    async move(workspaceId, { name }) {
-      const { hostname: host, port } = new URL(`postgres://${name}`);
-      await moveWorkspace(databaseAt(coordinator, database), workspaceId, { host, port: Number(port) });
-    },
+    nodeOf: (workspaceId) => nodeOfWorkspace(databaseUrl, workspaceId),
+    move: (workspaceId, { name }) => moveWorkspace(databaseUrl, workspaceId, name),
     drop: () => dropOnNodes(servers, database),
   };
 }
-
-const NameRow = z.object({ name: z.string() });
 
 async function nodeAt(url: string): Promise<Node> {
   const { folder, command } = await connected(url, async (client) => {

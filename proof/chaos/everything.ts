@@ -78,7 +78,7 @@ export async function runEverything({
   for (const [index, name] of TENANTS.entries()) {
     const node = cluster?.nodes[index % cluster.nodes.length];
     const create = (name: string, lines: number): Promise<Tenant> =>
-      createTenant(pools, name, lines, (id) => isAt(pools, cluster, node, id));
+      createTenant(pools, name, lines, (id) => isAt(cluster, node, id));
     tenants.push(await create(name, LINES_EACH));
     if (node) bystanders.set(node.name, await create(`${name} bystander`, 1));
   }
@@ -201,9 +201,7 @@ export async function runEverything({
 
   /** Moves a tenant to the next node while it sends. */
   async function moveAway(cluster: Cluster, { id, name }: Tenant): Promise<void> {
-    const pools = await createPools(databaseLogins(demo.databaseUrl));
-    const home = await cluster.nodeOf(pools, id);
-    await pools.close();
+    const home = await cluster.nodeOf(id);
     const next =
       cluster.nodes[(cluster.nodes.findIndex((node) => node.name === home) + 1) % cluster.nodes.length];
     if (!next) throw new Error('the cluster has no nodes');
@@ -241,12 +239,8 @@ export async function runEverything({
   }
 }
 
-const isAt = async (
-  pools: Pools,
-  cluster: Cluster | null,
-  node: Node | undefined,
-  id: string,
-): Promise<boolean> => !cluster || !node || (await cluster.nodeOf(pools, id)) === node.name;
+const isAt = async (cluster: Cluster | null, node: Node | undefined, id: string): Promise<boolean> =>
+  !cluster || !node || (await cluster.nodeOf(id)) === node.name;
 
 /** A message, a drip and reads. */
 function visitsOf(text: string): [method: string, path: string, body?: object][] {
