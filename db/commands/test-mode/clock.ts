@@ -110,7 +110,7 @@ export async function stepTestClock(db: TenantDb, wakeAfterMs: number): Promise<
 }
 
 /** The part of housekeeping that is due by the clock of the workspace. */
-export async function keepHouse(db: TenantDb, seal: Pick<MailSeal, 'seal'>): Promise<void> {
+export async function runDueHousekeeping(db: TenantDb, seal: Pick<MailSeal, 'seal'>): Promise<void> {
   const now = currentTime();
   await judgeDueLines(db, seal, now);
   await endSnoozes(db, null, now);
