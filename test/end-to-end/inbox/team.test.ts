@@ -185,7 +185,7 @@ describe('an invitation', () => {
     for (const table of ['mails', 'agency_mails'])
       await eventually(() =>
         systemDb(app.pools).exists(sql.type(z.unknown())`
-          select from ${sql.identifier([table])} where lower(recipient) = ${email} and status = 'failed'`),
+          select 1 from ${sql.identifier([table])} where lower(recipient) = ${email} and status = 'failed'`),
       );
     expect(await mailsTo(app, email)).toHaveLength(1);
   });
