@@ -142,7 +142,8 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
   const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
   const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
-  if (change?.outcome === 'applied') await notify(db, lineId, { about: 'line_failed', lineId, reason }, currentTime());
+  if (change?.outcome === 'applied')
+    await notify(db, lineId, { about: 'line_failed', lineId, reason }, currentTime());
   return change;
 }
 

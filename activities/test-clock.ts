@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { currentTime } from '#domain/clock.ts';
-import { runDueHousekeeping, readTestClock, stepTestClock, stopTestClock } from '#db/commands/test-mode/clock.ts';
+import {
+  runDueHousekeeping,
+  readTestClock,
+  stepTestClock,
+  stopTestClock,
+} from '#db/commands/test-mode/clock.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -52,7 +57,9 @@ export function createTestClockActivities(dependencies: Dependencies) {
             if (!isDue(look)) return roundOf(look);
           } else if (step.kind === 'moved') {
             if (step.isAtTarget)
-              await withTenant(pools, workspaceId, (db) => runDueHousekeeping(db, mailSeal(secrets, workspaceId)));
+              await withTenant(pools, workspaceId, (db) =>
+                runDueHousekeeping(db, mailSeal(secrets, workspaceId)),
+              );
             await Promise.all(step.lineIds.map((lineId) => send(workspaceId, lineId)));
           } else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
           else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));

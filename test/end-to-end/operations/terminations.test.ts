@@ -318,17 +318,26 @@ async function unfinished(
   help = async (_left: readonly Run[]): Promise<void> => {},
 ): Promise<string[]> {
   let left = [...runs];
+  const errors = new Map<Run, Error>();
   await eventually(async () => {
-    const over = await Promise.all(left.map(isOver));
+    const over = await Promise.all(
+      left.map((run) =>
+        isOver(run).catch((error: Error) => {
+          errors.set(run, error);
+          return false;
+        }),
+      ),
+    );
     left = left.filter((_, index) => !over[index]);
     if (left.length > 0) await help(left);
     return left.length === 0;
   }, 180_000).catch(() => {});
   return Promise.all(
-    left.map(
-      async ({ type, step, desk }) =>
-        `${type} ${step ? `${step.when} ${step.activity}` : 'uninterrupted'}: ${await terminator.describe(type, desk.owner)}`,
-    ),
+    left.map(async (run) => {
+      const { type, step, desk } = run;
+      const name = step ? `${type} ${step.when} ${step.activity}` : `${type} uninterrupted`;
+      return `${name}: ${await terminator.describe(type, desk.owner)}; ${errors.get(run)?.message ?? 'no error'}`;
+    }),
   );
 }
 
