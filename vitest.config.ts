@@ -21,7 +21,7 @@ export default defineConfig({
     // Files share a process, what it has loaded and the app of `sharedApp`; others have an app of their own.
     isolate: false,
     // Long, because a busy machine may take ten times as long. What fails earlier fails for another reason.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     reporters: ['default', './test/setup/summary-reporter.ts'],
     projects: [
       {
@@ -49,7 +49,7 @@ export default defineConfig({
             'test/setup/temporal-log.ts',
             'test/setup/shared-app.ts',
           ],
-          hookTimeout: 120_000,
+          hookTimeout: 240_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,
         },

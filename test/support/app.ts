@@ -170,7 +170,7 @@ export async function registerNamespace(connection: Client['connection'], namesp
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false>,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   let last: unknown;

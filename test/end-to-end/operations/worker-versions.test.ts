@@ -146,9 +146,8 @@ test('a release is refused for a build without workers, or if somebody else deci
 
   await startBuild('two');
   // Until the server knows the task queues of the build.
-  await eventually(
-    () => deployment.setRamping('two', 1, { identity: 'test', basedOn: null }).then(() => true),
-    60_000,
+  await eventually(() =>
+    deployment.setRamping('two', 1, { identity: 'test', basedOn: null }).then(() => true),
   );
   const releasing = release('two', '--ramp', '5', '--wait', '15');
   await eventually(async () => (await deployment.routing())?.ramping?.percent === 5);
