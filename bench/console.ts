@@ -6,7 +6,7 @@ import { createPools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startBrowser } from '#test/console/browser.ts';
 import { startServers } from './support/servers.ts';

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { connected } from './connected.ts';
 
 /**
  * Each node has a copy of these: few rows, which all workspaces read. A table is after those to which it refers. Triggers of
@@ -37,9 +38,7 @@ export const SETTINGS = {
  * @throws if the database is not that of a cluster's coordinator, or the cluster lacks a setting.
  */
 export async function distribute(ownerUrl: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
-  try {
+  return connected(ownerUrl, async (client) => {
     await checkCluster(client);
     await prepareSessions(client);
     await prepareObjects(client);
@@ -48,9 +47,7 @@ export async function distribute(ownerUrl: string): Promise<string[]> {
     await client.query(GRANT_SEQUENCES);
     await distributeFunctions(client);
     return tables;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 const CLUSTER = `

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readMigrationConfig } from '#domain/config.ts';
+import { connected } from './connected.ts';
 import { distribute } from './distribute.ts';
 import { moveWorkspace } from './move-workspace.ts';
 import type { DatabaseUrls } from './pools.ts';
@@ -52,9 +53,7 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const { log = (line) => void process.stdout.write(`${line}\n`), lockTimeoutMs = 300_000, folder } = options;
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
-  try {
+  return connected(ownerUrl, async (client) => {
     await takeLock(client, log);
     // Opens the owner's policies (`tenant_table`): row-level security holds for the owner too.
     await client.query(`set app.migrating = 'on'`);
@@ -83,9 +82,7 @@ export async function migrate(
     await client.query('grant select on migrations to linepace_system');
     for (const url of [logins.tenantUrl, logins.systemUrl]) await enableLogin(client, url);
     return done;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Its migrations were replaced by those of 1.0, which create a schema and change none. */

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { connected } from './connected.ts';
 
 /** A shard of `messages`. The other tables of workspaces have one in the same place. */
 interface Shard {
@@ -78,14 +79,4 @@ async function findNode(client: pg.Client, address: string): Promise<{ host: str
   const [node] = (await client.query<{ host: string; port: number }>(NODE, [address])).rows;
   if (!node) throw new Error(`The cluster has no node at ${address} that has shards.`);
   return node;
-}
-
-async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

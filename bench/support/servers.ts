@@ -5,7 +5,7 @@ import { migrate } from '#db/migrate.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { clusterNodes, createDistributedDatabase, databaseAt } from '#test/setup/cluster.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { moveWorkspace, nodeOfWorkspace } from '#db/move-workspace.ts';
 import { until } from '#bench/support/waiting.ts';
 import { clusterNodes, createDistributedDatabase, databaseAt, dropOnNodes } from '#test/setup/cluster.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 
 /** A node that has shards. It runs on this machine. */
 export interface Node {

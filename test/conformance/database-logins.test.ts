@@ -8,7 +8,8 @@ import { listTeam } from '#db/queries/team.ts';
 import { restrictedLogin } from '#db/restricted-login.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
-import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { problemsOf } from '#test/support/catalog.ts';
 
 let database: TestDatabase;

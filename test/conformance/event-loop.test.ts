@@ -7,7 +7,7 @@ import { newId, newUserId } from '#domain/ids.ts';
 import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiClient, ApiResponse } from '#test/support/client.ts';
 import { longestTurn } from '#test/support/event-loop.ts';

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';

@@ -10,7 +10,7 @@ import { openEventStream } from '#test/support/event-stream.ts';
 import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '#test/support/openid-provider.ts';
 import { sessionClient } from '#test/support/sessions.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { buildConsole, inaccessible, openTab, sharedBrowser, type Tab } from './browser.ts';
 
 vi.setConfig({ testTimeout: 90_000 });

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { connected } from '#db/connected.ts';
 import { distribute } from '#db/distribute.ts';
 import { migrate } from '#db/migrate.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
@@ -7,15 +7,10 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 export const databaseAt = (url: string, name: string): string =>
   Object.assign(new URL(url), { pathname: name }).href;
 
-const run = async (url: string, ...statements: string[]): Promise<void> => {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+const run = (url: string, ...statements: string[]): Promise<void> =>
+  connected(url, async (client) => {
     for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-};
+  });
 
 const address = (url: string): string => `'${new URL(url).hostname}', ${new URL(url).port}`;
 
@@ -24,9 +19,7 @@ const address = (url: string): string => `'${new URL(url).hostname}', ${new URL(
  * @param coordinator URL of a superuser in a database with the extension, which knows the nodes.
  */
 export async function clusterNodes(coordinator: string): Promise<readonly string[]> {
-  const client = new pg.Client({ connectionString: coordinator });
-  await client.connect();
-  try {
+  return connected(coordinator, async (client) => {
     const { rows } = await client.query<{ host: string; port: number }>(
       'select nodename host, nodeport port from pg_dist_node where groupid <> 0 order by nodeid',
     );
@@ -34,9 +27,7 @@ export async function clusterNodes(coordinator: string): Promise<readonly string
       ({ host, port }) => Object.assign(new URL(coordinator), { hostname: host, port: String(port) }).href,
     );
     return [coordinator, ...nodes];
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Creates a distributed database, in place of one of that name. */
@@ -78,15 +69,11 @@ export async function createClusterTemplate(nodes: readonly string[], name: stri
 /** Drops what runs that were killed have left. */
 export async function dropLeftDatabases(nodes: readonly string[]): Promise<void> {
   for (const node of nodes) {
-    const client = new pg.Client({ connectionString: node });
-    await client.connect();
-    try {
+    await connected(node, async (client) => {
       const { rows } = await client.query<{ name: string }>(
         `select datname as name from pg_database where datname ~ '^test_[0-9a-f]{12}$'`,
       );
       for (const { name } of rows) await client.query(`drop database if exists ${name} with (force)`);
-    } finally {
-      await client.end();
-    }
+    });
   }
 }

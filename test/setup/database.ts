@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { inject } from 'vitest';
+import { connected } from '#db/connected.ts';
 import type { DatabaseUrls } from '#db/pools.ts';
 import { SETTINGS } from '#db/distribute.ts';
 import { databaseAt } from './cluster.ts';
@@ -65,17 +66,6 @@ export async function analyze(owner: pg.Client, tables: string): Promise<void> {
   await owner.query('select note_workspace_sizes()');
   // What they have read is in the statistics of access when this returns.
   await owner.query('select pg_stat_force_next_flush()');
-}
-
-/** Runs `work` with a connection. */
-export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Does the work while no other process of the run does it. */

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '#db/migrate.ts';
 import type { DatabaseUrls } from '#db/pools.ts';
@@ -15,7 +14,8 @@ import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { clusterNodes, createClusterTemplate, databaseAt, dropLeftDatabases } from './cluster.ts';
-import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
+import { connected } from '#db/connected.ts';
+import { DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 import { startPooler } from './pooler.ts';
 
 declare module 'vitest' {
@@ -162,12 +162,11 @@ async function writeWorkflowBundle(folder: string): Promise<string> {
 async function createTemplate(url: string): Promise<readonly string[]> {
   const nodes = CLUSTER === undefined ? [] : await clusterNodes(CLUSTER);
   await dropLeftDatabases(nodes);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`drop table if exists ${DEADLOCKS}`);
-  await client.query(`create table ${DEADLOCKS} (name text, deadlocks bigint)`);
-  if (nodes.length === 0) await client.query(`create database ${TEMPLATE_DATABASE}`);
-  await client.end();
+  await connected(url, async (client) => {
+    await client.query(`drop table if exists ${DEADLOCKS}`);
+    await client.query(`create table ${DEADLOCKS} (name text, deadlocks bigint)`);
+    if (nodes.length === 0) await client.query(`create database ${TEMPLATE_DATABASE}`);
+  });
   const template = databaseAt(url, TEMPLATE_DATABASE);
   if (nodes.length > 0) await createClusterTemplate(nodes, TEMPLATE_DATABASE);
   else await migrate(template, databaseLogins(template));

@@ -9,7 +9,7 @@ import { systemDb, type TenantDb, withSystem, withTenant } from '#db/transaction
 import { type AnalyticsFilter, analyticsFilter, type Span } from '#domain/analytics.ts';
 import { newId } from '#domain/ids.ts';
 import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';

@@ -6,7 +6,8 @@ import { recordHealthy } from '#db/queries/line-probes.ts';
 import { trimAged } from '#db/queries/retention.ts';
 import { systemDb } from '#db/transactions.ts';
 import { DEFAULT_RETENTION } from '#domain/retention.ts';
-import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

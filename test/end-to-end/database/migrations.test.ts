@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
-import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, startTestApp } from '#test/support/app.ts';
 import { problemsOf } from '#test/support/catalog.ts';
 

@@ -6,7 +6,8 @@ import { createPools, type Pools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
-import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;
 let pools: Pools;

@@ -7,7 +7,7 @@ import { emitEvents } from '#db/commands/outbox/events.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { newId } from '#domain/ids.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';

@@ -6,7 +6,7 @@ import { takeDue } from '#db/commands/outbox/notifications.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { takeDrips } from '#db/queries/drip.ts';
 import { newId } from '#domain/ids.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { removeLine, transferLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApi } from '#api/server.ts';
 import { newId } from '#domain/ids.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint, verify } from '#test/support/endpoint.ts';

@@ -6,7 +6,7 @@ import { settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';

@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '#api/server.ts';
 import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';

@@ -7,7 +7,7 @@ import { NoRows } from '#db/rows.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { currentTime } from '#domain/clock.ts';
-import { connected } from '#test/setup/database.ts';
+import { connected } from '#db/connected.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
