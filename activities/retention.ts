@@ -1,3 +1,4 @@
+import { publishAllEvents } from '#db/commands/outbox/publish-events.ts';
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
 import { trimTestMode } from '#db/queries/test-retention.ts';
 import { noteWorkspaceSizes } from '#db/queries/workspace-sizes.ts';
@@ -14,7 +15,7 @@ export function createRetentionActivities(dependencies: Dependencies) {
   return {
     /**
      * Deletes expired data: partitions of events, deliveries and carrier events, and rows of other tables. Records how large
-     * the workspaces are now.
+     * the workspaces are now, and publishes events for which no stream has asked.
      * @returns the number of deleted rows and uploads.
      */
     async trim(): Promise<number> {
@@ -23,7 +24,10 @@ export function createRetentionActivities(dependencies: Dependencies) {
         const mayContinue = () => !canceled.aborted && Date.now() < end;
         // A partition may be locked by a long read, such as a backup. The next run tries again.
         const first = await Promise.allSettled([
-          keepPartitions(db, dependencies.retention),
+          // Old partitions go last, with events that were not published yet.
+          publishAllEvents(dependencies.pools, mayContinue).finally(() =>
+            keepPartitions(db, dependencies.retention),
+          ),
           noteWorkspaceSizes(db),
         ]);
         const trimmed =

@@ -16,9 +16,6 @@ const COPIED = [
   'test_clocks',
 ];
 
-/** Remain on the coordinator, whose transactions put events into one order (docs/decisions/0009-events-have-one-order.md). */
-const OF_COORDINATOR = ['emitted_events', 'published_events'];
-
 /** What sessions on every node need, and why. A copy of the database does not have them. */
 export const SETTINGS = {
   // Row-level security depends on settings of a transaction.
@@ -121,25 +118,53 @@ const NOTIFY_CREDENTIALS = `
     return null;
   end $$`;
 
-/** Transactions that the coordinator has committed are prepared on the nodes, until it tells them, or a restarted node asks. */
-const AWAIT_COMMITS = `
-  create or replace function prepared_on_nodes() returns setof text language plpgsql as $$
-  declare
-    node record;
+/** Events have the id of the node's transaction. The coordinator would give them the default, of its own. */
+const TRANSACTION_OF_NODE = `
+  create or replace function transaction_of_node() returns trigger language plpgsql as $$
   begin
-    for node in select * from run_command_on_workers('select coalesce(array_agg(gid), array[]::text[]) from pg_prepared_xacts') loop
-      if not node.success then
-        raise 'node %:% does not say what it has committed', node.nodename, node.nodeport;
-      end if;
-      return query select unnest(node.result::text[]);
-    end loop;
-  end $$;
-  create or replace function await_commits() returns void language plpgsql as $$
+    new.transaction_id := pg_current_xact_id();
+    return new;
+  end $$`;
+
+const ON_EMITTED_EVENTS = `
+  create or replace trigger transaction_of_node before insert on emitted_events for each row execute function transaction_of_node()`;
+
+/** A statement reads one shard, so that its snapshot is that of one node. Workspaces of a node that is down are left out. */
+const PUBLICATIONS_OF = `
+  create or replace function publications_of(of_workspaces text[])
+    returns table (workspace_id text, "position" bigint, pending boolean, share bigint) language plpgsql stable as $$
+  #variable_conflict use_column
   declare
-    awaited text[] := array(select prepared_on_nodes());
+    before text := first_id(now() + interval '1 day');
+    shard record;
   begin
-    while awaited && array(select prepared_on_nodes()) loop
-      perform pg_sleep(0.01);
+    for shard in
+      select get_shard_id_for_distribution_column('event_publications', id) id, array_agg(id) workspaces
+      from unnest(of_workspaces) id group by 1
+    loop
+      begin
+        return query
+        select w.id, coalesce(p.position, 0), case
+            when p.position is null
+              then exists (select from emitted_events e where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces))
+            when p.server = (select server_identifier()) then exists (
+                select from emitted_events e
+                where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces)
+                  and e.id >= first_id_after(p.published_at) and e.id < before
+                  and e.transaction_id >= pg_snapshot_xmax(p.snapshot) and e.transaction_id < pg_snapshot_xmax(pg_current_snapshot())
+              ) or exists (
+                select from emitted_events e
+                where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces)
+                  and e.id >= first_id_after(p.published_at) and e.id < before
+                  and e.transaction_id = any(array(select pg_snapshot_xip(p.snapshot)))
+              )
+            else true
+          end, shard.id
+        from unnest(shard.workspaces) w (id)
+        left join event_publications p on p.workspace_id = w.id and p.workspace_id = any(shard.workspaces);
+      exception when connection_exception then
+        null;
+      end;
     end loop;
   end $$`;
 
@@ -301,13 +326,19 @@ const FUNCTIONS = `
     and not exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)
   order by 1`;
 
-/** Run on the node that has the workspace, as whoever owns them: no other role sees there what a transaction has changed. */
+/**
+ * Run on the node that has the workspace: `erase_consents` as its owner, who sees only there what a transaction has changed, and
+ * `publish_events`, whose snapshots are those of the node.
+ */
 const FUNCTIONS_ON_NODES = `
-  select create_distributed_function('erase_consents(text, text[])', 'of_workspace', 'consents', force_delegation => true)`;
+  select create_distributed_function('erase_consents(text, text[])', 'of_workspace', 'consents', force_delegation => true),
+    create_distributed_function('publish_events(text)', 'of_workspace', 'event_publications', force_delegation => true)`;
 
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
-  await client.query(AWAIT_COMMITS);
+  await client.query(TRANSACTION_OF_NODE);
+  await client.query(ON_EMITTED_EVENTS);
+  await client.query(PUBLICATIONS_OF);
   await client.query(STRANDED_QUEUES);
   await client.query(OVERDUE_WAKES);
   await client.query(ON_EACH_SHARD);
@@ -329,9 +360,9 @@ async function distributeFunctions(client: pg.Client): Promise<void> {
   for (const { name } of rows) await client.query('select create_distributed_function($1)', [name]);
 }
 
-/** A table that Citus made one of its own for a foreign key has yet to be distributed. */
+/** A table that is Citus's own on the coordinator alone has yet to be distributed. */
 const KNOWN = `
-  select logicalrelid::text as name from pg_dist_partition where not autoconverted`;
+  select logicalrelid::text as name from pg_dist_partition where partmethod = 'h' or repmodel = 't'`;
 
 /** A table after those that it refers to. */
 const TENANT_TABLES = `
@@ -357,10 +388,8 @@ async function distributeTables(client: pg.Client): Promise<string[]> {
     (await client.query<{ name: string }>(query)).rows.map(({ name }) => name);
   const known = new Set(await names(KNOWN));
   const isNew = (name: string): boolean => !known.has(name);
-  const elsewhere = new Set([...COPIED, ...OF_COORDINATOR]);
   const copied = COPIED.filter(isNew);
-  const ofCoordinator = OF_COORDINATOR.filter(isNew);
-  const distributed = (await names(TENANT_TABLES)).filter((name) => isNew(name) && !elsewhere.has(name));
+  const distributed = (await names(TENANT_TABLES)).filter((name) => isNew(name) && !COPIED.includes(name));
 
   await client.query('begin');
   // The owner's policies open with the first; the second keeps each node to one connection, as a transaction that changes the
@@ -379,8 +408,6 @@ async function distributeTables(client: pg.Client): Promise<string[]> {
     await client.query(`select create_distributed_table($1, 'workspace_id')`, [name]);
   for (const { of_table, name, definition } of keys)
     await client.query(`alter table ${of_table} add constraint ${pg.escapeIdentifier(name)} ${definition}`);
-  for (const name of ofCoordinator)
-    await client.query('select citus_add_local_table_to_metadata($1)', [name]);
   await client.query('commit');
-  return [...copied, ...distributed, ...ofCoordinator];
+  return [...copied, ...distributed];
 }

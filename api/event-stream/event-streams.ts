@@ -86,7 +86,7 @@ export function createEventStreams({
   async function begin(request: StreamRequest): Promise<{ stream: EventStream; after: string | null }> {
     const { workspaceId, lastEventId } = request;
     const at = realTime();
-    const published = await publications.publish();
+    const published = await publications.publish(workspaceId);
     const resumed = lastEventId === '' ? null : await placeOf(workspaceId, lastEventId);
     const reset = lastEventId !== '' && !resumed;
     const after = resumed

@@ -2,18 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { publishEvents } from '#db/commands/outbox/publish-events.ts';
 import type { Pools } from '#db/pools.ts';
-import { batchesFrom } from '#db/queries/published-events.ts';
-import { systemDb } from '#db/transactions.ts';
 import { Busy } from '#domain/fair-queue.ts';
 
-/** Publishes events, and notifies the streams of this process of what any process has published. */
+/** Publishes the events of followed workspaces, and notifies the streams of this process of what any process has published. */
 export interface Publications {
   /**
-   * Publishes all that is committed.
+   * Publishes all that is committed in a workspace.
    * @returns the position of the last event.
    * @throws Busy if that takes more than some seconds.
    */
-  publish(): Promise<number>;
+  publish(workspaceId: string): Promise<number>;
   /**
    * Calls back with a position when the workspace may have new events up to it.
    * @returns a function that ends the calls.
@@ -23,92 +21,86 @@ export interface Publications {
 }
 
 const POLL_MS = 200;
-/** The interval while no stream is open, which only limits the backlog. */
-const IDLE_POLL_MS = 5000;
 const TIMEOUT_MS = 5000;
 
 export function createPublications(pools: Pools, logger: Logger): Publications {
-  const db = systemDb(pools);
   const followers = new Map<string, Set<(position: number) => void>>();
   const closing = new AbortController();
-  /** The position of the last batch that this process has seen. */
-  let position = Number.MAX_SAFE_INTEGER;
-  let idle = new AbortController();
-  let polling: Promise<void> = Promise.resolve();
-  let next: Promise<void> | null = null;
+  /** The calls of `publish` that have not begun, by workspace: later ones share them. */
+  const next = new Map<string, Promise<number>>();
+  const current = new Map<string, Promise<number>>();
+  let followed = Promise.withResolvers<void>();
   let failing = false;
 
-  /** @returns whether something is left to publish. */
-  async function look(): Promise<boolean> {
-    const batches = await batchesFrom(db, position);
-    const [first] = batches;
-    const last = batches.at(-1);
-    if (!first || !last) throw new Error('event_batches is empty');
-    if (last.position !== position) {
-      // If the batch at `position` is missing, batches in between were deleted.
-      const changed =
-        first.position > position
-          ? followers.keys()
-          : new Set(batches.flatMap((batch) => batch.workspaceIds));
-      position = last.position;
-      for (const workspaceId of changed) for (const tell of followers.get(workspaceId) ?? []) tell(position);
-    }
-    return last.pending;
+  async function publishOf(workspaceIds: readonly string[]): Promise<Map<string, number>> {
+    const positions = new Map<string, number>();
+    await publishEvents(pools, workspaceIds, {
+      onPublished({ workspaceId, position }) {
+        positions.set(workspaceId, position);
+        for (const tell of followers.get(workspaceId) ?? []) tell(position);
+      },
+      mayContinue: () => !closing.signal.aborted,
+    });
+    return positions;
   }
 
-  async function poll(): Promise<void> {
-    let pending = await look();
-    while (pending && !closing.signal.aborted) {
-      await publishEvents(pools);
-      pending = await look();
-    }
+  async function publishOne(workspaceId: string): Promise<number> {
+    const position = (await publishOf([workspaceId])).get(workspaceId);
+    if (position === undefined) throw new Busy(`the events of ${workspaceId} cannot be published`);
+    return position;
   }
 
-  /** A poll that begins after this call. Calls before it begins share it. */
-  function pollSoon(): Promise<void> {
-    next ??= polling
+  /** Begins after this call, so that it sees everything that was committed before. */
+  function publishSoon(workspaceId: string): Promise<number> {
+    const waiting = next.get(workspaceId);
+    if (waiting) return waiting;
+    const begun = (current.get(workspaceId) ?? Promise.resolve())
       .catch(() => {})
       .then(() => {
-        next = null;
-        polling = poll();
-        return polling;
+        next.delete(workspaceId);
+        const published = publishOne(workspaceId).finally(() => {
+          if (current.get(workspaceId) === published) current.delete(workspaceId);
+        });
+        current.set(workspaceId, published);
+        return published;
       });
-    return next;
+    next.set(workspaceId, begun);
+    return begun;
   }
 
   async function run(): Promise<void> {
+    const closed = new Promise((resolve) => closing.signal.addEventListener('abort', resolve));
     while (!closing.signal.aborted) {
+      if (followers.size === 0) await Promise.race([followed.promise, closed]);
       try {
-        await pollSoon();
+        await publishOf([...followers.keys()]);
         failing = false;
       } catch (error) {
         if (!failing) logger.warn({ error }, 'events cannot be published to streams for now');
         failing = true;
       }
-      idle = new AbortController();
-      const signal = AbortSignal.any([closing.signal, idle.signal]);
-      await pause(followers.size > 0 ? POLL_MS : IDLE_POLL_MS, undefined, { signal }).catch(() => {});
+      await pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
 
   const running = run();
 
   return {
-    async publish() {
+    async publish(workspaceId) {
       const late = Promise.withResolvers<never>();
       const giveUp = (): void => late.reject(new Busy(`events were not published within ${TIMEOUT_MS} ms`));
       const timer = setTimeout(giveUp, TIMEOUT_MS);
-      await Promise.race([pollSoon(), late.promise]).finally(() => clearTimeout(timer));
-      return position;
+      return Promise.race([publishSoon(workspaceId), late.promise]).finally(() => clearTimeout(timer));
     },
     follow(workspaceId, onPublished) {
-      if (followers.size === 0) idle.abort();
       const ofWorkspace = followers.get(workspaceId) ?? new Set();
       followers.set(workspaceId, ofWorkspace.add(onPublished));
+      followed.resolve();
       return () => {
         ofWorkspace.delete(onPublished);
         if (ofWorkspace.size === 0 && followers.get(workspaceId) === ofWorkspace)
           followers.delete(workspaceId);
+        if (followers.size === 0) followed = Promise.withResolvers();
       };
     },
     async close() {

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { onEachShard } from '#db/each-shard.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 import { realFromNow } from '#domain/clock.ts';
@@ -15,7 +16,7 @@ const PARTITIONED = {
   request_log: 'requests',
 } as const satisfies Record<string, RetentionKind>;
 const DAYS_AHEAD = 7;
-/** How long every API process can be down without an event being lost to the streams. */
+/** How long no process may publish without an event being lost to the streams. */
 const DAYS_UNPUBLISHED = 7;
 
 /** Creates the partitions of the next days and drops expired ones with all their rows. */
@@ -82,12 +83,7 @@ export async function trimAged(
   return trimmed + (await trimAttempts(db, retention.attempts, mayContinue));
 }
 
-const ResultRow = z.object({ result: z.string() });
 const BatchRow = z.object({ found: z.int(), lastId: z.string().nullable() });
-
-/** Runs a command on a table, or on each shard of one that is distributed. @param command calls the table `%1$s`. */
-const onEachShard = (db: SystemDb, table: string, command: string): Promise<readonly string[]> =>
-  db.anyFirst(sql.type(ResultRow)`select result from on_each_shard(${table}, ${command}) result`);
 
 /**
  * Deletes attempts by workspace and id, which begins with their time: the work is proportional to what is deleted, without an

@@ -69,6 +69,7 @@ function valueOf({ type, category, labels }: Column, workspace: string): string 
   if (type === 'bytea') return `'\\x00'`;
   if (type === 'uuid') return 'gen_random_uuid()';
   if (type === 'xid8') return `pg_current_xact_id()`;
+  if (type === 'pg_snapshot') return `pg_current_snapshot()`;
   if (type === 'tsvector') return `''`;
   if (category === 'N') return '1';
   if (category === 'B') return 'false';

@@ -11,7 +11,6 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_members: 'belong to an agency',
   agency_suppressions: 'belong to an agency; its clients are told of matches alone',
   console_codes: 'are looked up before a tenant is known',
-  event_batches: 'contain events of all workspaces',
   event_streams: 'are counted by key',
   hash_keys: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
@@ -28,7 +27,6 @@ const SYSTEM_TABLES: Record<string, string> = {
  * as `table → table`. A table can be distributed by workspace if it has none.
  */
 const OTHER_KEYS: Record<string, string> = {
-  emitted_events_pkey: 'are read across workspaces, by transaction',
   lookups_pkey: 'find the workspace of what is named without it',
   workspaces_live: 'a workspace has one twin; all workspaces know each other',
   workspaces_payment_subscription: 'the payment provider names a subscription only',

@@ -1,9 +1,12 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
+import { publishEvents } from '#db/commands/outbox/publish-events.ts';
+import { createPools } from '#db/pools.ts';
+import { firstId } from '#domain/ids.ts';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
 import { connected } from '#db/connected.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
@@ -24,14 +27,24 @@ async function open(template?: string): Promise<void> {
 
 /** The migrations of this build, and those of the test. */
 let folder: URL;
-/** Opens a database with the newest schema, and adds migrations that come after. */
-async function openWith(migrations: Record<string, string>): Promise<void> {
+function copyMigrations(): void {
   const path = mkdtempSync(join(tmpdir(), 'linepace-migrations-'));
   onTestFinished(() => rmSync(path, { recursive: true }));
   cpSync(new URL('../../../db/migrations/', import.meta.url), path, { recursive: true });
   folder = pathToFileURL(`${path}/`);
+}
+/** Opens a database with the newest schema, and adds migrations that come after. */
+async function openWith(migrations: Record<string, string>): Promise<void> {
+  copyMigrations();
   for (const [name, text] of Object.entries(migrations)) writeFileSync(new URL(name, folder), text);
   await open();
+}
+/** Opens a database with the schema before a migration of this build. */
+async function openBefore(migration: string): Promise<void> {
+  copyMigrations();
+  for (const name of readdirSync(folder)) if (name >= migration) rmSync(new URL(name, folder));
+  await open('template1');
+  await migrated({ folder });
 }
 beforeEach(() => {
   lines.length = 0;
@@ -202,6 +215,46 @@ describe('a migration whose table is in use', () => {
     await client.query('commit');
     expect(await migrated({ folder })).toEqual([NAME]);
   });
+});
+
+test('events that were emitted before each workspace had an order of its own are published', async () => {
+  await openBefore('0102');
+  const id = (name: string): string => firstId(new Date()).slice(0, 23) + name;
+  const emit = (workspaceId: string, name: string): string =>
+    `insert into emitted_events (workspace_id, id) values ('org_${workspaceId}', '${id(name)}');`;
+  await client.query(`
+    begin;
+    set local app.migrating = 'on';
+    insert into workspaces (id, name) values ('org_1', 'One'), ('org_2', 'Two');
+    insert into published_events values ('org_1', '${id('a')}', 7);
+    commit`);
+  // The late event of a transaction that was running when the others were published, and one that came after.
+  await connected(database.systemUrl, async (late) => {
+    await late.query(`begin; ${emit('1', 'b')}`);
+    await connected(database.systemUrl, async (system) => {
+      await system.query(
+        `insert into event_batches (position, snapshot, workspace_ids) values (9, pg_current_snapshot(), '{}')`,
+      );
+      await system.query(emit('1', 'c'));
+      await system.query(emit('2', 'd'));
+    });
+    await late.query('commit');
+  });
+  await migrated();
+
+  const pools = await createPools(database);
+  await connected(database.systemUrl, (system) => system.query(emit('1', 'e')));
+  await publishEvents(pools, ['org_1', 'org_2']);
+  await pools.close();
+  const { rows } = await connected(database.systemUrl, (system) =>
+    system.query<{ workspace_id: string; names: string[] }>(
+      `select workspace_id, array_agg(right(id, 1) || position order by position) names from published_events group by 1 order by 1`,
+    ),
+  );
+  expect(rows).toEqual([
+    { workspace_id: 'org_1', names: ['a7', 'b10', 'c11', 'e13'] },
+    { workspace_id: 'org_2', names: ['d12'] },
+  ]);
 });
 
 test('an API process is ready with a schema newer than its own, and not with one that lacks a migration', async () => {

@@ -1,9 +1,11 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { publishEvents } from '#db/commands/outbox/publish-events.ts';
+import { publishAllEvents, publishBatches, publishEvents } from '#db/commands/outbox/publish-events.ts';
 import { createPools, type Pools } from '#db/pools.ts';
+import { ROWS_INSERTED } from '#db/recordset.ts';
 import { systemDb, type SystemDb, withSystem } from '#db/transactions.ts';
+import { firstId } from '#domain/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;
@@ -17,62 +19,125 @@ afterAll(async () => {
   await database.drop();
 });
 
-const emit = (db: SystemDb, prefix: string, count: number) =>
+const insertWorkspace = (id: string) =>
+  systemDb(pools).query(sql.type(z.unknown())`insert into workspaces (id, name) values (${id}, ${id})`);
+
+const NOW = new Date();
+
+/** Emits events whose ids have something in common after their time, by which the tests know them. */
+const emit = (db: SystemDb, group: string, count: number, workspaceId = 'org_1', at = NOW) =>
   db.query(sql.type(z.unknown())`
     insert into emitted_events (workspace_id, id)
-    select 'org_1', ${prefix} || lpad(to_hex(n), 16, '0') from generate_series(1, ${count}::int) n`);
+    select ${workspaceId}, ${firstId(at).slice(0, 8) + group} || lpad(to_hex(n), 8, '0') from generate_series(1, ${count}::int) n
+    ${ROWS_INSERTED}`);
 
-const Row = z.object({ prefix: z.string(), count: z.int(), first: z.int(), last: z.int() });
+const emitted = (group: string, count: number, workspaceId?: string) =>
+  withSystem(pools, (db) => emit(db, group, count, workspaceId));
+
+const publish = () => publishEvents(pools, ['org_1']);
+
+const Row = z.object({ group: z.string(), count: z.int(), first: z.int(), last: z.int() });
 
 /** How many events there are of each transaction, and at which positions. */
-const published = () =>
+const published = (workspaceId = 'org_1') =>
   systemDb(pools).any(sql.type(Row)`
-    select left(id, 8) prefix, count(distinct position) "count", min(position) first, max(position) last
-    from published_events group by 1 order by min(position)`);
+    select substr(id, 9, 8) "group", count(distinct position) "count", min(position) first, max(position) last
+    from published_events where workspace_id = ${workspaceId} group by 1 order by min(position)`);
 
-test('a backlog is published in batches, whole transactions each, and late ones after the rest', async () => {
+/** Does something in a transaction that is not committed yet. @returns what commits it. */
+async function begun(work: (db: SystemDb) => Promise<unknown>): Promise<() => Promise<void>> {
   const mayCommit = Promise.withResolvers<void>();
-  const emitted = Promise.withResolvers<void>();
-  const late = withSystem(pools, async (db) => {
-    await emit(db, 'a0000000', 3);
-    emitted.resolve();
+  const done = Promise.withResolvers<void>();
+  const transaction = withSystem(pools, async (db) => {
+    await work(db);
+    done.resolve();
     await mayCommit.promise;
   });
-  await emitted.promise;
-  for (const prefix of ['10000000', '20000000', '30000000'])
-    await withSystem(pools, (db) => emit(db, prefix, 4000));
+  await Promise.race([done.promise, transaction]);
+  return () => {
+    mayCommit.resolve();
+    return transaction;
+  };
+}
+
+test('a backlog is published in batches, whole transactions each, and late ones after the rest', async () => {
+  await insertWorkspace('org_1');
+  await emitted('01000000', 1);
+  await publish();
+  const commit = await begun((db) => emit(db, 'a0000000', 3));
+  for (const group of ['10000000', '20000000', '30000000']) await emitted(group, 4000);
   // The 5,000th is in the second transaction.
-  expect([await publishEvents(pools), await publishEvents(pools)]).toEqual([true, false]);
-  mayCommit.resolve();
-  await late;
-  expect(await publishEvents(pools)).toBe(false);
+  await publishBatches(pools, ['org_1']);
+  expect((await published()).at(-1)?.group).toBe('20000000');
+  await publish();
+  await commit();
+  await publish();
   expect(await published()).toEqual([
-    { prefix: '10000000', count: 4000, first: 1, last: 4000 },
-    { prefix: '20000000', count: 4000, first: 4001, last: 8000 },
-    { prefix: '30000000', count: 4000, first: 8001, last: 12_000 },
-    { prefix: 'a0000000', count: 3, first: 12_001, last: 12_003 },
+    { group: '01000000', count: 1, first: 1, last: 1 },
+    { group: '10000000', count: 4000, first: 2, last: 4001 },
+    { group: '20000000', count: 4000, first: 4002, last: 8001 },
+    { group: '30000000', count: 4000, first: 8002, last: 12_001 },
+    { group: 'a0000000', count: 3, first: 12_002, last: 12_004 },
   ]);
 });
 
 test('events are published by many processes at once, each once', async () => {
   await Promise.all(
     Array.from({ length: 8 }, async (_, writer) => {
-      await withSystem(pools, (db) => emit(db, `4000000${writer}`, 50));
-      await publishEvents(pools);
+      await emitted(`4000000${writer}`, 50);
+      await publish();
     }),
   );
-  await publishEvents(pools);
-  const found = (await published()).filter(({ prefix }) => prefix.startsWith('4'));
+  const found = (await published()).filter(({ group }) => group.startsWith('4'));
   expect(found.map(({ count }) => count)).toEqual(Array(8).fill(50));
-  expect(Math.max(...found.map(({ last }) => last))).toBe(12_403);
+  expect(Math.max(...found.map(({ last }) => last))).toBe(12_404);
 });
 
 test('a database that was restored on another server, with ids of transactions of its own, goes on', async () => {
+  await emitted('50000000', 6000);
   await systemDb(pools).query(sql.type(z.unknown())`
-    update event_batches set snapshot = '900000000:900000000:'
-    where position = (select max(position) from event_batches)`);
-  await publishEvents(pools);
-  await withSystem(pools, (db) => emit(db, '50000000', 2));
-  await publishEvents(pools);
-  expect((await published()).at(-1)).toEqual({ prefix: '50000000', count: 2, first: 12_404, last: 12_405 });
+    update event_publications set snapshot = '900000000:900000000:', server = 'another' where workspace_id = 'org_1'`);
+  await publish();
+  await emitted('60000000', 2);
+  await publish();
+  const [before, found, after] = (await published()).slice(-3);
+  expect([found, after]).toMatchObject([
+    { group: '50000000', count: 6000 },
+    { group: '60000000', count: 2 },
+  ]);
+  expect(found?.first).toBeGreaterThan(before?.last ?? Infinity);
+});
+
+test('each workspace has positions of its own, and none waits for another', async () => {
+  await insertWorkspace('org_2');
+  await emitted('70000000', 2);
+  const release = await begun((db) =>
+    db.query(sql.type(z.unknown())`select from event_publications where workspace_id = 'org_1' for update`),
+  );
+  await emitted('70000001', 3, 'org_2');
+  await publishEvents(pools, ['org_2']);
+  expect(await published('org_2')).toEqual([{ group: '70000001', count: 3, first: 1, last: 3 }]);
+  await release();
+  expect((await published()).at(-1)?.group).toBe('60000000');
+});
+
+test('housekeeping publishes what no stream has asked for', async () => {
+  await insertWorkspace('org_3');
+  await emitted('80000000', 6000, 'org_3');
+  await publishAllEvents(pools, () => true);
+  expect((await published()).at(-1)?.group).toBe('70000000');
+  expect(await published('org_3')).toEqual([{ group: '80000000', count: 6000, first: 1, last: 6000 }]);
+});
+
+test('nothing of a backlog of days is passed over', async () => {
+  await insertWorkspace('org_4');
+  await emitted('90000000', 1, 'org_4');
+  await publishEvents(pools, ['org_4']);
+  await systemDb(pools).query(sql.type(z.unknown())`
+    update event_publications set published_at = now() - interval '3 days' where workspace_id = 'org_4'`);
+  const at = new Date(NOW.getTime() - 2 * 86_400_000);
+  for (const group of ['90000001', '90000002', '90000003'])
+    await withSystem(pools, (db) => emit(db, group, 4000, 'org_4', at));
+  await publishEvents(pools, ['org_4']);
+  expect((await published('org_4')).map(({ count }) => count)).toEqual([1, 4000, 4000, 4000]);
 });

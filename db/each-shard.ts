@@ -1,0 +1,28 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { SystemDb } from './transactions.ts';
+
+const ResultRow = z.object({ result: z.string() });
+
+/**
+ * Runs a command on a table, or on each shard of one that is distributed.
+ * @param command calls the table `%1$s`, and returns a row of one text.
+ */
+export const onEachShard = (db: SystemDb, table: string, command: string): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(ResultRow)`select result from on_each_shard(${table}, ${command}) result`);
+
+/** The workspaces that have rows of a table. Reads one index entry for each, if an index begins with the workspace. */
+export async function workspacesIn(db: SystemDb, table: string): Promise<string[]> {
+  const first = (condition: string): string =>
+    `(select workspace_id from %1$s ${condition} order by workspace_id limit 1)`;
+  const results = await onEachShard(
+    db,
+    table,
+    `with recursive found as (
+       ${first('')}
+       union all
+       select next.* from found f cross join lateral ${first('where workspace_id > f.workspace_id')} next
+     ) select coalesce(json_agg(workspace_id), '[]')::text from found`,
+  );
+  return results.flatMap((ids) => z.array(z.string()).parse(JSON.parse(ids)));
+}
