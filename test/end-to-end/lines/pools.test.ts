@@ -61,8 +61,9 @@ const movesOf = async (id: string): Promise<TimelineEvent[]> =>
     ({ type }: TimelineEvent) => type === 'moved',
   );
 
-/** Three failed probes in a row. */
+/** Three failed probes in a row, and what any probe by housekeeping finds. */
 async function takeDown(lineId: string): Promise<void> {
+  await api('POST', `/simulated/carrier/lines/${lineId}`, { down: true });
   await withTenant(app.pools, workspace.id, async (db) => {
     for (let probe = 0; probe < 3; probe += 1) await recordProbe(db, lineId, false, new Date());
   });
