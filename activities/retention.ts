@@ -24,7 +24,7 @@ export function createRetentionActivities(dependencies: Dependencies) {
         const mayContinue = () => !canceled.aborted && Date.now() < end;
         // A partition may be locked by a long read, such as a backup. The next run tries again.
         const first = await Promise.allSettled([
-          // Old partitions go last, with events that were not published yet.
+          // In this order, because a partition that is dropped takes events with it that are not published.
           publishAllEvents(dependencies.pools, mayContinue).finally(() =>
             keepPartitions(db, dependencies.retention),
           ),

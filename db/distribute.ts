@@ -132,10 +132,10 @@ const ON_EMITTED_EVENTS = `
 /** A statement reads one shard, so that its snapshot is that of one node. Workspaces of a node that is down are left out. */
 const PUBLICATIONS_OF = `
   create or replace function publications_of(of_workspaces text[])
-    returns table (workspace_id text, "position" bigint, pending boolean, share bigint) language plpgsql stable as $$
+    returns table (workspace_id text, "position" bigint, pending boolean, shard bigint) language plpgsql stable as $$
   #variable_conflict use_column
   declare
-    before text := first_id(now() + interval '1 day');
+    before text := first_id(now() + interval '24 hours');
     shard record;
   begin
     for shard in
@@ -145,17 +145,14 @@ const PUBLICATIONS_OF = `
       begin
         return query
         select w.id, coalesce(p.position, 0), case
-            when p.position is null
-              then exists (select from emitted_events e where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces))
-            when p.server = (select server_identifier()) then exists (
+            when p.server = (select server_identifier()) and p.published_at > now() - interval '1 hour' then exists (
                 select from emitted_events e
                 where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces)
                   and e.id >= first_id_after(p.published_at) and e.id < before
                   and e.transaction_id >= pg_snapshot_xmax(p.snapshot) and e.transaction_id < pg_snapshot_xmax(pg_current_snapshot())
-              ) or exists (
+              ) or pg_snapshot_xmin(p.snapshot) < pg_snapshot_xmax(p.snapshot) and exists (
                 select from emitted_events e
                 where e.workspace_id = w.id and e.workspace_id = any(shard.workspaces)
-                  and e.id >= first_id_after(p.published_at) and e.id < before
                   and e.transaction_id = any(array(select pg_snapshot_xip(p.snapshot)))
               )
             else true

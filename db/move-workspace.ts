@@ -28,6 +28,9 @@ const WORKSPACES_OF_SHARD = `
  */
 const LOOK_AGAIN = `update workflow_wakes set requested_by = '0', sweep_at = now() where workspace_id = any($1)`;
 
+/** Nothing is known of transactions of the new node, even if the workspace was there before. */
+const PUBLISH_ANEW = `update event_publications set server = '' where workspace_id = any($1)`;
+
 /**
  * Moves a workspace to a node of its Citus cluster, in shards of its own. What is written to the former shards waits meanwhile. An
  * interrupted move can be repeated.
@@ -57,7 +60,7 @@ export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: s
       );
     }
     const { rows } = await client.query<{ ids: string[] }>(WORKSPACES_OF_SHARD, [shard]);
-    await client.query(LOOK_AGAIN, [rows[0]?.ids]);
+    for (const statement of [LOOK_AGAIN, PUBLISH_ANEW]) await client.query(statement, [rows[0]?.ids]);
   });
 }
 

@@ -26,7 +26,7 @@ const { judgeIdleLines } = local('Judge the reputation of lines that have not se
 const trimming = (runMs: number) =>
   proxyActivities<Activities>({
     taskQueue: HOUSEKEEPING_QUEUE,
-    summary: 'Delete expired data, and record the sizes of workspaces for the planner',
+    summary: 'Publish events, delete expired data, and record the sizes of workspaces for the planner',
     scheduleToCloseTimeout: runMs * 0.9,
     heartbeatTimeout: '30s',
     // The next run is the retry.

@@ -29,25 +29,24 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
   /** The calls of `publish` that have not begun, by workspace: later ones share them. */
   const next = new Map<string, Promise<number>>();
   const current = new Map<string, Promise<number>>();
+  /** Resolves when there is a follower. */
   let followed = Promise.withResolvers<void>();
   let failing = false;
 
-  async function publishOf(workspaceIds: readonly string[]): Promise<Map<string, number>> {
-    const positions = new Map<string, number>();
-    await publishEvents(pools, workspaceIds, {
-      onPublished({ workspaceId, position }) {
-        positions.set(workspaceId, position);
-        for (const tell of followers.get(workspaceId) ?? []) tell(position);
-      },
-      mayContinue: () => !closing.signal.aborted,
-    });
-    return positions;
+  async function publishNext(workspaceIds: readonly string[], onFailure: (error: unknown) => void) {
+    const published = await publishEvents(pools, workspaceIds, { onFailure });
+    for (const { workspaceId, position } of published)
+      for (const tell of followers.get(workspaceId) ?? []) tell(position);
+    return published;
   }
 
   async function publishOne(workspaceId: string): Promise<number> {
-    const position = (await publishOf([workspaceId])).get(workspaceId);
-    if (position === undefined) throw new Busy(`the events of ${workspaceId} cannot be published`);
-    return position;
+    for (;;) {
+      let failure: unknown = new Busy(`the events of ${workspaceId} cannot be published`);
+      const [published] = await publishNext([workspaceId], (error) => (failure = error));
+      if (!published || closing.signal.aborted) throw failure;
+      if (!published.more) return published.position;
+    }
   }
 
   /** Begins after this call, so that it sees everything that was committed before. */
@@ -68,18 +67,26 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
     return begun;
   }
 
+  /** @returns whether some of a backlog is left. */
+  async function poll(): Promise<boolean> {
+    let failure: unknown = null;
+    let published: Awaited<ReturnType<typeof publishNext>> = [];
+    try {
+      published = await publishNext([...followers.keys()], (error) => (failure ??= error));
+    } catch (error) {
+      failure = error;
+    }
+    if (failure !== null && !failing)
+      logger.warn({ error: failure }, 'events cannot be published to streams for now');
+    failing = failure !== null;
+    return published.some(({ more }) => more);
+  }
+
   async function run(): Promise<void> {
-    const closed = new Promise((resolve) => closing.signal.addEventListener('abort', resolve));
     while (!closing.signal.aborted) {
-      if (followers.size === 0) await Promise.race([followed.promise, closed]);
-      try {
-        await publishOf([...followers.keys()]);
-        failing = false;
-      } catch (error) {
-        if (!failing) logger.warn({ error }, 'events cannot be published to streams for now');
-        failing = true;
-      }
-      await pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => {});
+      if (followers.size === 0) await followed.promise;
+      const hasMore = await poll();
+      if (!hasMore) await pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
 
@@ -98,13 +105,14 @@ export function createPublications(pools: Pools, logger: Logger): Publications {
       followed.resolve();
       return () => {
         ofWorkspace.delete(onPublished);
-        if (ofWorkspace.size === 0 && followers.get(workspaceId) === ofWorkspace)
-          followers.delete(workspaceId);
+        if (ofWorkspace.size > 0 || followers.get(workspaceId) !== ofWorkspace) return;
+        followers.delete(workspaceId);
         if (followers.size === 0) followed = Promise.withResolvers();
       };
     },
     async close() {
       closing.abort();
+      followed.resolve();
       await running;
     },
   };

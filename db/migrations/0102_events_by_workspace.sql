@@ -8,12 +8,13 @@ create table event_publications (
   -- The transactions that have ended according to this are published. It has a meaning on one server only. Null: nothing is known.
   snapshot pg_snapshot,
   server text, -- the identifier of that server
-  published_at timestamptz not null default now() -- when nothing committed was left to publish
+  published_at timestamptz not null default now() -- when nothing was left of what the snapshot has
 ) with (fillfactor = 50);
 call tenant_table('event_publications');
 
 -- The last events with one order for all. All of them are committed, as nobody else has the tables.
--- old processes: stop publishing, and their streams wait; a client that connects to a new process continues where it was.
+-- old processes: cannot publish. Their open streams receive nothing more, and new ones are answered 500, until a client connects to a
+-- new process and continues where it was.
 lock table event_batches, emitted_events in access exclusive mode;
 with last as (
   select position, snapshot from event_batches order by position desc limit 1
@@ -50,34 +51,32 @@ call daily_table('emitted_events');
 create function server_identifier() returns text language sql stable
   return (select system_identifier::text from pg_control_system());
 
--- The lowest id that an event can have which is published after a time: no transaction takes longer than a day. It keeps PostgreSQL from
--- opening the partitions of earlier days.
+-- The lowest id of events that were emitted after a time, by a clock that is wrong by less than a day. It keeps PostgreSQL from opening
+-- the partitions of earlier days.
 create function first_id_after(published_at timestamptz) returns text language sql immutable
-  return first_id(published_at - interval '1 day');
+  return first_id(published_at - interval '24 hours');
 
 -- How far the events of workspaces are published. On a cluster the definition differs (db/distribute.ts).
---   pending: whether committed events are not published yet.
---   share: workspaces of the same share can be published in one transaction.
+--   pending: whether to publish: committed events have no position yet, or what is known of them is old.
+--   shard: workspaces of the same shard can be published in one transaction.
 create function publications_of(of_workspaces text[])
-  returns table (workspace_id text, "position" bigint, pending boolean, share bigint)
+  returns table (workspace_id text, "position" bigint, pending boolean, shard bigint)
   language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   here text := server_identifier();
   now_end xid8 := pg_snapshot_xmax(pg_current_snapshot());
-  before text := first_id(now() + interval '1 day');
+  before text := first_id(now() + interval '24 hours');
 begin
   return query
   select w.id, coalesce(p.position, 0), case
-      when p.position is null then exists (select from emitted_events e where e.workspace_id = w.id)
-      when p.server = here then exists (
+      when p.server = here and p.published_at > now() - interval '1 hour' then exists (
           select from emitted_events e
           where e.workspace_id = w.id and e.id >= first.id and e.id < before
             and e.transaction_id >= pg_snapshot_xmax(p.snapshot) and e.transaction_id < now_end
-        ) or exists (
+        ) or pg_snapshot_xmin(p.snapshot) < pg_snapshot_xmax(p.snapshot) and exists (
           select from emitted_events e
-          where e.workspace_id = w.id and e.id >= first.id and e.id < before
-            and e.transaction_id = any(array(select pg_snapshot_xip(p.snapshot)))
+          where e.workspace_id = w.id and e.transaction_id = any(array(select pg_snapshot_xip(p.snapshot)))
         )
       else true
     end, 0::bigint
@@ -86,11 +85,13 @@ begin
   cross join lateral (select first_id_after(p.published_at) id offset 0) first;
 end $$;
 
--- Publishes the next events of a workspace, of a backlog some thousand at once: gives positions to the events of transactions that have ended now and
--- had not ended when events were published before. So an event that is committed late, after others with higher ids, is neither missed
--- nor waited for. Batches of a workspace are committed one after the other, so a reader that has read up to a position has read everything
--- before it. Within a batch the order is that of `number`. On a cluster it runs on the node of the workspace.
-create function publish_events(of_workspace text) returns void language plpgsql
+-- Publishes the next events of a workspace, of a backlog some thousand at once: gives positions to the events of transactions that have
+-- ended now and had not ended when events were published before. So an event that is committed late, after others with higher ids, is
+-- neither missed nor waited for. Batches of a workspace are committed one after the other, so a reader that has read up to a position has
+-- read everything before it. Within a batch the order is that of `number`. On a cluster it runs on the node of the workspace.
+--   position: of the last published event.
+--   more: whether some of a backlog is left.
+create function publish_events(of_workspace text, out "position" bigint, out more boolean) language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
@@ -99,10 +100,9 @@ declare
   last event_publications;
   was_running xid8[];
   first text;
-  before text := first_id(now() + interval '1 day');
+  before text := first_id(now() + interval '24 hours');
   until pg_snapshot;
   complete xid8;
-  reached bigint;
   assigned bigint;
 begin
   loop
@@ -110,22 +110,22 @@ begin
     exit when found;
     insert into event_publications (workspace_id) values (of_workspace) on conflict do nothing;
   end loop;
-  reached := last.position;
+  position := last.position;
   first := first_id_after(last.published_at);
   -- After the lock, so that it has what the process saw that published before.
   until := pg_current_snapshot();
 
   if last.server is distinct from here then
-    -- Whatever has no position, of whichever transaction.
+    -- Whatever has no position, of whichever transaction, at once: nothing says how far a part of it got.
     for assigned in
       insert into published_events (workspace_id, id, position)
       select of_workspace, e.id, last.position + row_number() over (order by e.number, e.id)
       from emitted_events e
       where e.workspace_id = of_workspace and (last.server is null or e.id >= first)
       on conflict (workspace_id, id) do nothing
-      returning position
+      returning published_events.position
     loop
-      reached := greatest(reached, assigned);
+      position := greatest(position, assigned);
     end loop;
   else
     -- A batch has whole transactions. Those after the one that completes it count as running.
@@ -140,6 +140,10 @@ begin
     end if;
 
     was_running := array(select pg_snapshot_xip(last.snapshot));
+    if cardinality(was_running) > 0 then
+      -- One that was prepared can take longer than a day.
+      first := '';
+    end if;
     for assigned in
       insert into published_events (workspace_id, id, position)
       select of_workspace, id, last.position + row_number() over (order by number, id)
@@ -153,16 +157,17 @@ begin
           and e.transaction_id = any(was_running)
       ) committed
       on conflict (workspace_id, id) do nothing -- published when the database came to this server
-      returning position
+      returning published_events.position
     loop
-      reached := greatest(reached, assigned);
+      position := greatest(position, assigned);
     end loop;
   end if;
 
+  more := complete is not null;
   -- What is left of a backlog can be as old as its beginning.
-  if complete is null then
+  if not more then
     last.published_at := now();
   end if;
-  update event_publications set position = reached, snapshot = until, server = here, published_at = last.published_at
+  update event_publications set position = publish_events.position, snapshot = until, server = here, published_at = last.published_at
   where workspace_id = of_workspace;
 end $$;

@@ -9,10 +9,10 @@ const Publication = z.object({
   workspaceId: z.string(),
   /** Of the last published event; 0: none was published. */
   position: z.int(),
-  /** Whether committed events are not published yet. */
+  /** Whether to publish: there may be committed events that have no position. */
   pending: z.boolean(),
-  /** Workspaces of the same share can be published in one transaction. */
-  share: z.int(),
+  /** Workspaces of the same shard can be published in one transaction. */
+  shard: z.int(),
 });
 export type Publication = z.infer<typeof Publication>;
 
@@ -26,7 +26,7 @@ export async function publicationsOf(
   // One row, because the streams of a process ask five times a second, and each row costs it a tenth of a millisecond.
   return db.oneFirst(sql.type(PublicationsRow)`
     select coalesce(json_agg(json_build_object(
-      'workspaceId', workspace_id, 'position', position, 'pending', pending, 'share', share)), '[]') publications
+      'workspaceId', workspace_id, 'position', position, 'pending', pending, 'shard', shard)), '[]') publications
     from publications_of(${sql.array(workspaceIds, 'text')})`);
 }
 

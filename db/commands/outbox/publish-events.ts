@@ -1,61 +1,126 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import { workspacesIn } from '#db/each-shard.ts';
 import type { Pools } from '#db/pools.ts';
-import { publicationsOf, type Publication } from '#db/queries/published-events.ts';
+import { publicationsOf } from '#db/queries/published-events.ts';
 import { NoRows } from '#db/rows.ts';
 import { systemDb, withSystem } from '#db/transactions.ts';
 
-interface PublishOptions {
-  /** Hears how far each workspace is published, before and after. */
-  onPublished?: (publication: Publication) => void;
-  mayContinue?: () => boolean;
+const BatchRow = z.object({
+  /** Of the last published event. */
+  position: z.int(),
+  /** Whether some of a backlog is left. */
+  more: z.boolean(),
+});
+
+/** How far a workspace is published. */
+export interface Published extends z.infer<typeof BatchRow> {
+  workspaceId: string;
 }
 
+interface PublishOptions {
+  /** Called for each workspace that fails. */
+  onFailure: (error: unknown) => void;
+  statementTimeoutMs?: number;
+}
+
+/** Their rows are locked until the commit, so there are not many in a transaction. */
+const WORKSPACES_IN_TRANSACTION = 20;
+
 /**
- * Publishes all committed events of workspaces: gives them positions, in which streams follow them
- * (docs/decisions/0009-events-have-one-order.md).
- * @throws what the first workspace failed with, after all others were published.
+ * Publishes the committed events of workspaces, of a backlog the next batch: gives them positions, in which streams follow
+ * them (docs/decisions/0009-events-have-one-order.md).
+ * @returns how far they are published, without those that fail or whose node of a cluster is down.
  */
 export async function publishEvents(
   pools: Pools,
   workspaceIds: readonly string[],
-  { onPublished = () => {}, mayContinue = () => true }: PublishOptions = {},
-): Promise<void> {
-  const failures: unknown[] = [];
-  let due = workspaceIds;
-  while (due.length > 0 && mayContinue()) {
-    const publications = await publicationsOf(systemDb(pools), due);
-    for (const publication of publications) onPublished(publication);
-    const pending = publications.filter((publication) => publication.pending);
-    due = [];
-    for (const share of Map.groupBy(pending, (publication) => publication.share).values()) {
-      const ids = share.map(({ workspaceId }) => workspaceId);
-      try {
-        await publishBatches(pools, ids);
-        due = [...due, ...ids];
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+  options: PublishOptions,
+): Promise<Published[]> {
+  const publications = await publicationsOf(systemDb(pools), workspaceIds);
+  const published = publications
+    .filter(({ pending }) => !pending)
+    .map(({ workspaceId, position }) => ({ workspaceId, position, more: false }));
+  const shards = Map.groupBy(
+    publications.filter(({ pending }) => pending),
+    ({ shard }) => shard,
+  );
+  for (const shard of shards.values()) {
+    const ids = shard.map(({ workspaceId }) => workspaceId).toSorted();
+    for (let at = 0; at < ids.length; at += WORKSPACES_IN_TRANSACTION)
+      published.push(
+        ...(await publishTogether(pools, ids.slice(at, at + WORKSPACES_IN_TRANSACTION), options)),
+      );
   }
-  if (failures.length > 0) throw failures[0];
+  return published;
 }
 
-/** Publishes the next batch of each workspace, all in one transaction. */
-export async function publishBatches(pools: Pools, workspaceIds: readonly string[]): Promise<void> {
-  await withSystem(pools, async (db) => {
-    // In one order, because each is locked until the commit.
-    for (const workspaceId of workspaceIds.toSorted())
-      await db.query(sql.type(NoRows)`select from publish_events(${workspaceId})`);
+/** In one transaction; if that fails, each by itself. */
+async function publishTogether(
+  pools: Pools,
+  workspaceIds: readonly string[],
+  options: PublishOptions,
+): Promise<Published[]> {
+  try {
+    return await publishBatches(pools, workspaceIds, options.statementTimeoutMs);
+  } catch (error) {
+    if (workspaceIds.length === 1) {
+      options.onFailure(error);
+      return [];
+    }
+  }
+  const published: Published[] = [];
+  for (const workspaceId of workspaceIds)
+    published.push(...(await publishTogether(pools, [workspaceId], options)));
+  return published;
+}
+
+/**
+ * Publishes the next batch of each workspace.
+ * @param workspaceIds of one shard, sorted, because each is locked until the commit.
+ */
+export async function publishBatches(
+  pools: Pools,
+  workspaceIds: readonly string[],
+  statementTimeoutMs?: number,
+): Promise<Published[]> {
+  return withSystem(pools, async (db) => {
+    if (statementTimeoutMs !== undefined)
+      await db.query(sql.type(NoRows)`select set_local('statement_timeout', ${String(statementTimeoutMs)})`);
+    const published: Published[] = [];
+    for (const workspaceId of workspaceIds) {
+      const batch = await db.one(
+        sql.type(BatchRow)`select position, more from publish_events(${workspaceId})`,
+      );
+      published.push({ workspaceId, ...batch });
+    }
+    return published;
   });
 }
 
 /** How many workspaces one statement asks for. */
 const WORKSPACES_AT_ONCE = 1000;
+/** After a restore, a workspace has a day of events to compare with those published. */
+const STATEMENT_TIMEOUT_MS = 180_000;
 
-/** Publishes the events of all workspaces until `mayContinue` returns false, so that a stream that opens has little to wait for. */
+/**
+ * Publishes the events of all workspaces until `mayContinue` returns false, so that a stream that opens has little to wait for.
+ * @throws what the first workspace failed with, after all others were published.
+ */
 export async function publishAllEvents(pools: Pools, mayContinue: () => boolean): Promise<void> {
-  const workspaceIds = await workspacesIn(systemDb(pools), 'emitted_events');
-  for (let at = 0; at < workspaceIds.length; at += WORKSPACES_AT_ONCE)
-    await publishEvents(pools, workspaceIds.slice(at, at + WORKSPACES_AT_ONCE), { mayContinue });
+  const failures: unknown[] = [];
+  const options = {
+    onFailure: (error: unknown) => void failures.push(error),
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  };
+  let due = await workspacesIn(systemDb(pools), 'emitted_events');
+  while (due.length > 0 && mayContinue()) {
+    const left: string[] = [];
+    for (let at = 0; at < due.length && mayContinue(); at += WORKSPACES_AT_ONCE) {
+      const published = await publishEvents(pools, due.slice(at, at + WORKSPACES_AT_ONCE), options);
+      left.push(...published.filter(({ more }) => more).map(({ workspaceId }) => workspaceId));
+    }
+    due = left;
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distribute } from '#db/distribute.ts';
 import { moveWorkspace, nodeOfWorkspace } from '#db/move-workspace.ts';
-import { publishEvents } from '#db/commands/outbox/publish-events.ts';
+import { publishAllEvents } from '#db/commands/outbox/publish-events.ts';
 import { createPools } from '#db/pools.ts';
 import { recordHealthy } from '#db/queries/line-probes.ts';
 import { trimAged } from '#db/queries/retention.ts';
@@ -156,7 +156,7 @@ describe.runIf(isCluster)('a distributed database', () => {
     };
     const publish = async (): Promise<void> => {
       const pools = await createPools(database);
-      await publishEvents(pools, ['org_3']).finally(() => pools.close());
+      await publishAllEvents(pools, () => true).finally(() => pools.close());
     };
     await emit(9);
     await publish();
@@ -172,11 +172,15 @@ describe.runIf(isCluster)('a distributed database', () => {
     ]);
     await publish();
     await emit(7);
+    // Back again, with an event that was emitted there and is not published.
+    await moveWorkspace(database.ownerUrl, 'org_3', from);
+    await publish();
+    await emit(6);
     await publish();
     expect(
       await ask(
         `select right(id, 1) as name from published_events where workspace_id = 'org_3' order by position`,
       ),
-    ).toEqual(['9', '8', '7']);
+    ).toEqual(['9', '8', '7', '6']);
   });
 });

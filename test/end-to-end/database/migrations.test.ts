@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
-import { publishEvents } from '#db/commands/outbox/publish-events.ts';
+import { publishAllEvents } from '#db/commands/outbox/publish-events.ts';
 import { createPools } from '#db/pools.ts';
 import { firstId } from '#domain/ids.ts';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
@@ -244,7 +244,7 @@ test('events that were emitted before each workspace had an order of its own are
 
   const pools = await createPools(database);
   await connected(database.systemUrl, (system) => system.query(emit('1', 'e')));
-  await publishEvents(pools, ['org_1', 'org_2']);
+  await publishAllEvents(pools, () => true);
   await pools.close();
   const { rows } = await connected(database.systemUrl, (system) =>
     system.query<{ workspace_id: string; names: string[] }>(

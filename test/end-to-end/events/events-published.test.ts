@@ -34,7 +34,11 @@ const emit = (db: SystemDb, group: string, count: number, workspaceId = 'org_1',
 const emitted = (group: string, count: number, workspaceId?: string) =>
   withSystem(pools, (db) => emit(db, group, count, workspaceId));
 
-const publish = () => publishEvents(pools, ['org_1']);
+/** Publishes until nothing is left. */
+async function publish(workspaceId = 'org_1'): Promise<void> {
+  const [batch] = await publishBatches(pools, [workspaceId]);
+  if (batch?.more) await publish(workspaceId);
+}
 
 const Row = z.object({ group: z.string(), count: z.int(), first: z.int(), last: z.int() });
 
@@ -115,7 +119,12 @@ test('each workspace has positions of its own, and none waits for another', asyn
     db.query(sql.type(z.unknown())`select from event_publications where workspace_id = 'org_1' for update`),
   );
   await emitted('70000001', 3, 'org_2');
-  await publishEvents(pools, ['org_2']);
+  const failures: unknown[] = [];
+  const reached = await publishEvents(pools, ['org_1', 'org_2'], {
+    onFailure: (error) => void failures.push(error),
+  });
+  expect(reached).toEqual([{ workspaceId: 'org_2', position: 3, more: false }]);
+  expect(failures).toHaveLength(1);
   expect(await published('org_2')).toEqual([{ group: '70000001', count: 3, first: 1, last: 3 }]);
   await release();
   expect((await published()).at(-1)?.group).toBe('60000000');
@@ -132,12 +141,12 @@ test('housekeeping publishes what no stream has asked for', async () => {
 test('nothing of a backlog of days is passed over', async () => {
   await insertWorkspace('org_4');
   await emitted('90000000', 1, 'org_4');
-  await publishEvents(pools, ['org_4']);
+  await publish('org_4');
   await systemDb(pools).query(sql.type(z.unknown())`
     update event_publications set published_at = now() - interval '3 days' where workspace_id = 'org_4'`);
   const at = new Date(NOW.getTime() - 2 * 86_400_000);
   for (const group of ['90000001', '90000002', '90000003'])
     await withSystem(pools, (db) => emit(db, group, 4000, 'org_4', at));
-  await publishEvents(pools, ['org_4']);
+  await publish('org_4');
   expect((await published('org_4')).map(({ count }) => count)).toEqual([1, 4000, 4000, 4000]);
 });
