@@ -61,7 +61,7 @@ export const TAB = {
 /** @param context with the options `TAB`, for one more tab of a browser. Default: a browser of its own. */
 export async function openTab(browser: Browser, context?: BrowserContext): Promise<Tab> {
   const page = await (context?.newPage() ?? browser.newPage(TAB));
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   let problems: string[] = [];
   page.on('console', (message) => {
     // The page of the payment provider has no icon.

@@ -104,7 +104,7 @@ const shown = (page: Page) =>
 const write = (from: string, text: string, attachments: object[] = []) =>
   writeIn(app, { lineId: workspace.lineId, from, text, attachments });
 
-test('three people share an inbox for a day', { timeout: 60_000 }, async ({ annotate }) => {
+test('three people share an inbox for a day', async ({ annotate }) => {
   const { api, id, lineId } = workspace;
   await createLead(app, id, { first_name: 'Ada', last_name: 'Lovelace', phones: [ada] });
   const startedAt = performance.now();
