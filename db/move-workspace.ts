@@ -46,17 +46,21 @@ export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: s
       throw new Error(`There is no workspace ${workspaceId}.`);
     const target = await findNode(client, to);
     if (!(await findShard(client, workspaceId)).isIsolated)
-      await client.query(
-        `select isolate_tenant_to_new_shard('messages', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')`,
-        [workspaceId],
+      await despiteDeadlocks(() =>
+        client.query(
+          `select isolate_tenant_to_new_shard('messages', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')`,
+          [workspaceId],
+        ),
       );
     const { id: shard, node } = await findShard(client, workspaceId);
     if (node !== to) {
       const source = await findNode(client, node);
       // Row-level security refuses what logical replication writes, so no other mode than `block_writes` ends.
-      await client.query(
-        `select citus_move_shard_placement($1::bigint, $2::text, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
-        [shard, source.host, source.port, target.host, target.port],
+      await despiteDeadlocks(() =>
+        client.query(
+          `select citus_move_shard_placement($1::bigint, $2::text, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
+          [shard, source.host, source.port, target.host, target.port],
+        ),
       );
     }
     const { rows } = await client.query<{ ids: string[] }>(WORKSPACES_OF_SHARD, [shard]);
@@ -67,6 +71,24 @@ export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: s
 /** Where a workspace of a distributed database is, as `HOST:PORT`. @param ownerUrl a superuser at the coordinator. */
 export async function nodeOfWorkspace(ownerUrl: string, workspaceId: string): Promise<string> {
   return connected(ownerUrl, async (client) => (await findShard(client, workspaceId)).node);
+}
+
+const DEADLOCK = '40P01';
+const MOST_ATTEMPTS = 10;
+
+/**
+ * A step locks a workspace and the tables with copies one after the other, and so do transactions that write to them. If they wait
+ * for each other, PostgreSQL or Citus cancels one of them, which may be the step.
+ */
+async function despiteDeadlocks(step: () => Promise<unknown>): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== DEADLOCK || attempts === MOST_ATTEMPTS) throw error;
+    }
+  }
 }
 
 const exists = async (client: pg.Client, rows: string, values: unknown[]): Promise<boolean> =>

@@ -6,7 +6,8 @@ import { type LeftoverNote, removeTemporaryFolder } from './leftovers.ts';
 /*
  * Runs beside a benchmark. When that has ended, even by SIGKILL, it stops the servers that still run and removes the folders.
  */
-const STOP_MS = 5000;
+/** The product stops its own servers within half a minute. */
+const STOP_MS = 40_000;
 const processes = new Map<number, { signal: NodeJS.Signals; identity: string | null }>();
 const folders = new Set<string>();
 

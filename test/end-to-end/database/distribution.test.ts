@@ -9,6 +9,7 @@ import { systemDb } from '#db/transactions.ts';
 import { firstId } from '#domain/ids.ts';
 import { DEFAULT_RETENTION } from '#domain/retention.ts';
 import { connected } from '#db/connected.ts';
+import { eventually } from '#test/support/app.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;
@@ -182,5 +183,33 @@ describe.runIf(isCluster)('a distributed database', () => {
         `select right(id, 1) as name from published_events where workspace_id = 'org_3' order by position`,
       ),
     ).toEqual(['9', '8', '7', '6']);
+  });
+
+  it('moves a workspace although the move gets into a deadlock with a transaction that writes to it', async () => {
+    const movesThatWait = () =>
+      ask(
+        `select query as name from pg_stat_activity where wait_event_type = 'Lock' and query ~ '^select (isolate|citus_move)'`,
+      );
+    const from = await nodeOfWorkspace(database.ownerUrl, 'org_5');
+    const [to = ''] = await ask(
+      `select nodename || ':' || nodeport as name from pg_dist_node where shouldhaveshards and nodename || ':' || nodeport <> '${from}'`,
+    );
+    await connected(database.ownerUrl, async (writer) => {
+      // The move finds the deadlock first, so it is canceled.
+      await writer.query(`set deadlock_timeout = '60s'`);
+      await writer.query('begin');
+      await writer.query(`update workspaces set name = 'Renamed' where id = 'org_5'`);
+      const moved = moveWorkspace(database.ownerUrl, 'org_5', to);
+      await eventually(async () => (await movesThatWait()).length > 0);
+      await writer.query(`update lines set failed_probes = 1 where workspace_id = 'org_5'`);
+      await writer.query('commit');
+      await moved;
+    });
+    expect(await nodeOfWorkspace(database.ownerUrl, 'org_5')).toBe(to);
+    expect(await ask(`select failed_probes::text as name from lines where workspace_id = 'org_5'`)).toEqual([
+      '1',
+    ]);
+    // This deadlock is intended. Others fail the run.
+    await ask(`select pg_stat_reset()::text as name`);
   });
 });
