@@ -8,6 +8,14 @@ process.env['LINGUI_SUPPRESS_BABEL_WARNING'] = '1';
 
 const NEVER = ['**/node_modules/**', '.data/**'];
 
+/** Tests with one PostgreSQL and one Temporal server, which they share. */
+export const withServers = {
+  environment: 'node',
+  globalSetup: ['test/setup/global.ts'],
+  setupFiles: ['test/setup/property-seed.ts', 'test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
+  hookTimeout: 240_000,
+};
+
 /**
  * Two projects: `unit` tests stand beside the code and need no server; those below `test/` share one PostgreSQL and one
  * Temporal server, which start only when such a test is part of the run.
@@ -40,16 +48,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          environment: 'node',
+          ...withServers,
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
-          globalSetup: ['test/setup/global.ts'],
-          setupFiles: [
-            'test/setup/property-seed.ts',
-            'test/setup/temporal-log.ts',
-            'test/setup/shared-app.ts',
-          ],
-          hookTimeout: 240_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,
         },

@@ -276,7 +276,7 @@ function manyNumbers() {
   return { leads: Array.from({ length: 2500 }, (_, index) => lead(index)) };
 }
 
-/** Prints the worst shape of each route, the slowest first. `npm test -- test/conformance/event-loop.test.ts` shows it. */
+/** Prints the worst shape of each route, the slowest first. */
 function show(measured: readonly Worst[]): void {
   const worst = [...Map.groupBy(measured, ({ route }) => route).values()].map((shapes) =>
     shapes.reduce((a, b) => (b.ms > a.ms ? b : a)),

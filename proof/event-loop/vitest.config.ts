@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+import { withServers } from '../../vitest.config.ts';
+
+export default defineConfig({
+  test: {
+    ...withServers,
+    root: '.',
+    include: ['proof/event-loop/*.proof.ts'],
+    pool: 'forks',
+    isolate: false,
+    testTimeout: 240_000,
+  },
+});
