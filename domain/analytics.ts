@@ -55,10 +55,16 @@ const [FIRST_DAY, LAST_DAY] = ['0001-01-01', 'infinity'];
  * @returns null if a span begins or ends in the middle of a day.
  */
 export function wholeDays(spans: readonly Span[], timezone: string): Days | null {
-  const starts = spans.map(({ from }) => (from === undefined ? FIRST_DAY : dayThatStarts(from, timezone)));
+  const starts: string[] = [];
+  for (const { from } of spans) {
+    const start = from === undefined ? FIRST_DAY : dayThatStarts(from, timezone);
+    // Most of the hours of a long series start in the middle of a day.
+    if (start === null) return null;
+    starts.push(start);
+  }
   const to = spans.at(-1)?.to;
   const end = to === undefined ? LAST_DAY : dayThatStarts(new Date(to.getTime() + 1), timezone);
-  return end === null || !starts.every((start) => start !== null) ? null : { starts, end };
+  return end === null ? null : { starts, end };
 }
 
 /**

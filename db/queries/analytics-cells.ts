@@ -3,7 +3,7 @@ import { type AnalyticsFilter, type Span, wholeDays, wholeHours } from '#domain/
 import { Counts } from '#domain/metrics.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { boundOf, justAfter } from './analytics-filters.ts';
-import { type Buckets, changed, pending } from './analytics-pending.ts';
+import { bucketBounds, type Buckets, changed, pending, STARTS } from './analytics-pending.ts';
 
 /** Adding up to this many changes is always fast. */
 const FEW_CHANGES = 3000;
@@ -66,7 +66,7 @@ export function dayCounts(db: TenantDb, question: Question, timeZone: string): F
   return cells && cellCounts(db, question, cells, timeZone);
 }
 
-/** A query of the metrics, contacts and messages of each bucket. */
+/** A query of the metrics, contacts and messages of each bucket. Requires `buckets`, as all queries here that return cells. */
 function dayCells(db: TenantDb, { filter, spans }: Question, timeZone: string): FragmentSqlToken | null {
   const subjectId = subjectOf(db, filter);
   const days = wholeDays(spans, timeZone);
@@ -82,13 +82,10 @@ function dayCells(db: TenantDb, { filter, spans }: Question, timeZone: string): 
 function hourCells(db: TenantDb, { filter, spans }: Question, timeZone: string): FragmentSqlToken | null {
   const hours = wholeHours(spans, timeZone);
   if (hours === null || subjectOf(db, filter) !== db.workspaceId) return null;
-  const starts = sql.array(
-    hours.map((hour) => hour.toISOString()),
-    sql.fragment`timestamptz[]`,
-  );
+  const bound = (index: number) => sql.fragment`${hours.at(index)?.toISOString() ?? ''}::timestamptz`;
   return sql.fragment`
-    select width_bucket(hour, ${starts}) bucket, metric, contacts, messages
-    from analytics_hours where workspace_id = ${db.workspaceId} and hour >= (${starts})[1] and hour <= (${starts})[${hours.length}::int]`;
+    select width_bucket(hour, ${STARTS}) bucket, metric, contacts, messages
+    from analytics_hours where workspace_id = ${db.workspaceId} and hour >= ${bound(0)} and hour <= ${bound(-1)}`;
 }
 
 /** A line, a campaign, a user, or the workspace. @returns null if there are several. */
@@ -111,6 +108,7 @@ function cellCounts(
   const messages = (metric: string) =>
     sql.fragment`coalesce(sum(messages) filter (where metric = ${metric}), 0)`;
   return sql.fragment`
+    ${bucketBounds(buckets)},
     progress as materialized (
       select from analytics_progress where workspace_id = ${workspaceId} and is_complete and time_zone = ${timeZone}
         and ${exists(db, question.filter)}

@@ -12,18 +12,29 @@ export interface Buckets {
 }
 
 /**
+ * The common table expression `buckets`, which has the bounds as arrays. A series of hours has so many that PostgreSQL should read
+ * them once only.
+ */
+export const bucketBounds = ({ bounds }: Buckets): FragmentSqlToken => sql.fragment`
+  buckets as materialized (
+    select bounds[:array_length(bounds, 1) - 1] starts, bounds
+    from (select ${sql.array([...bounds], sql.fragment`timestamptz[]`)} bounds) b
+  )`;
+export const STARTS = sql.fragment`(select starts from buckets)`;
+const BOUNDS = sql.fragment`(select bounds from buckets)`;
+
+/**
  * Common table expressions `pending`, changes of contacts by metric and bucket, and `moods`, contacts who became positive or
- * ceased to be. Requires `progress`.
+ * ceased to be. Requires `buckets` and `progress`.
  */
 export function pending({ workspaceId }: TenantDb, buckets: Buckets): FragmentSqlToken {
   const { campaignId, lineId, userId } = buckets.filter;
-  const starts = sql.array(buckets.bounds.slice(0, -1), sql.fragment`timestamptz[]`);
   return sql.fragment`
     pending as materialized (
-      select address, metric, width_bucket(at, ${starts}) bucket, sum(change)::int change from analytics_changes
+      select address, metric, width_bucket(at, ${STARTS}) bucket, sum(change)::int change from analytics_changes
       where ${sql.and([
         sql.fragment`workspace_id = ${workspaceId} and metric <> 'positive' and exists (select from progress)`,
-        sql.fragment`at >= ${buckets.bounds[0] ?? ''}::timestamptz and at < ${buckets.bounds.at(-1) ?? ''}::timestamptz`,
+        sql.fragment`at >= ${first(buckets)} and at < ${last(buckets)}`,
         campaignId !== undefined && sql.fragment`campaign_id = ${campaignId}`,
         lineId !== undefined && sql.fragment`line_id = ${lineId}`,
         userId !== undefined && sql.fragment`user_id = ${userId}`,
@@ -39,22 +50,25 @@ export function pending({ workspaceId }: TenantDb, buckets: Buckets): FragmentSq
     )`;
 }
 
+const first = ({ bounds }: Buckets) => sql.fragment`${bounds[0] ?? ''}::timestamptz`;
+const last = ({ bounds }: Buckets) => sql.fragment`${bounds.at(-1) ?? ''}::timestamptz`;
+
 const isPositive = (workspaceId: string): FragmentSqlToken => sql.fragment`exists (
   select from conversations v where v.workspace_id = ${workspaceId} and v.address = c.address and is_positive(v.tags))`;
 
 /**
  * The common table expression `changed`: what is to be added to the counts of each bucket. Whether a contact is one more, or one
- * fewer, depends on all of its messages in the bucket. Requires `pending`, `moods` and `usable`.
+ * fewer, depends on all of its messages in the bucket. Requires `buckets`, `pending`, `moods`
+ * and `usable`.
  */
 export function changed({ workspaceId }: TenantDb, buckets: Buckets): FragmentSqlToken {
-  const bounds = sql.fragment`${sql.array([...buckets.bounds], sql.fragment`timestamptz[]`)}`;
   const of = { workspaceId, address: sql.fragment`c.address`, filter: buckets.filter };
   /** 1: all that the contact has in the bucket was added since. -1: it has nothing left there. */
   const newContacts = (metric: string, facts: FragmentSqlToken) => sql.fragment`
     select bucket, address, case when change > 0 then (has = change)::int else -(has = 0)::int end change
     from pending c, lateral (
       select count(*) has from (
-        select from (${facts}) f where at >= (${bounds})[bucket] and at < (${bounds})[bucket + 1] limit greatest(change, 0) + 1
+        select from (${facts}) f where at >= ${BOUNDS}[bucket] and at < ${BOUNDS}[bucket + 1] limit greatest(change, 0) + 1
       ) l
     ) h where metric = ${metric} and exists (select from usable)`;
   const messages = (metric: string) => sql.fragment`sum(change) filter (where metric = ${metric})`;
@@ -72,9 +86,9 @@ export function changed({ workspaceId }: TenantDb, buckets: Buckets): FragmentSq
       select bucket, 0, 0, 0, 0, 0, 0, sum((has > 0 and is_positive)::int - (has > change and not is_positive)::int)
       from (
         select bucket, address, is_positive, sum(has) has, sum(change) change from (
-          select width_bucket(at, (${bounds})[1:${buckets.bounds.length - 1}::int]) bucket, address, is_positive, 1 has, 0 change
+          select width_bucket(at, ${STARTS}) bucket, address, is_positive, 1 has, 0 change
           from moods c, lateral (${repliesOf(of)}) f
-          where at >= (${bounds})[1] and at < (${bounds})[${buckets.bounds.length}::int] and exists (select from usable)
+          where at >= ${first(buckets)} and at < ${last(buckets)} and exists (select from usable)
           union all
           select bucket, address, is_positive, 0, change from pending join moods using (address) where metric = 'answered'
         ) f group by bucket, address, is_positive

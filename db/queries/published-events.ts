@@ -14,7 +14,7 @@ const Publication = z.object({
   /** Workspaces of the same shard can be published in one transaction. */
   shard: z.int(),
 });
-export type Publication = z.infer<typeof Publication>;
+type Publication = z.infer<typeof Publication>;
 
 const PublicationsRow = z.object({ publications: z.array(Publication) });
 
