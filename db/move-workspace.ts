@@ -45,26 +45,23 @@ export async function moveWorkspace(ownerUrl: string, workspaceId: string, to: s
     if (!(await exists(client, 'workspaces where id = $1', [workspaceId])))
       throw new Error(`There is no workspace ${workspaceId}.`);
     const target = await findNode(client, to);
+    const step = (text: string, values: unknown[]) => despiteDeadlocks(() => client.query(text, values));
     if (!(await findShard(client, workspaceId)).isIsolated)
-      await despiteDeadlocks(() =>
-        client.query(
-          `select isolate_tenant_to_new_shard('messages', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')`,
-          [workspaceId],
-        ),
+      await step(
+        `select isolate_tenant_to_new_shard('messages', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')`,
+        [workspaceId],
       );
     const { id: shard, node } = await findShard(client, workspaceId);
     if (node !== to) {
       const source = await findNode(client, node);
       // Row-level security refuses what logical replication writes, so no other mode than `block_writes` ends.
-      await despiteDeadlocks(() =>
-        client.query(
-          `select citus_move_shard_placement($1::bigint, $2::text, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
-          [shard, source.host, source.port, target.host, target.port],
-        ),
+      await step(
+        `select citus_move_shard_placement($1::bigint, $2::text, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
+        [shard, source.host, source.port, target.host, target.port],
       );
     }
     const { rows } = await client.query<{ ids: string[] }>(WORKSPACES_OF_SHARD, [shard]);
-    for (const statement of [LOOK_AGAIN, PUBLISH_ANEW]) await client.query(statement, [rows[0]?.ids]);
+    for (const statement of [LOOK_AGAIN, PUBLISH_ANEW]) await step(statement, [rows[0]?.ids]);
   });
 }
 

@@ -190,6 +190,9 @@ describe.runIf(isCluster)('a distributed database', () => {
       ask(
         `select query as name from pg_stat_activity where wait_event_type = 'Lock' and query ~ '^select (isolate|citus_move)'`,
       );
+    expect(
+      await ask(`select deadlocks::text as name from pg_stat_database where datname = current_database()`),
+    ).toEqual(['0']);
     const from = await nodeOfWorkspace(database.ownerUrl, 'org_5');
     const [to = ''] = await ask(
       `select nodename || ':' || nodeport as name from pg_dist_node where shouldhaveshards and nodename || ':' || nodeport <> '${from}'`,
@@ -199,11 +202,12 @@ describe.runIf(isCluster)('a distributed database', () => {
       await writer.query(`set deadlock_timeout = '60s'`);
       await writer.query('begin');
       await writer.query(`update workspaces set name = 'Renamed' where id = 'org_5'`);
-      const moved = moveWorkspace(database.ownerUrl, 'org_5', to);
-      await eventually(async () => (await movesThatWait()).length > 0);
-      await writer.query(`update lines set failed_probes = 1 where workspace_id = 'org_5'`);
-      await writer.query('commit');
-      await moved;
+      const writeAndCommit = async (): Promise<void> => {
+        await eventually(async () => (await movesThatWait()).length > 0);
+        await writer.query(`update lines set failed_probes = 1 where workspace_id = 'org_5'`);
+        await writer.query('commit');
+      };
+      await Promise.all([moveWorkspace(database.ownerUrl, 'org_5', to), writeAndCommit()]);
     });
     expect(await nodeOfWorkspace(database.ownerUrl, 'org_5')).toBe(to);
     expect(await ask(`select failed_probes::text as name from lines where workspace_id = 'org_5'`)).toEqual([
