@@ -7,4 +7,4 @@ import { startVitest } from 'vitest/node';
  */
 const config = fileURLToPath(new URL('event-loop/vitest.config.ts', import.meta.url));
 const vitest = await startVitest('test', [], { config, run: true });
-await vitest.close();
+await vitest.exit();

@@ -66,7 +66,7 @@ export function dayCounts(db: TenantDb, question: Question, timeZone: string): F
   return cells && cellCounts(db, question, cells, timeZone);
 }
 
-/** A query of the metrics, contacts and messages of each bucket. Requires `buckets`, as all queries here that return cells. */
+/** A query of the metrics, contacts and messages of each bucket. */
 function dayCells(db: TenantDb, { filter, spans }: Question, timeZone: string): FragmentSqlToken | null {
   const subjectId = subjectOf(db, filter);
   const days = wholeDays(spans, timeZone);
@@ -79,6 +79,7 @@ function dayCells(db: TenantDb, { filter, spans }: Question, timeZone: string): 
     where workspace_id = ${db.workspaceId} and subject_id = ${subjectId} and day >= (${starts})[1] and day < ${days.end}::date`;
 }
 
+/** As `dayCells`. Requires `buckets`. */
 function hourCells(db: TenantDb, { filter, spans }: Question, timeZone: string): FragmentSqlToken | null {
   const hours = wholeHours(spans, timeZone);
   if (hours === null || subjectOf(db, filter) !== db.workspaceId) return null;

@@ -58,8 +58,8 @@ const isPositive = (workspaceId: string): FragmentSqlToken => sql.fragment`exist
 
 /**
  * The common table expression `changed`: what is to be added to the counts of each bucket. Whether a contact is one more, or one
- * fewer, depends on all of its messages in the bucket. Requires `buckets`, `pending`, `moods`
- * and `usable`.
+ * fewer, depends on all of its messages in the bucket. Requires `buckets`, `pending`,
+ * `moods` and `usable`.
  */
 export function changed({ workspaceId }: TenantDb, buckets: Buckets): FragmentSqlToken {
   const of = { workspaceId, address: sql.fragment`c.address`, filter: buckets.filter };

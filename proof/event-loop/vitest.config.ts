@@ -4,10 +4,11 @@ import { withServers } from '../../vitest.config.ts';
 export default defineConfig({
   test: {
     ...withServers,
-    root: '.',
     include: ['proof/event-loop/*.proof.ts'],
     pool: 'forks',
     isolate: false,
     testTimeout: 240_000,
+    // Shows what the tests print.
+    reporters: ['default'],
   },
 });
