@@ -36,9 +36,9 @@ export async function conversationsOfDay(
       where workspace_id = ${db.workspaceId} and sent_at >= ${from} and sent_at < ${to}
         and status in ('sent', 'delivered') and ${onLine} and ${NOT_ERASED}
       union all
-      select address, updated_at, 'out', coalesce(sent_text, body), lead_id, recipient_name, id from messages
-      where workspace_id = ${db.workspaceId} and updated_at >= ${from} and updated_at < ${to}
-        and sent_at is null and fallback_sms = 'dispatched' and ${onLine} and ${NOT_ERASED}
+      select address, fallback_at, 'out', coalesce(sent_text, body), lead_id, recipient_name, id from messages
+      where workspace_id = ${db.workspaceId} and fallback_at >= ${from} and fallback_at < ${to}
+        and status not in ('sent', 'delivered') and fallback_sms = 'dispatched' and ${onLine} and ${NOT_ERASED}
       union all
       select address, received_at, 'in', left(body, ${SHOWN_LENGTH}), lead_id, null, id from inbound_messages
       where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and ${onLine} and ${NOT_ERASED}

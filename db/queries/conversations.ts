@@ -14,6 +14,7 @@ import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { DISPATCHED_AT } from './messages.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({
@@ -58,10 +59,10 @@ const conversations = (db: TenantDb) => sql.fragment`
     sent.recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
-    select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
+    select lead_id, recipient_name, body, sent_text, ${DISPATCHED_AT} "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.address = c.address
       and (m.sent_at is not null or m.status = 'sending' or m.fallback_sms = 'dispatched')
-    order by coalesce(sent_at, updated_at) desc, id desc limit 1
+    order by ${DISPATCHED_AT} desc, id desc limit 1
   ) sent on true
   left join lateral (
     select left(body, ${SHOWN_LENGTH}) body, received_at "at" from inbound_messages i

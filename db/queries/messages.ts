@@ -10,6 +10,9 @@ import { VariantName } from '#domain/variant-name.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
+/** When a message was sent, or if not, its fallback SMS. While it is being sent: since when. */
+export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
+
 export const MessageRow = z.object({
   id: z.string(),
   workspaceId: z.string(),
@@ -49,6 +52,7 @@ export const MessageRow = z.object({
   smsFallbackMessage: z.string().nullable(),
   forceFallback: z.boolean(),
   fallbackSms: z.enum(['due', 'dispatched', 'failed']).nullable(),
+  /** When its fallback SMS is due, or was accepted. */
   fallbackAt: z.date().nullable(),
   source: z.string(),
   correlationId: z.string().nullable(),

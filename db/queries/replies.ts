@@ -7,6 +7,7 @@ import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
 import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { DISPATCHED_AT } from './messages.ts';
 
 /** An inbound message. */
 export const InboundRow = z.object({
@@ -180,11 +181,11 @@ async function lastOutbound(
       addresses.map((address) => [address]),
       ['text'],
     )} as a (address), lateral (
-      select id, address, body, sent_text, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index, variant
+      select id, address, body, sent_text, recipient_name, ${DISPATCHED_AT} sent_at, batch_id, step_index, variant
       from messages
       where workspace_id = ${db.workspaceId} and address = a.address
         and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')
-      order by coalesce(sent_at, updated_at) desc, id desc limit 2
+      order by ${DISPATCHED_AT} desc, id desc limit 2
     ) m`);
   return [...rows];
 }

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { signalDay } from '#domain/line-signals.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
@@ -228,7 +229,7 @@ function traceMoments(
   for (const { id } of changed) traceMoment(db, id, name, links.get(id));
 }
 
-/** Ends a fallback SMS that is due, with its text if it was sent. */
+/** Ends a fallback SMS that is due, with its text and time if it was sent. */
 export async function endFallbackSms(
   db: TenantDb,
   messageId: string,
@@ -236,7 +237,8 @@ export async function endFallbackSms(
   sentText: string | null = null,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update messages set fallback_sms = ${result}, sent_text = coalesce(${sentText}, sent_text), updated_at = now()
+    update messages set fallback_sms = ${result}, sent_text = coalesce(${sentText}, sent_text), updated_at = now(),
+      fallback_at = ${result === 'dispatched' ? sql.timestamp(currentTime()) : sql.fragment`fallback_at`}
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { DISPATCHED_AT } from '#db/queries/messages.ts';
 
 /** The responses of contacts to campaign steps, for the funnel. */
 
@@ -15,7 +16,7 @@ type Original = z.infer<typeof OriginalRow>;
 
 /** Of messages: sent by then, if only as fallback SMS. */
 const sentBefore = (at: Date) => sql.fragment`(sent_at is not null or fallback_sms = 'dispatched')
-  and coalesce(sent_at, updated_at) <= ${sql.timestamp(at)}`;
+  and ${DISPATCHED_AT} <= ${sql.timestamp(at)}`;
 
 /** Counts a reply to the last step that its campaign sent to the lead before. Requires `lockContact`. */
 export async function countStepReply(
@@ -43,7 +44,7 @@ export async function countStepOptOut(
       ? sql.type(OriginalRow)`
           select campaign_id, lead_id, id message_id from messages
           where workspace_id = ${db.workspaceId} and address = ${address} and ${sentBefore(at)}
-          order by coalesce(sent_at, updated_at) desc, id desc limit 1`
+          order by ${DISPATCHED_AT} desc, id desc limit 1`
       : sql.type(OriginalRow)`
           select campaign_id, lead_id, original_message_id message_id from inbound_messages
           where workspace_id = ${db.workspaceId} and id = ${replyId}`,

@@ -125,6 +125,29 @@ describe('a message in test mode', () => {
     });
   });
 
+  it('counts on the day on which its fallback SMS was sent, by the test clock', async () => {
+    const date = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+    await api('POST', '/api/test/clock', { to: `${date}T12:00:00Z` });
+    const [refused, failed] = [phone('0001'), phone()];
+    await send(refused, { smsFallbackEnabled: true });
+    const id = await send(failed, { sendFallbackSmsOnFailed: true });
+    const [first] = (await api('GET', '/api/lines/by-user')).body.lines;
+    await api('PATCH', `/api/lines/${first._id}`, { minGapSeconds: 0 });
+    await until(id, 'sent');
+    await api('POST', '/api/test/receipts', { messageId: id, status: 'failed' });
+    await eventually(async () => {
+      const { sent } = (await api('GET', '/api/test/sent')).body;
+      return sent.filter(({ channel }: { channel: string }) => channel === 'sms').length === 2;
+    });
+    await eventually(async () => {
+      const { body } = await api('GET', `/api/analytics/conversations?date=${date}&timezone=UTC`);
+      return body.total === 2;
+    });
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    for (const { lastAt } of conversations) expect(lastAt.slice(0, 10)).toBe(date);
+    expect(conversations).toHaveLength(2);
+  });
+
   it('is announced by signed webhooks', async () => {
     const endpoint = await startTestEndpoint();
     const { secret } = await registerWebhook(api, endpoint.url, {
