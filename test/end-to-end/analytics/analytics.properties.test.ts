@@ -312,7 +312,9 @@ function conversations(sent: readonly Outbound[], replies: readonly Inbound[], d
   const today = ({ at }: { at: number }): boolean => localDay(zone, at) === day;
   const count = (items: readonly { phone: string }[], who: string): number =>
     items.filter(({ phone }) => phone === who).length;
-  const out = sent.filter((message) => left(message) && today(message));
+  const out = sent.filter(
+    (message) => (left(message) || message.fallbackSms === 'dispatched') && today(message),
+  );
   const answers = replies.filter(today);
   return PHONES.map((phone) => [phone, count(out, phone), count(answers, phone)] as const).filter(
     ([, there, back]) => there + back > 0,
@@ -361,7 +363,7 @@ async function finish(workspaceId: string, sent: readonly Outbound[]) {
       ['delivered', 'fallback'],
     ])
       await db.query(sql.type(NoRows)`
-        update messages m set fallback_sms = "fallbackSms", fallback_at = now(), status = case
+        update messages m set fallback_sms = "fallbackSms", fallback_at = m.created_at, status = case
             when l.status = any(${sql.array(statuses, 'text')}) then l.status when l.status = 'delivered' then 'sent' else m.status end
         from jsonb_to_recordset(${late}) l (id text, status text, "fallbackSms" text)
         where m.workspace_id = ${workspaceId} and m.id = l.id
