@@ -108,7 +108,9 @@ describe('a draft that an operator decides about', () => {
         // An answer is sent whether or not it decides.
         if (index % 10 === 2) {
           // On a busy machine, one that waits too long for the others is refused.
-          if ((await desk.call('POST', '/api/inbox/send-reply', answer)).status === 201) answers += 1;
+          const { status } = await desk.call('POST', '/api/inbox/send-reply', answer);
+          expect([201, 503]).toContain(status);
+          if (status === 201) answers += 1;
           return false;
         }
         if (index % 10 < 6) return succeeds(signalByHand(app.temporal, id, signals[action], order), false);
