@@ -28,6 +28,7 @@ const callerOf = (id: string): AnsweredRequest['caller'] => ({
     country: 'US',
     liveWorkspaceId: null,
     subscriptionStatus: 'active',
+    node: 0,
   },
 });
 const drip = (changes: Partial<AnsweredRequest> = {}): AnsweredRequest =>
@@ -79,6 +80,31 @@ describe('the log of requests', () => {
     log.record(drip());
     await log.close();
     expect(written.at(-1)?.count).toBe(1);
+  });
+
+  it('writes again after its time only, however long a write takes', async () => {
+    vi.useFakeTimers();
+    const writes: PromiseWithResolvers<void>[] = [];
+    const slow = createRequestLog(
+      (rows) => {
+        written.push(...rows);
+        const write = Promise.withResolvers<void>();
+        writes.push(write);
+        return write.promise;
+      },
+      { warn() {} },
+      { inc() {} },
+    );
+    slow.record(drip());
+    await vi.advanceTimersByTimeAsync(2000);
+    for (const _ of [1, 2]) slow.record(drip());
+    writes[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(1000);
+    slow.record(drip());
+    expect(writes).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(written.map(({ count }) => count)).toEqual([1, 3]);
+    vi.useRealTimers();
   });
 
   it('waits for a database that is away, and counts what it has no room for', async () => {

@@ -55,13 +55,15 @@ export function createRequestLog(
     timer ??= setTimeout(() => void flush(), WRITE_EVERY_MS).unref();
   };
 
+  /** Writes the rows that wait now. Those that are added meanwhile have their own time, in which they are shared. */
   async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const rows = waiting.slice(0, BATCH);
-      // Rows that are being written no longer change.
-      shared = new Map();
+    // Rows that are being written no longer change.
+    shared = new Map();
+    for (let due = waiting.length; due > 0;) {
+      const rows = waiting.slice(0, Math.min(BATCH, due));
       await write(rows);
       waiting = waiting.slice(rows.length);
+      due -= rows.length;
     }
   }
 
