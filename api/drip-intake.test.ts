@@ -12,12 +12,37 @@ test('a batch that does not end does not hold up a later request', async () => {
   const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
-    void intake.accept({ caller: { workspace: { id: workspaceId } }, idempotencyKey: 'key' } as DripRequest);
+    void intake.accept({
+      caller: { workspace: { id: workspaceId, node: 0 } },
+      idempotencyKey: 'key',
+    } as DripRequest);
 
   accept('first');
   await vi.waitFor(() => expect(batches).toBe(1));
   accept('second');
   await vi.waitFor(() => expect(batches).toBe(2));
+});
+
+test('batches of a node that does not respond do not hold up requests of another node', async () => {
+  let batches = 0;
+  const connect = (): Promise<never> => {
+    batches += 1;
+    return new Promise(() => {});
+  };
+  const pools = { intake: { connect } } as unknown as ApiPools;
+  const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
+  const accept = (node: number): void =>
+    void intake.accept({
+      caller: { workspace: { id: `of node ${node}`, node } },
+      idempotencyKey: 'key',
+    } as DripRequest);
+
+  accept(1);
+  await vi.waitFor(() => expect(batches).toBe(1));
+  accept(1);
+  await vi.waitFor(() => expect(batches).toBe(2));
+  accept(2);
+  await vi.waitFor(() => expect(batches).toBe(3));
 });
 
 test('requests that both batches left waiting begin another one when the first ends', async () => {
@@ -30,7 +55,10 @@ test('requests that both batches left waiting begin another one when the first e
   const pools = { intake: { connect } } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
-    void intake.accept({ caller: { workspace: { id: workspaceId } }, idempotencyKey: 'key' } as DripRequest);
+    void intake.accept({
+      caller: { workspace: { id: workspaceId, node: 0 } },
+      idempotencyKey: 'key',
+    } as DripRequest);
 
   accept('first');
   await vi.waitFor(() => expect(batches).toHaveLength(1));

@@ -1,11 +1,11 @@
 import { currentTime } from '#domain/clock.ts';
 import { isPartialFailure, isOverload } from '#db/overload.ts';
-import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
+import { type ApiPools, INTAKE_BATCHES } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import { takeFairly } from '#domain/fair-batch.ts';
-import { createCallerLines } from './caller-lines.ts';
+import { type CallerLines, createCallerLines } from './caller-lines.ts';
 import {
   acceptBatch,
   acceptPlain,
@@ -17,7 +17,10 @@ import {
 } from './drip-batch.ts';
 import type { Metrics } from './http/metrics.ts';
 
-/** Commits concurrent requests together, regardless of their workspaces. A request is acknowledged after its commit. */
+/**
+ * Commits concurrent requests together, regardless of their workspaces, as long as these are on one server of the database. A request
+ * is acknowledged after its commit.
+ */
 export interface DripIntake {
   /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
@@ -40,15 +43,33 @@ export function createDripIntake(
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
+  const callerLines = createCallerLines(pools);
+  const intakes = new Map<number, DripIntake>();
+  return {
+    accept(request) {
+      const { node } = request.caller.workspace;
+      let intake = intakes.get(node);
+      if (!intake) intakes.set(node, (intake = createNodeIntake(pools, links, metrics, callerLines)));
+      return intake.accept(request);
+    },
+  };
+}
+
+/** The intake of workspaces that are on one node of the database. It waits for no other node. */
+function createNodeIntake(
+  pools: ApiPools,
+  links: LinkReader,
+  metrics: Pick<Metrics, 'intakeBatch'>,
+  callerLines: CallerLines,
+): DripIntake {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
-  const callerLines = createCallerLines(pools);
   let waiting = 0;
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const mayBegin = (others: number): boolean =>
-    others === 0 ? waiting > 0 : others < INTAKE_CONNECTIONS && waiting >= MIN_SECOND_BATCH;
+    others === 0 ? waiting > 0 : others < INTAKE_BATCHES && waiting >= MIN_SECOND_BATCH;
 
   const drain = forMany(async (): Promise<void> => {
     do {
@@ -71,7 +92,7 @@ export function createDripIntake(
   function beginLater(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
-      if (waiting > 0 && running < INTAKE_CONNECTIONS) begin();
+      if (waiting > 0 && running < INTAKE_BATCHES) begin();
     }, MAX_WAIT_MS);
   }
 

@@ -129,6 +129,29 @@ const TRANSACTION_OF_NODE = `
 const ON_EMITTED_EVENTS = `
   create or replace trigger transaction_of_node before insert on emitted_events for each row execute function transaction_of_node()`;
 
+/** So do requests of workflows, also of those that another server inserts. The workflow's own decisions have the ids that it has seen. */
+const REQUESTED_ON_NODE = `
+  create or replace function requested_on_node() returns trigger language plpgsql as $$
+  begin
+    if new.lowered_by <> '0' then
+      new.requested_by := pg_current_xact_id();
+      new.lowered_by := new.requested_by;
+    end if;
+    return new;
+  end $$`;
+
+const ON_WORKFLOW_WAKES = `
+  create or replace trigger requested_on_node before insert on workflow_wakes for each row execute function requested_on_node()`;
+
+/** The group of the node, as Citus numbers them. */
+const NODE_OF = `
+  create or replace function node_of(workspace text) returns int language plpgsql stable as $$
+  begin
+    return (
+      select groupid from pg_dist_placement where shardid = get_shard_id_for_distribution_column('drip_buffer', workspace) limit 1
+    );
+  end $$`;
+
 /** A statement reads one shard, so that its snapshot is that of one node. Workspaces of a node that is down are left out. */
 const PUBLICATIONS_OF = `
   create or replace function publications_of(of_workspaces text[])
@@ -324,17 +347,21 @@ const FUNCTIONS = `
   order by 1`;
 
 /**
- * Run on the node that has the workspace: `erase_consents` as its owner, who sees only there what a transaction has changed, and
- * `publish_events`, whose snapshots are those of the node.
+ * Run on the node that has the workspace: `erase_consents` as its owner, who sees only there what a transaction has changed,
+ * `publish_events`, whose snapshots are those of the node, and `buffer_drips_on_node`, which is not forced: it has several workspaces.
  */
 const FUNCTIONS_ON_NODES = `
   select create_distributed_function('erase_consents(text, text[])', 'of_workspace', 'consents', force_delegation => true),
-    create_distributed_function('publish_events(text)', 'of_workspace', 'event_publications', force_delegation => true)`;
+    create_distributed_function('publish_events(text)', 'of_workspace', 'event_publications', force_delegation => true),
+    create_distributed_function('buffer_drips_on_node(text, jsonb, text, timestamptz, text, text)', 'of_workspace', 'drip_buffer')`;
 
 async function prepareObjects(client: pg.Client): Promise<void> {
   await client.query(SET_LOCAL);
   await client.query(TRANSACTION_OF_NODE);
   await client.query(ON_EMITTED_EVENTS);
+  await client.query(REQUESTED_ON_NODE);
+  await client.query(ON_WORKFLOW_WAKES);
+  await client.query(NODE_OF);
   await client.query(PUBLICATIONS_OF);
   await client.query(STRANDED_QUEUES);
   await client.query(OVERDUE_WAKES);

@@ -93,8 +93,10 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
-/** While one batch of bulk intake commits, a second one may begin (api/drip-intake.ts). */
-export const INTAKE_CONNECTIONS = 2;
+/** While one batch of bulk intake commits, a second one may begin, for each node of the database (api/drip-intake.ts). */
+export const INTAKE_BATCHES = 2;
+/** More than the batches of a node take, each for its plain and for its other requests: if that node does not respond, others do. */
+const INTAKE_CONNECTIONS = 8;
 
 /**
  * The pools of an API process.

@@ -16,8 +16,9 @@ const WorkspaceRow = z.object({
   country: z.string(),
   liveWorkspaceId: z.string().nullable(),
   subscriptionStatus: SUBSCRIPTION,
+  node: z.int(),
 });
-const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status`;
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status, node_of(w.id) node`;
 
 const AgencyRow = z.object({
   id: z.string(),

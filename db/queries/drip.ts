@@ -1,4 +1,4 @@
-import { type CommonQueryMethods, sql } from 'slonik';
+import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { Claim, Drip } from '#domain/drip.ts';
 import { shortDraft } from '#domain/short-draft.ts';
@@ -25,7 +25,12 @@ export async function bufferDrips(
   drips: readonly OwnedDrip[],
   now: Date,
 ): Promise<Claims> {
-  const { earlier, woken } = await callBuffer(db, drips, now, null);
+  const { earlier, woken } = await callBuffer(
+    db,
+    drips,
+    now,
+    (batch) => sql.fragment`buffer_drips(${batch}, null)`,
+  );
   for (const workspaceId of woken) db.wakes.signal(dripDrainerId(workspaceId), workspaceId, SIGNAL);
   return earlier;
 }
@@ -33,6 +38,7 @@ export async function bufferDrips(
 /**
  * Like `bufferDrips`, in a transaction of its own, which is one message to the database and one back. As with `withIntake`, it
  * reads and writes rows of these workspaces only, and fails soon if one of them is locked.
+ * @param drips of workspaces of one node: that of the first runs the transaction.
  */
 export async function bufferDripsAtOnce(
   { intake, waker }: ApiPools,
@@ -40,7 +46,13 @@ export async function bufferDripsAtOnce(
   now: Date,
 ): Promise<Claims> {
   const workspaceIds = [...new Set(drips.map(({ workspaceId }) => workspaceId))];
-  const { earlier, woken } = await callBuffer(intake, drips, now, workspaceIds);
+  const { earlier, woken } = await callBuffer(
+    intake,
+    drips,
+    now,
+    (batch) =>
+      sql.fragment`buffer_drips_on_node(${workspaceIds[0] ?? ''}, ${batch}, ${workspaceIds.join(',')})`,
+  );
   for (const workspaceId of woken) waker?.wake(dripDrainerId(workspaceId), workspaceId, SIGNAL);
   return earlier;
 }
@@ -56,14 +68,15 @@ async function callBuffer(
   db: CommonQueryMethods,
   drips: readonly OwnedDrip[],
   now: Date,
-  only: readonly string[] | null,
+  call: (batch: FragmentSqlToken) => FragmentSqlToken,
 ): Promise<{ earlier: Claims; woken: readonly string[] }> {
   const earlier = new Map<string, Map<string, Claim>>();
   const rows = rowsOf(drips);
   if (rows.length === 0) return { earlier, woken: [] };
-  const { duplicates, woken } = await db.one(sql.type(BufferRow)`
-    select duplicates, woken from buffer_drips(${JSON.stringify(rows)}, ${dripDrainerId('')}, ${sql.timestamp(now)}, ${SIGNAL},
-      ${only && only.join(',')})`);
+  const batch = sql.fragment`${JSON.stringify(rows)}, ${dripDrainerId('')}, ${sql.timestamp(now)}, ${SIGNAL}`;
+  const { duplicates, woken } = await db.one(
+    sql.type(BufferRow)`select duplicates, woken from ${call(batch)}`,
+  );
   for (const { n, scheduledMs, jitterMs } of duplicates ?? []) {
     const duplicate = drips[n];
     if (!duplicate) throw new Error(`there is no drip ${n}`);

@@ -128,11 +128,53 @@ describe.runIf(isCluster)('a distributed database', () => {
     }
   });
 
+  it('stores bulk intake on the node of its workspaces, whose transactions its wakes name', async () => {
+    const ids = Array.from({ length: 8 }, (_, n) => `org_${n + 1}`);
+    const nodesOf = (id: string) =>
+      ask(
+        `select nodename || ':' || nodeport as name from pg_dist_node where groupid = node_of('${id}') order by 1`,
+      );
+    expect((await Promise.all(ids.map(nodesOf))).flat()).toEqual(
+      await Promise.all(ids.map((id) => nodeOfWorkspace(database.ownerUrl, id))),
+    );
+
+    const call = (workspaceIds: string[], digit: string, then: string): string => {
+      const batch = workspaceIds.map((workspaceId, n) => ({
+        n,
+        workspace_id: workspaceId,
+        id: digit.repeat(23) + n,
+        fingerprint: digit.repeat(31) + n,
+        scheduled_at: '2027-01-01T00:00:00Z',
+        jitter_ms: 0,
+        draft: {},
+      }));
+      return `'${JSON.stringify(batch)}', 'drainer:', '2027-01-01T00:00:00Z', 'dripsBuffered', ${then}`;
+    };
+    const [node = ''] = await nodesOf('org_1');
+    const atOnce = `select * from buffer_drips_on_node('org_1', ${call(['org_1'], 'a', `'org_1'`)})`;
+    await connected(database.systemUrl, async (client) => {
+      const { rows: plan } = await client.query<Record<string, string>>(`explain ${atOnce}`);
+      expect(plan.flatMap(Object.values).join('\n')).toContain(`port=${new URL(`http://${node}`).port}`);
+      await client.query(atOnce);
+      await client.query('begin');
+      await client.query(`select set_local('app.intake_workspaces', '${ids.join(',')}')`);
+      await client.query(`select * from buffer_drips(${call(ids, 'b', 'null')})`);
+      await client.query('commit');
+    });
+    const woken = await ask(`
+      select result as name from run_command_on_shards('workflow_wakes', $$
+        select string_agg(workspace_id, ',') from %s
+        where starts_with(workflow_id, 'drainer:') and requested_by::text = xmin::text and lowered_by = requested_by
+      $$) where result <> ''`);
+    expect(woken.flatMap((names) => names.split(',')).toSorted()).toEqual(ids);
+    expect(await ask(`select count(*)::text as name from drip_buffer`)).toEqual(['9']);
+  });
+
   it('moves a workspace to another node, where its workflows look again and its events keep their order', async () => {
     const place = (workspaceId: string) => nodeOfWorkspace(database.ownerUrl, workspaceId);
     const wakes = () =>
       ask(
-        `select workspace_id as name from workflow_wakes where requested_by = '0' and sweep_at <= now() order by 1`,
+        `select distinct workspace_id as name from workflow_wakes where requested_by = '0' and sweep_at <= now() order by 1`,
       );
     const others = ['org_1', 'org_2', 'org_4', 'org_5', 'org_6', 'org_7', 'org_8'];
     const placesOfOthers = await Promise.all(others.map(place));
