@@ -120,7 +120,10 @@ function watchRequests(pools: Pools, logger: Logger) {
   let isWatching = false;
 
   async function tellRequested(): Promise<void> {
-    const looks = [...watched.keys()];
+    const available = new Set(
+      await pools.nodes.available([...watched.keys()].map(({ workspaceId }) => workspaceId)),
+    );
+    const looks = [...watched.keys()].filter(({ workspaceId }) => available.has(workspaceId));
     const requested = await requestedSince(systemDb(pools), looks);
     for (const look of looks) if (requested.has(look.workflowId)) watched.get(look)?.();
   }

@@ -7,6 +7,7 @@ import {
   StatementTimeoutError,
 } from 'slonik';
 import { Busy } from '#domain/fair-queue.ts';
+import { NodeUnavailable } from './node-watch.ts';
 import { StalePlanError } from './prepared-statements.ts';
 
 /**
@@ -47,6 +48,7 @@ const OVERLOADS = [
   BackendTerminatedUnexpectedlyError,
   ConnectionError,
   IdleTransactionTimeoutError,
+  NodeUnavailable,
   StalePlanError,
   StatementCancelledError,
   StatementTimeoutError,

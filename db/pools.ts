@@ -1,6 +1,7 @@
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { createPool, type DatabasePool, sql } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
+import { type NodeWatch, NODE_TIMEOUT_MS, watchNodes } from './node-watch.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
@@ -32,6 +33,7 @@ export interface Pools {
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   readonly addressHashes: AddressHashes;
+  readonly nodes: NodeWatch;
   close(): Promise<void>;
 }
 
@@ -73,13 +75,16 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     openPool(urls.systemUrl, 'linepace_system', options),
     openApart(urls),
   ]);
+  const nodes = openNodeWatch(urls, system);
   return {
     tenant: { pool: tenant, queue: null },
     system,
     apart,
     waker: options.waker ?? null,
     addressHashes: createAddressHashes(apart, options.keySeal ?? null),
+    nodes,
     close: async () => {
+      await nodes.close();
       await Promise.all([tenant, system, apart].map((pool) => pool.end()));
     },
   };
@@ -93,6 +98,8 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
+/** Of statements for which everybody waits, and which take a millisecond if no node of a cluster keeps them waiting. */
+const BRIEF_MS = 5000;
 /** While one batch of bulk intake commits, a second one may begin, for each node of the database (api/drip-intake.ts). */
 export const INTAKE_BATCHES = 2;
 /** More than the batches of a node take, each for its plain and for its other requests: if that node does not respond, others do. */
@@ -110,8 +117,8 @@ export async function createApiPools(
   const half = Math.max(2, Math.ceil(size / 2));
   const openTenant = (url: string, size: number): Promise<DatabasePool> =>
     openPool(url, 'linepace_tenant', { size });
-  const openSystem = (size: number): Promise<DatabasePool> =>
-    openPool(urls.systemUrl, 'linepace_system', { size });
+  const openSystem = (size: number, options: PoolOptions = {}): Promise<DatabasePool> =>
+    openPool(urls.systemUrl, 'linepace_system', { size, ...options });
   const share = (size: number): FairQueue =>
     createFairQueue({
       size,
@@ -123,10 +130,11 @@ export async function createApiPools(
     openTenant(urls.tenantUrl, size),
     openTenant(urls.replicaUrl ?? urls.tenantUrl, half),
     openSystem(half),
-    openSystem(half),
+    openSystem(half, { statementTimeoutMs: BRIEF_MS }),
     openSystem(INTAKE_CONNECTIONS),
     openApart(urls),
   ]);
+  const nodes = openNodeWatch(urls, system);
   return {
     tenant: { pool: tenant, queue: share(size) },
     reads: { pool: reads, queue: share(half) },
@@ -136,6 +144,7 @@ export async function createApiPools(
     apart,
     waker,
     addressHashes: createAddressHashes(apart, keySeal),
+    nodes,
     auth: {
       pool: auth,
       // A client that tries many keys must not lock out the others behind the same address.
@@ -148,6 +157,7 @@ export async function createApiPools(
       waiting: new Map(),
     },
     close: async () => {
+      await nodes.close();
       await Promise.all([tenant, reads, system, auth, intake, apart].map((pool) => pool.end()));
     },
   };
@@ -155,7 +165,16 @@ export async function createApiPools(
 
 /** Two connections are enough, because the statements take about a millisecond. */
 const openApart = (urls: DatabaseUrls): Promise<DatabasePool> =>
-  openPool(urls.systemUrl, 'linepace_system', { size: 2, withinTransactions: true });
+  openPool(urls.systemUrl, 'linepace_system', {
+    size: 2,
+    withinTransactions: true,
+    statementTimeoutMs: BRIEF_MS,
+  });
+
+const openNodeWatch = (urls: DatabaseUrls, system: DatabasePool): NodeWatch =>
+  watchNodes(system, () =>
+    openPool(urls.systemUrl, 'linepace_system', { size: 4, statementTimeoutMs: NODE_TIMEOUT_MS }),
+  );
 
 async function openPool(
   url: string,

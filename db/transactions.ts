@@ -80,12 +80,13 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker, apart, addressHashes }: Pools,
+  { waker, apart, addressHashes, nodes }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
   { genericPlans = false }: TenantOptions = {},
 ): Promise<T> {
+  await nodes.check(workspaceId);
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {

@@ -128,7 +128,7 @@ async function withWorkspaceKey(
   if (!isPossibleApiKey(token)) return unauthorized(client(), services);
   const hash = hashApiKey(token);
   const caller = await callers.find(hash, () =>
-    withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
+    withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, pools.nodes, hash)),
   );
   if (!caller) return unauthorized(client(), services);
   identified?.(caller);

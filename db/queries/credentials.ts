@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
 import { KeyScope } from '#domain/key-scope.ts';
 import { Role } from '#domain/team.ts';
+import type { NodeWatch } from '#db/node-watch.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 import { lookUp, readWhereItIs } from './lookups.ts';
@@ -42,15 +43,23 @@ const WorkspaceWithKeyRow = WorkspaceRow.extend({
   allowedIps: z.array(z.string()).nullable(),
 });
 
-/** The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired. */
-export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
-  const row = await readWhereItIs(db, 'key', hash, (workspaceId) =>
-    db.maybeOne(sql.type(WorkspaceWithKeyRow)`
+/**
+ * The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired.
+ * @throws NodeUnavailable
+ */
+export async function workspaceByKey(
+  db: SystemDb,
+  nodes: NodeWatch,
+  hash: string,
+): Promise<WorkspaceCaller | null> {
+  const row = await readWhereItIs(db, 'key', hash, async (workspaceId) => {
+    await nodes.check(workspaceId);
+    return db.maybeOne(sql.type(WorkspaceWithKeyRow)`
       select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
       from workspace_keys k
       join workspaces w on k.mode = 'test' and w.live_workspace_id = ${workspaceId} or k.mode = 'live' and w.id = ${workspaceId}
-      where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`),
-  );
+      where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`);
+  });
   if (!row) return null;
   const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;

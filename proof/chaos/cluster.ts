@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { moveWorkspace, nodeOfWorkspace } from '#db/move-workspace.ts';
@@ -12,6 +12,9 @@ export interface Node {
   name: string;
   kill(): void;
   start(): Promise<void>;
+  /** Accepts connections, and does not respond until it resumes. */
+  freeze(): void;
+  resume(): void;
 }
 
 export interface Cluster {
@@ -51,11 +54,18 @@ async function nodeAt(url: string): Promise<Node> {
   // `/usr/lib/postgresql/bin/postgres "-D" "/var/lib/postgresql"`
   const [program = '', ...options] = command.trim().split(/ (?=")/);
   const { uid, gid } = statSync(folder);
+  const pidOf = (): string => readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0] ?? '';
   return {
     name: new URL(url).host,
-    kill() {
-      const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n');
-      process.kill(Number(pid), 'SIGKILL');
+    kill: () => void process.kill(Number(pidOf()), 'SIGKILL'),
+    freeze() {
+      // First, so that it starts no more processes.
+      process.kill(Number(pidOf()), 'SIGSTOP');
+      spawnSync('pkill', ['-STOP', '-P', pidOf()]);
+    },
+    resume() {
+      spawnSync('pkill', ['-CONT', '-P', pidOf()]);
+      process.kill(Number(pidOf()), 'SIGCONT');
     },
     async start() {
       await until(async () => {

@@ -31,6 +31,8 @@ const DOWN_MS = 3000;
 const VISIT_MS = 1000;
 /** Longer than a send may take. */
 const FROZEN_MS = 20_000;
+/** Until all processes know that a node does not respond, and what waits for it has given up. */
+const NOTICED_MS = 15_000;
 /** At every seventh kill, the carrier also stops responding for a while. */
 const FREEZE_EVERY = 7;
 /** The maximum error of the clock of the API or the worker. */
@@ -175,12 +177,29 @@ export async function runEverything({
     process.kill(pid, 'SIGCONT');
   }
 
+  async function killNode(node: Node): Promise<void> {
+    node.kill();
+    say(`node ${node.name} killed`);
+    await visitOthers(
+      node,
+      pause(DOWN_MS).then(() => node.start()),
+    );
+  }
+
+  async function freezeNode(node: Node): Promise<void> {
+    node.freeze();
+    say(`node ${node.name} does not respond`);
+    await pause(NOTICED_MS);
+    await visitOthers(
+      node,
+      pause(FROZEN_MS).then(() => node.resume()),
+    );
+  }
+
   /** Sends and reads for tenants of other nodes until that node is back. */
-  async function bringBack(node: Node): Promise<void> {
+  async function visitOthers(node: Node, started: Promise<void>): Promise<void> {
     const back = new AbortController();
-    const started = pause(DOWN_MS)
-      .then(() => node.start())
-      .finally(() => back.abort());
+    void started.finally(() => back.abort()).catch(() => {});
     const others = [...bystanders].flatMap(([home, tenant]) => (home === node.name ? [] : [tenant]));
     let visits = 0;
     for (; !back.signal.aborted; await pause(VISIT_MS)) {
@@ -211,16 +230,16 @@ export async function runEverything({
   }
 
   async function disturb(): Promise<void> {
-    let nodesKilled = 0;
+    let nodesLost = 0;
     for (const { part, afterMs, tenant, line, freezes, clock, wrongByMs } of schedule) {
       await pause(afterMs);
       let killed = 0;
       if (part === 'postgres' && cluster) {
-        const node = cluster.nodes[nodesKilled++ % cluster.nodes.length];
+        const round = Math.floor(nodesLost / cluster.nodes.length);
+        const node = cluster.nodes[nodesLost % cluster.nodes.length];
         if (!node) throw new Error('the cluster has no nodes');
-        node.kill();
-        say(`node ${node.name} killed`);
-        await bringBack(node);
+        // In turns, so that each node is killed, and stops responding the next time, or the other way round.
+        await ((round + nodesLost++) % 2 === 0 ? killNode : freezeNode)(node);
         if (tenant) await moveAway(cluster, tenant);
       } else {
         await until(async () => pidOf(part) > 0, 60_000);

@@ -30,14 +30,15 @@ const WORKSPACES_IN_TRANSACTION = 20;
 /**
  * Publishes the committed events of workspaces, of a backlog the next batch: gives them positions, in which streams follow
  * them (docs/decisions/0009-events-have-one-order.md).
- * @returns how far they are published, without those that fail or whose node of a cluster is down.
+ * @returns how far they are published, without those that fail or whose node of a cluster does not respond.
  */
 export async function publishEvents(
   pools: Pools,
   workspaceIds: readonly string[],
   options: PublishOptions,
 ): Promise<Published[]> {
-  const publications = await publicationsOf(systemDb(pools), workspaceIds);
+  const available = await pools.nodes.available(workspaceIds);
+  const publications = await publicationsOf(systemDb(pools), available);
   const published = publications
     .filter(({ pending }) => !pending)
     .map(({ workspaceId, position }) => ({ workspaceId, position, more: false }));
