@@ -1,5 +1,6 @@
 import type { ApiPools } from '#db/pools.ts';
 import { type CallbackLine, findCallbackLines } from '#db/queries/callback-lines.ts';
+import { lookUp } from '#db/queries/lookups.ts';
 import { withAuth } from '#db/transactions.ts';
 import { createBatches } from '#domain/batches.ts';
 
@@ -9,7 +10,7 @@ const MIN_CONCURRENT_SIZE = 16;
 
 /** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
 export interface CallbackLines {
-  /** @returns null if there is no such line. @throws Busy */
+  /** @returns null if there is no such line. @throws Busy, NodeUnavailable */
   find(client: string, lineId: string): Promise<CallbackLine | null>;
 }
 
@@ -29,8 +30,16 @@ export function createCallbackLines(pools: ApiPools): CallbackLines {
     },
     { maxSize: MAX_TOGETHER, concurrency: LOOKUPS_AT_ONCE, minConcurrentSize: MIN_CONCURRENT_SIZE },
   );
+  async function checkNode(client: string, lineId: string): Promise<void> {
+    const workspaceId = await withAuth(pools, client, `workspace of line ${lineId}`, (db) =>
+      lookUp(db, 'line', lineId),
+    );
+    if (workspaceId !== null) await pools.nodes.check(workspaceId);
+  }
   return {
     async find(client, lineId) {
+      // Lines of other nodes would wait for it in the same query.
+      if (!pools.nodes.areAllAvailable) await checkNode(client, lineId);
       const asked: Asked = { lineId, found: null };
       await lookups.add(client, asked);
       return asked.found;

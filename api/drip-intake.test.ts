@@ -3,13 +3,15 @@ import type { ApiPools } from '#db/pools.ts';
 import type { DripRequest } from './drip-batch.ts';
 import { createDripIntake } from './drip-intake.ts';
 
+const nodes = { available: async (ids: readonly string[]) => ids };
+
 test('a batch that does not end does not hold up a later request', async () => {
   let batches = 0;
   const connect = (): Promise<never> => {
     batches += 1;
     return new Promise(() => {});
   };
-  const pools = { intake: { connect } } as unknown as ApiPools;
+  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
     void intake.accept({
@@ -29,7 +31,7 @@ test('batches of a node that does not respond do not hold up requests of another
     batches += 1;
     return new Promise(() => {});
   };
-  const pools = { intake: { connect } } as unknown as ApiPools;
+  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (node: number): void =>
     void intake.accept({
@@ -52,7 +54,7 @@ test('requests that both batches left waiting begin another one when the first e
     batches.push(batch);
     return batch.promise.then((result) => ({ result: { result, signals: [], wakes: { tell() {} } } }));
   };
-  const pools = { intake: { connect } } as unknown as ApiPools;
+  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
   const accept = (workspaceId: string): void =>
     void intake.accept({

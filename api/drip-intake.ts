@@ -1,4 +1,5 @@
 import { currentTime } from '#domain/clock.ts';
+import { NodeUnavailable } from '#db/node-watch.ts';
 import { isPartialFailure, isOverload } from '#db/overload.ts';
 import { type ApiPools, INTAKE_BATCHES } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
@@ -100,7 +101,11 @@ function createNodeIntake(
     acceptBatch(db, batch, links, currentTime());
 
   /** Plain requests are committed apart from those that need a transaction. */
-  async function commit(batch: readonly PendingRequest[]): Promise<void> {
+  async function commit(requests: readonly PendingRequest[]): Promise<void> {
+    const available = new Set(await pools.nodes.available([...new Set(requests.map(workspaceOf))]));
+    const batch = requests.filter((request) => available.has(workspaceOf(request)));
+    for (const request of requests)
+      if (!available.has(workspaceOf(request))) request.reject(new NodeUnavailable(workspaceOf(request)));
     const isSpecial = (request: PendingRequest): boolean => !isPlain(request);
     await Promise.all([
       commitTogether(batch.filter(isPlain), commitPlain),

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
-import type { NewRequestRow } from '#db/queries/request-log.ts';
+import type { Pools } from '#db/pools.ts';
+import { insertRequests, type NewRequestRow } from '#db/queries/request-log.ts';
+import { systemDb } from '#db/transactions.ts';
 import type { Caller } from '#domain/caller.ts';
 import { realTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
@@ -31,6 +33,20 @@ export interface RequestLog {
   /** Writes the waiting rows. */
   close(): Promise<void>;
 }
+
+/**
+ * @param dropped counts requests whose workspaces are on a node of a cluster that does not respond: it would hold up all others.
+ * @returns the `write` of a log.
+ */
+export const storeRequests =
+  (pools: Pools, dropped: Pick<Counter, 'inc'>) =>
+  async (rows: readonly NewRequestRow[]): Promise<void> => {
+    const workspaceIds = new Set(rows.map(({ workspaceId }) => workspaceId));
+    const available = new Set(await pools.nodes.available([...workspaceIds]));
+    const stored = rows.filter(({ workspaceId }) => available.has(workspaceId));
+    if (stored.length > 0) await insertRequests(systemDb(pools), stored);
+    if (stored.length < rows.length) dropped.inc(rows.length - stored.length);
+  };
 
 const WRITE_EVERY_MS = 2000;
 /** Rows per statement. */

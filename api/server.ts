@@ -2,7 +2,6 @@ import type { JWK } from 'jose';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
-import { insertRequests } from '#db/queries/request-log.ts';
 import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -21,14 +20,14 @@ import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { systemDb, withTenantReads } from '#db/transactions.ts';
+import { withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createCallbackLines } from './callback-lines.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
-import { createRequestLog } from './request-log.ts';
+import { createRequestLog, storeRequests } from './request-log.ts';
 import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 import { createPresenceBoard } from './presence.ts';
@@ -84,7 +83,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       logger,
     ),
     requestLog: createRequestLog(
-      (rows) => insertRequests(systemDb(pools), rows),
+      storeRequests(pools, metrics.unloggedRequests),
       logger,
       metrics.unloggedRequests,
     ),

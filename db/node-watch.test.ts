@@ -5,11 +5,13 @@ import { NodeUnavailable, type NodeWatch, watchNodes } from './node-watch.ts';
 let isDistributed: boolean;
 /** The ports of nodes that respond. */
 let responding: Set<number>;
+/** Of the others. */
+let answer: () => Promise<boolean>;
 let nodes: NodeWatch;
 const fake = {
   async oneFirst({ sql, values }: { sql: string; values: unknown[] }) {
     if (sql.includes('pg_extension')) return isDistributed;
-    if (!responding.has(Number(values[1]))) throw new Error('canceling statement due to statement timeout');
+    if (!responding.has(Number(values[1]))) return answer();
     return true;
   },
   async any({ sql, values }: { sql: string; values: unknown[] }) {
@@ -29,6 +31,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   isDistributed = true;
   responding = new Set([5001, 5002]);
+  answer = async () => false;
 });
 afterEach(async () => {
   await nodes.close();
@@ -47,6 +50,24 @@ test('workspaces of a node that does not respond are unavailable until it does',
   responding.add(5002);
   await vi.advanceTimersByTimeAsync(LOOK_MS);
   await nodes.check('org_2');
+});
+
+test('a check that does not end is a failure, and no other one begins', async () => {
+  const checks: PromiseWithResolvers<boolean>[] = [];
+  answer = () => {
+    const check = Promise.withResolvers<boolean>();
+    checks.push(check);
+    return check.promise;
+  };
+  responding.delete(5002);
+  nodes = watch();
+  await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
+  expect(await nodes.available(['org_1', 'org_2'])).toEqual(['org_1']);
+  expect(checks).toHaveLength(1);
+  checks[0]?.reject(new Error('canceling statement due to statement timeout'));
+  responding.add(5002);
+  await vi.advanceTimersByTimeAsync(2 * LOOK_MS);
+  expect(nodes.areAllAvailable).toBe(true);
 });
 
 test('a node that is late once is available', async () => {

@@ -6,37 +6,47 @@ import { z } from 'zod';
  * waits. On one server there is nothing to know.
  */
 export interface NodeWatch {
+  readonly areAllAvailable: boolean;
+  /** Those of the workspaces whose nodes respond, as far as is known. It never throws. */
+  available(workspaceIds: readonly string[]): Promise<readonly string[]>;
   /** @throws NodeUnavailable if the node that has the workspace does not respond. */
   check(workspaceId: string): Promise<void>;
-  /** Those of the workspaces whose nodes respond. */
-  available(workspaceIds: readonly string[]): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
 /** Requests of its workspaces can be retried later. */
 export class NodeUnavailable extends Error {
   override readonly name = 'NodeUnavailable';
+
+  constructor(workspaceId: string) {
+    super(`The database node of workspace ${workspaceId} does not respond.`);
+  }
 }
 
 const EVERY_MS = 2000;
-/** How long a node may take to accept a connection. */
+/** How long a node may take to respond. */
 export const NODE_TIMEOUT_MS = 2000;
 /** In sequence, as one may be late because it is busy. */
 const FAILURES = 2;
+/** For queries that only the coordinator answers. */
+const OWN_CONNECTIONS = 2;
 
 const DistributedRow = z.object({ isDistributed: z.boolean() });
 const NodeRow = z.object({ groupid: z.int(), nodename: z.string(), nodeport: z.int() });
+type Node = z.infer<typeof NodeRow>;
 const CheckRow = z.object({ responds: z.boolean() });
 const HomeRow = z.object({ id: z.string(), node: z.int() });
 
 /**
- * @param system for one query, which says whether the database is distributed.
- * @param open opens a pool for the rest, whose statements end after `NODE_TIMEOUT_MS`.
+ * @param system for the first queries, which say whether the database is distributed, and over which nodes.
+ * @param open opens a pool of that many connections for the rest. Its statements end after `NODE_TIMEOUT_MS`.
  */
 export function watchNodes(
-  system: Pick<DatabasePool, 'oneFirst'>,
-  open: () => Promise<DatabasePool>,
+  system: Pick<DatabasePool, 'any' | 'oneFirst'>,
+  open: (size: number) => Promise<DatabasePool>,
 ): NodeWatch {
+  /** Checks that have not ended. PostgreSQL may take longer than it should to give up. */
+  const checking = new Set<number>();
   const failures = new Map<number, number>();
   let unavailable: ReadonlySet<number> = new Set();
   /** The nodes of workspaces, since the last look. */
@@ -44,35 +54,33 @@ export function watchNodes(
   let pool: DatabasePool | undefined;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
-  let running = run();
+  void run();
 
   async function run(): Promise<void> {
     try {
       if (!pool) {
         const isDistributed = await system.oneFirst(sql.type(DistributedRow)`
           select exists (select from pg_extension where extname = 'citus') "isDistributed"`);
-        if (!isDistributed) return;
-        pool = await open();
+        if (!isDistributed || isClosed) return;
+        pool = await open((await nodesOf(system)).length + OWN_CONNECTIONS);
+      }
+      if (isClosed) {
+        await pool.end();
+        return;
       }
       await look(pool);
     } catch {
-      // No node is known to be unavailable if the database itself does not respond.
+      // The coordinator does not respond either, so what is known stays.
     }
-    if (isClosed) return;
-    timer = setTimeout(() => void (running = run()), EVERY_MS).unref();
+    if (!isClosed) timer = setTimeout(() => void run(), EVERY_MS).unref();
   }
 
   async function look(nodes: DatabasePool): Promise<void> {
-    const known = await nodes.any(sql.type(NodeRow)`
-      select groupid, nodename, nodeport from pg_dist_node where isactive and shouldhaveshards`);
+    const known = await nodesOf(nodes);
     await Promise.all(
-      known.map(async ({ groupid, nodename, nodeport }) => {
-        const responds = await nodes
-          .oneFirst(
-            sql.type(CheckRow)`select citus_check_connection_to_node(${nodename}, ${nodeport}) responds`,
-          )
-          .catch(() => false);
-        failures.set(groupid, responds ? 0 : (failures.get(groupid) ?? 0) + 1);
+      known.map(async (node) => {
+        const responds = await isResponding(nodes, node);
+        failures.set(node.groupid, responds ? 0 : (failures.get(node.groupid) ?? 0) + 1);
       }),
     );
     unavailable = new Set(
@@ -81,28 +89,46 @@ export function watchNodes(
     homes.clear();
   }
 
+  async function isResponding(nodes: DatabasePool, { groupid, nodename, nodeport }: Node): Promise<boolean> {
+    if (checking.has(groupid)) return false;
+    checking.add(groupid);
+    const answer = nodes
+      .oneFirst(sql.type(CheckRow)`select citus_check_connection_to_node(${nodename}, ${nodeport}) responds`)
+      .catch(() => false)
+      .finally(() => checking.delete(groupid));
+    const late = Promise.withResolvers<boolean>();
+    const giveUp = setTimeout(() => late.resolve(false), NODE_TIMEOUT_MS).unref();
+    return Promise.race([answer, late.promise]).finally(() => clearTimeout(giveUp));
+  }
+
   async function available(workspaceIds: readonly string[]): Promise<readonly string[]> {
     if (!pool || unavailable.size === 0) return workspaceIds;
     const unknown = workspaceIds.filter((id) => !homes.has(id));
     if (unknown.length > 0) {
-      const found = await pool.any(sql.type(HomeRow)`
-        select id, node_of(id) node from unnest(${sql.array(unknown, 'text')}) id`);
+      const found = await pool
+        .any(sql.type(HomeRow)`select id, node_of(id) node from unnest(${sql.array(unknown, 'text')}) id`)
+        .catch(() => []);
       for (const { id, node } of found) homes.set(id, node);
     }
     return workspaceIds.filter((id) => !unavailable.has(homes.get(id) ?? 0));
   }
 
   return {
+    get areAllAvailable() {
+      return unavailable.size === 0;
+    },
     available,
     async check(workspaceId) {
-      if ((await available([workspaceId])).length === 0)
-        throw new NodeUnavailable(`The database node of workspace ${workspaceId} does not respond.`);
+      if ((await available([workspaceId])).length === 0) throw new NodeUnavailable(workspaceId);
     },
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await running;
       await pool?.end();
     },
   };
 }
+
+const nodesOf = (db: Pick<DatabasePool, 'any'>): Promise<readonly Node[]> =>
+  db.any(sql.type(NodeRow)`
+    select groupid, nodename, nodeport from pg_dist_node where isactive and shouldhaveshards`);

@@ -84,8 +84,7 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     addressHashes: createAddressHashes(apart, options.keySeal ?? null),
     nodes,
     close: async () => {
-      await nodes.close();
-      await Promise.all([tenant, system, apart].map((pool) => pool.end()));
+      await Promise.all([nodes.close(), ...[tenant, system, apart].map((pool) => pool.end())]);
     },
   };
 }
@@ -157,8 +156,8 @@ export async function createApiPools(
       waiting: new Map(),
     },
     close: async () => {
-      await nodes.close();
-      await Promise.all([tenant, reads, system, auth, intake, apart].map((pool) => pool.end()));
+      const opened = [tenant, reads, system, auth, intake, apart];
+      await Promise.all([nodes.close(), ...opened.map((pool) => pool.end())]);
     },
   };
 }
@@ -172,8 +171,8 @@ const openApart = (urls: DatabaseUrls): Promise<DatabasePool> =>
   });
 
 const openNodeWatch = (urls: DatabaseUrls, system: DatabasePool): NodeWatch =>
-  watchNodes(system, () =>
-    openPool(urls.systemUrl, 'linepace_system', { size: 4, statementTimeoutMs: NODE_TIMEOUT_MS }),
+  watchNodes(system, (size) =>
+    openPool(urls.systemUrl, 'linepace_system', { size, statementTimeoutMs: NODE_TIMEOUT_MS }),
   );
 
 async function openPool(

@@ -57,7 +57,10 @@ export interface TenantOptions {
   genericPlans?: boolean;
 }
 
-/** Runs work in a transaction of one workspace. @throws Busy in an API process if no connection becomes free in time. */
+/**
+ * Runs work in a transaction of one workspace.
+ * @throws Busy in an API process if no connection becomes free in time; NodeUnavailable
+ */
 export async function withTenant<T>(
   pools: Pools,
   workspaceId: string,
@@ -229,12 +232,16 @@ export async function withIntake<T>(
   return systemTransaction(pools, pools.intake, settings, work);
 }
 
-/** Like `withIntake`, for one workspace, which waits for locks and for its share of the connections. @throws Busy */
+/**
+ * Like `withIntake`, for one workspace, which waits for locks and for its share of the connections.
+ * @throws Busy, NodeUnavailable
+ */
 export async function withIntakeShare<T>(
   pools: ApiPools,
   workspaceId: string,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
+  await pools.nodes.check(workspaceId);
   const settings = sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}, ${intakeOf([workspaceId])}`;
   return pools.systemQueue.run(workspaceId, () => systemTransaction(pools, pools.system, settings, work));
 }

@@ -235,11 +235,15 @@ export async function runEverything({
       await pause(afterMs);
       let killed = 0;
       if (part === 'postgres' && cluster) {
-        const round = Math.floor(nodesLost / cluster.nodes.length);
-        const node = cluster.nodes[nodesLost % cluster.nodes.length];
+        const [round, index] = [
+          Math.floor(nodesLost / cluster.nodes.length),
+          nodesLost % cluster.nodes.length,
+        ];
+        nodesLost += 1;
+        const node = cluster.nodes[index];
         if (!node) throw new Error('the cluster has no nodes');
         // In turns, so that each node is killed, and stops responding the next time, or the other way round.
-        await ((round + nodesLost++) % 2 === 0 ? killNode : freezeNode)(node);
+        await ((round + index) % 2 === 0 ? killNode : freezeNode)(node);
         if (tenant) await moveAway(cluster, tenant);
       } else {
         await until(async () => pidOf(part) > 0, 60_000);
