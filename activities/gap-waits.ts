@@ -120,10 +120,7 @@ function watchRequests(pools: Pools, logger: Logger) {
   let isWatching = false;
 
   async function tellRequested(): Promise<void> {
-    const available = new Set(
-      await pools.nodes.available([...watched.keys()].map(({ workspaceId }) => workspaceId)),
-    );
-    const looks = [...watched.keys()].filter(({ workspaceId }) => available.has(workspaceId));
+    const looks = await pools.nodes.available([...watched.keys()], ({ workspaceId }) => workspaceId);
     const requested = await requestedSince(systemDb(pools), looks);
     for (const look of looks) if (requested.has(look.workflowId)) watched.get(look)?.();
   }

@@ -3,9 +3,10 @@ import type { ApiPools } from '#db/pools.ts';
 import type { DripRequest } from './drip-batch.ts';
 import { createDripIntake } from './drip-intake.ts';
 
-const nodes = { available: async (ids: readonly string[]) => ids };
+const nodes = { available: async (items: readonly unknown[]) => items };
 
-test('a batch that does not end does not hold up a later request', async () => {
+/** Its batches do not end. */
+function intakeWithoutEnd() {
   let batches = 0;
   const connect = (): Promise<never> => {
     batches += 1;
@@ -13,6 +14,11 @@ test('a batch that does not end does not hold up a later request', async () => {
   };
   const pools = { intake: { connect }, nodes } as unknown as ApiPools;
   const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
+  return { intake, begun: () => batches };
+}
+
+test('a batch that does not end does not hold up a later request', async () => {
+  const { intake, begun } = intakeWithoutEnd();
   const accept = (workspaceId: string): void =>
     void intake.accept({
       caller: { workspace: { id: workspaceId, node: 0 } },
@@ -20,19 +26,13 @@ test('a batch that does not end does not hold up a later request', async () => {
     } as DripRequest);
 
   accept('first');
-  await vi.waitFor(() => expect(batches).toBe(1));
+  await vi.waitFor(() => expect(begun()).toBe(1));
   accept('second');
-  await vi.waitFor(() => expect(batches).toBe(2));
+  await vi.waitFor(() => expect(begun()).toBe(2));
 });
 
 test('batches of a node that does not respond do not hold up requests of another node', async () => {
-  let batches = 0;
-  const connect = (): Promise<never> => {
-    batches += 1;
-    return new Promise(() => {});
-  };
-  const pools = { intake: { connect }, nodes } as unknown as ApiPools;
-  const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
+  const { intake, begun } = intakeWithoutEnd();
   const accept = (node: number): void =>
     void intake.accept({
       caller: { workspace: { id: `of node ${node}`, node } },
@@ -40,11 +40,11 @@ test('batches of a node that does not respond do not hold up requests of another
     } as DripRequest);
 
   accept(1);
-  await vi.waitFor(() => expect(batches).toBe(1));
+  await vi.waitFor(() => expect(begun()).toBe(1));
   accept(1);
-  await vi.waitFor(() => expect(batches).toBe(2));
+  await vi.waitFor(() => expect(begun()).toBe(2));
   accept(2);
-  await vi.waitFor(() => expect(batches).toBe(3));
+  await vi.waitFor(() => expect(begun()).toBe(3));
 });
 
 test('requests that both batches left waiting begin another one when the first ends', async () => {

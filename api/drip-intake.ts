@@ -102,10 +102,12 @@ function createNodeIntake(
 
   /** Plain requests are committed apart from those that need a transaction. */
   async function commit(requests: readonly PendingRequest[]): Promise<void> {
-    const available = new Set(await pools.nodes.available([...new Set(requests.map(workspaceOf))]));
-    const batch = requests.filter((request) => available.has(workspaceOf(request)));
-    for (const request of requests)
-      if (!available.has(workspaceOf(request))) request.reject(new NodeUnavailable(workspaceOf(request)));
+    const batch = await pools.nodes.available(requests, workspaceOf);
+    if (batch.length < requests.length) {
+      const remaining = new Set(batch);
+      for (const request of requests)
+        if (!remaining.has(request)) request.reject(new NodeUnavailable(workspaceOf(request)));
+    }
     const isSpecial = (request: PendingRequest): boolean => !isPlain(request);
     await Promise.all([
       commitTogether(batch.filter(isPlain), commitPlain),

@@ -41,9 +41,7 @@ export interface RequestLog {
 export const storeRequests =
   (pools: Pools, dropped: Pick<Counter, 'inc'>) =>
   async (rows: readonly NewRequestRow[]): Promise<void> => {
-    const workspaceIds = new Set(rows.map(({ workspaceId }) => workspaceId));
-    const available = new Set(await pools.nodes.available([...workspaceIds]));
-    const stored = rows.filter(({ workspaceId }) => available.has(workspaceId));
+    const stored = await pools.nodes.available(rows, ({ workspaceId }) => workspaceId);
     if (stored.length > 0) await insertRequests(systemDb(pools), stored);
     if (stored.length < rows.length) dropped.inc(rows.length - stored.length);
   };

@@ -41,10 +41,10 @@ afterEach(async () => {
 test('workspaces of a node that does not respond are unavailable until it does', async () => {
   nodes = watch();
   await vi.advanceTimersByTimeAsync(LOOK_MS);
-  expect(await nodes.available(['org_1', 'org_2'])).toEqual(['org_1', 'org_2']);
+  expect(await nodes.available(['org_1', 'org_2'], String)).toEqual(['org_1', 'org_2']);
   responding.delete(5002);
   await vi.advanceTimersByTimeAsync(2 * LOOK_MS);
-  expect(await nodes.available(['org_1', 'org_2'])).toEqual(['org_1']);
+  expect(await nodes.available(['org_1', 'org_2'], String)).toEqual(['org_1']);
   await nodes.check('org_1');
   await expect(nodes.check('org_2')).rejects.toThrow(NodeUnavailable);
   responding.add(5002);
@@ -62,7 +62,7 @@ test('a check that does not end is a failure, and no other one begins', async ()
   responding.delete(5002);
   nodes = watch();
   await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
-  expect(await nodes.available(['org_1', 'org_2'])).toEqual(['org_1']);
+  expect(await nodes.available(['org_1', 'org_2'], String)).toEqual(['org_1']);
   expect(checks).toHaveLength(1);
   checks[0]?.reject(new Error('canceling statement due to statement timeout'));
   responding.add(5002);

@@ -7,8 +7,8 @@ import { z } from 'zod';
  */
 export interface NodeWatch {
   readonly areAllAvailable: boolean;
-  /** Those of the workspaces whose nodes respond, as far as is known. It never throws. */
-  available(workspaceIds: readonly string[]): Promise<readonly string[]>;
+  /** Those of the items whose workspaces are on nodes that respond, as far as is known. It never throws. */
+  available<Item>(items: readonly Item[], workspaceOf: (item: Item) => string): Promise<readonly Item[]>;
   /** @throws NodeUnavailable if the node that has the workspace does not respond. */
   check(workspaceId: string): Promise<void>;
   close(): Promise<void>;
@@ -101,16 +101,19 @@ export function watchNodes(
     return Promise.race([answer, late.promise]).finally(() => clearTimeout(giveUp));
   }
 
-  async function available(workspaceIds: readonly string[]): Promise<readonly string[]> {
-    if (!pool || unavailable.size === 0) return workspaceIds;
-    const unknown = workspaceIds.filter((id) => !homes.has(id));
+  async function available<Item>(
+    items: readonly Item[],
+    workspaceOf: (item: Item) => string,
+  ): Promise<readonly Item[]> {
+    if (!pool || unavailable.size === 0) return items;
+    const unknown = [...new Set(items.map(workspaceOf))].filter((id) => !homes.has(id));
     if (unknown.length > 0) {
       const found = await pool
         .any(sql.type(HomeRow)`select id, node_of(id) node from unnest(${sql.array(unknown, 'text')}) id`)
         .catch(() => []);
       for (const { id, node } of found) homes.set(id, node);
     }
-    return workspaceIds.filter((id) => !unavailable.has(homes.get(id) ?? 0));
+    return items.filter((item) => !unavailable.has(homes.get(workspaceOf(item)) ?? 0));
   }
 
   return {
@@ -119,7 +122,7 @@ export function watchNodes(
     },
     available,
     async check(workspaceId) {
-      if ((await available([workspaceId])).length === 0) throw new NodeUnavailable(workspaceId);
+      if ((await available([workspaceId], String)).length === 0) throw new NodeUnavailable(workspaceId);
     },
     async close() {
       isClosed = true;

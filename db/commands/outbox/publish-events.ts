@@ -37,7 +37,7 @@ export async function publishEvents(
   workspaceIds: readonly string[],
   options: PublishOptions,
 ): Promise<Published[]> {
-  const available = await pools.nodes.available(workspaceIds);
+  const available = await pools.nodes.available(workspaceIds, String);
   const publications = await publicationsOf(systemDb(pools), available);
   const published = publications
     .filter(({ pending }) => !pending)

@@ -197,13 +197,13 @@ describe.runIf(isCluster)('a distributed database', () => {
     const pools = await createPools(database);
     try {
       await replacePort(port, silentPort);
-      await eventually(async () => (await pools.nodes.available(ids)).length === others.length);
-      expect(await pools.nodes.available(ids)).toEqual(others);
+      await eventually(async () => (await pools.nodes.available(ids, String)).length === others.length);
+      expect(await pools.nodes.available(ids, String)).toEqual(others);
       const read = (id: string) => withTenant(pools, id, hasBufferedDrips);
       await expect(read('org_1')).rejects.toThrow(NodeUnavailable);
       expect(await read(others[0] ?? '')).toBe(true);
       await replacePort(silentPort, port);
-      await eventually(async () => (await pools.nodes.available(ids)).length === ids.length);
+      await eventually(async () => (await pools.nodes.available(ids, String)).length === ids.length);
       expect(await read('org_1')).toBe(true);
     } finally {
       await replacePort(silentPort, port);
