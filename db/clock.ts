@@ -46,8 +46,20 @@ export function startClock(pools: Pools, logger: Pick<Logger, 'warn'>): RunningC
 
 const ClockRow = z.object({ at: z.date() });
 
-/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take `precisionMs`. */
-async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; precisionMs: number }> {
+/** PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take `precisionMs`. */
+interface ClockReading {
+  at: Date;
+  readAt: number;
+  precisionMs: number;
+}
+
+/** Reads twice, because the first query may have waited for a new connection, and returns the more precise reading. */
+export async function readClock(db: Pick<SystemDb, 'oneFirst'>): Promise<ClockReading> {
+  const [first, second] = [await readOnce(db), await readOnce(db)];
+  return second.precisionMs < first.precisionMs ? second : first;
+}
+
+async function readOnce(db: Pick<SystemDb, 'oneFirst'>): Promise<ClockReading> {
   const before = performance.now();
   const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
   const precisionMs = (performance.now() - before) / 2;
