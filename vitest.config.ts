@@ -8,17 +8,27 @@ process.env['LINGUI_SUPPRESS_BABEL_WARNING'] = '1';
 
 const NEVER = ['**/node_modules/**', '.data/**'];
 
-/** Tests with one PostgreSQL and one Temporal server, which they share. */
-export const withServers = {
-  environment: 'node',
-  globalSetup: ['test/setup/global.ts'],
-  setupFiles: ['test/setup/property-seed.ts', 'test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
-  hookTimeout: 240_000,
-};
+/** A project whose tests share one PostgreSQL and one Temporal server. */
+const serverProject = (name: string, include: string[]) => ({
+  extends: true as const,
+  test: {
+    name,
+    environment: 'node' as const,
+    globalSetup: ['test/setup/global.ts'],
+    setupFiles: ['test/setup/property-seed.ts', 'test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
+    include,
+    exclude: NEVER,
+    hookTimeout: 240_000,
+    // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
+    retry: process.env['CI'] ? 1 : 0,
+  },
+});
 
 /**
- * Two projects: `unit` tests stand beside the code and need no server; those below `test/` share one PostgreSQL and one
- * Temporal server, which start only when such a test is part of the run.
+ * `npm test` runs the projects `unit`, the tests that stand beside the code and need no server, and `integration`, what the
+ * product does at its interfaces. `npm run test:system` runs `system`: tests that start, stop and overload servers, fill a
+ * database, drive a browser or install packages, which together take as long as all others. `npm run prove -- event-loop`
+ * runs `event-loop`.
  */
 export default defineConfig({
   test: {
@@ -44,17 +54,9 @@ export default defineConfig({
           exclude: [...NEVER, 'test/**', 'examples/recipes/**'],
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          ...withServers,
-          include: ['test/**/*.test.ts'],
-          exclude: NEVER,
-          // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
-          retry: process.env['CI'] ? 1 : 0,
-        },
-      },
+      serverProject('integration', ['test/{conformance,end-to-end}/**/*.test.ts']),
+      serverProject('system', ['test/{system,console,sdk}/**/*.test.ts']),
+      serverProject('event-loop', ['proof/event-loop/*.proof.ts']),
     ],
   },
 });

@@ -3,7 +3,7 @@
  * installs the dependencies if they are missing or differ from the lock file, then runs the task with the Node version
  * that is one of them.
  *
- * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|check|texts|demo> [arguments…]
+ * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|test-unit|test-system|check|texts|demo> [arguments…]
  *        node standalone/bootstrap.mjs run <file.ts> [arguments…]
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const OLDEST_NODE = 24;
+const VITEST = ['node_modules/vitest/vitest.mjs', 'run'];
 const TASKS = {
   start: ['standalone/main.ts'],
   demo: ['examples/demo.ts'],
@@ -20,7 +21,9 @@ const TASKS = {
   'dev-console': ['node_modules/vite/bin/vite.js', 'console'],
   check: ['standalone/check.ts'],
   texts: ['node_modules/@lingui/cli/dist/lingui.js', 'extract', '--clean'],
-  test: ['node_modules/vitest/vitest.mjs', 'run'],
+  test: [...VITEST, '--project=unit', '--project=integration'],
+  'test-unit': [...VITEST, '--project=unit'],
+  'test-system': [...VITEST, '--project=system'],
   run: [],
 };
 

@@ -55,6 +55,8 @@ test('the sidebar of the site has every page of docs/, once', () => {
 test('every test that docs/guarantees.md names exists', () => {
   const named = [...readFileSync('docs/guarantees.md', 'utf8').matchAll(/`([\w-]+\.test\.ts)`/g)];
   expect(named.length).toBeGreaterThan(30);
-  const tests = new Set(globSync('test/end-to-end/*/*.test.ts').map((file) => basename(file)));
+  const tests = new Set(
+    globSync('test/{conformance,end-to-end/*,system}/*.test.ts').map((file) => basename(file)),
+  );
   expect(named.map(([, file = '']) => file).filter((file) => !tests.has(file))).toEqual([]);
 });

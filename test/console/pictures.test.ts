@@ -11,7 +11,7 @@ import { differentBlocks } from './picture-difference.ts';
 
 /*
  * Pages as they were when somebody last looked at them, in `pictures/`. After a change that is meant:
- * RENEW_PICTURES=1 npm test -- test/console/pictures.test.ts
+ * RENEW_PICTURES=1 npm run test:system -- test/console/pictures.test.ts
  */
 const FOLDER = path.join(import.meta.dirname, 'pictures');
 const RENEW = process.env['RENEW_PICTURES'] === '1';

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => twilio.stop());
 
-/** Takes pictures for docs/console.md: RENEW_PICTURES=1 npm test -- test/console/setup.test.ts */
+/** Takes pictures for docs/console.md: RENEW_PICTURES=1 npm run test:system -- test/console/setup.test.ts */
 const picture = (name: string) => docsPicture(tab.page, name);
 
 const step = (name: string) => tab.page.getByRole('button', { name: new RegExp(`^(\\d )?${name}`) });

@@ -19,7 +19,7 @@ import { docsPicture } from './docs-picture.ts';
 
 /*
  * A working day of three people in one inbox, each in a browser of their own. It takes the pictures of docs/inbox.md:
- * RENEW_PICTURES=1 npm test -- test/console/working-day.test.ts
+ * RENEW_PICTURES=1 npm run test:system -- test/console/working-day.test.ts
  */
 
 let app: TestApp;

@@ -2,20 +2,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, mostly waiting: if one started last, it would run alone. */
 const WAITING = [
-  'lines/line-pacers',
-  'operations/start-and-stop',
-  'operations/worker-versions',
+  'system/line-pacers',
+  'system/start-and-stop',
+  'system/worker-versions',
   'lines/blocked-lines',
-  'operations/terminations',
+  'system/terminations',
   'pacing/gaps',
-  'operations/housekeeping-unserved',
-  'operations/managed-temporal',
-  'events/webhooks-crash',
-  'operations/activity-pause',
+  'system/housekeeping-unserved',
+  'system/managed-temporal',
+  'system/webhooks-crash',
+  'system/activity-pause',
   'carriers/mailboxes',
   'events/event-stream',
-  'pacing/late-sends',
-  'carriers/carrier-outage',
+  'system/late-sends',
+  'system/carrier-outage',
 ].map((name) => `/${name}.test.ts`);
 /** This many files that compute start between two that wait, so that the processors always have both kinds. */
 const BETWEEN = 4;

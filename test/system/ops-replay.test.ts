@@ -35,7 +35,7 @@ test('replay passes the workflows of this build, and refuses those that this bui
     connection,
     namespace: app.config.temporal.namespace,
     taskQueue: 'other-build',
-    workflowsPath: fileURLToPath(new URL('../../fixtures/other-build.ts', import.meta.url)),
+    workflowsPath: fileURLToPath(new URL('../fixtures/other-build.ts', import.meta.url)),
   });
   await other.runUntil(async () => {
     const options = { workflowId: 'of-the-other-build', taskQueue: 'other-build' };

@@ -25,7 +25,7 @@ const KEYS = newKey('1');
 const REFUSAL = 'messageId: the line h';
 const UI = 'https://temporal.example.com';
 const OPERATOR = 'user_operator';
-const HISTORIES = new URL('../../histories/', import.meta.url);
+const HISTORIES = new URL('../histories/', import.meta.url);
 
 let app: OwnApp;
 let pacer: string;

@@ -10,7 +10,7 @@ test('a worker that is stopped while it waits for Temporal ends', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const worker = fork(new URL('../../../workers/worker.ts', import.meta.url), {
+  const worker = fork(new URL('../../workers/worker.ts', import.meta.url), {
     env: { ...process.env, ...environment(config), TEMPORAL_ADDRESS: `127.0.0.1:${port}` },
     execArgv: [],
   });

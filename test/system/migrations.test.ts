@@ -30,7 +30,7 @@ let folder: URL;
 function copyMigrations(): void {
   const path = mkdtempSync(join(tmpdir(), 'linepace-migrations-'));
   onTestFinished(() => rmSync(path, { recursive: true }));
-  cpSync(new URL('../../../db/migrations/', import.meta.url), path, { recursive: true });
+  cpSync(new URL('../../db/migrations/', import.meta.url), path, { recursive: true });
   folder = pathToFileURL(`${path}/`);
 }
 /** Opens a database with the newest schema, and adds migrations that come after. */

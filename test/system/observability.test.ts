@@ -101,7 +101,7 @@ interface Selector {
 }
 
 async function allQueries(): Promise<string[]> {
-  const read = (file: string) => readFile(new URL(`../../../deploy/${file}`, import.meta.url), 'utf8');
+  const read = (file: string) => readFile(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
   const { groups } = parse(await read('prometheus/alerts.yml')) as {
     groups: { rules: { expr: string }[] }[];
   };

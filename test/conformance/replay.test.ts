@@ -8,7 +8,7 @@ import { PATHS } from '#test/support/histories.ts';
  * Replays the histories of real runs, saved by `SAVE_HISTORIES=1 npm test`, with the current workflows: a change that
  * running workflows cannot follow fails here and not in production.
  */
-const FOLDER = new URL('../../histories/', import.meta.url);
+const FOLDER = new URL('../histories/', import.meta.url);
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
 /** By file, undefined for a history that replays. */
