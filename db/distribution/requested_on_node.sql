@@ -1,0 +1,10 @@
+-- So do requests of workflows, also of those that another server inserts. The workflow's own decisions have the ids that it has
+-- seen.
+create or replace function requested_on_node() returns trigger language plpgsql as $$
+begin
+  if new.lowered_by <> '0' then
+    new.requested_by := pg_current_xact_id();
+    new.lowered_by := new.requested_by;
+  end if;
+  return new;
+end $$;
