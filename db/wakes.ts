@@ -27,7 +27,7 @@ export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
  * finds what these transactions add.
  *
  * The work must be written by an earlier statement of the same transaction, never by the statement that checks
- * whether the workflow is due, and at the isolation level read committed: see `Wakes`.
+ * whether the workflow is due, and at the isolation level read committed: see `writeWakes`.
  */
 export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
   db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
