@@ -14,7 +14,7 @@ import { type Reader, unreadMessages } from './conversation-reads.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { DISPATCHED_AT } from './messages.ts';
+import { DISPATCHED_AT, IS_DISPATCHED } from './messages.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({
@@ -61,7 +61,7 @@ const conversations = (db: TenantDb) => sql.fragment`
   left join lateral (
     select lead_id, recipient_name, body, sent_text, ${DISPATCHED_AT} "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.address = c.address
-      and (m.sent_at is not null or m.status = 'sending' or m.fallback_sms = 'dispatched')
+      and ${IS_DISPATCHED}
     order by ${DISPATCHED_AT} desc, id desc limit 1
   ) sent on true
   left join lateral (

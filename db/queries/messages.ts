@@ -10,6 +10,8 @@ import { VariantName } from '#domain/variant-name.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
+/** Whether a message was sent or is being sent, if only as fallback SMS. */
+export const IS_DISPATCHED = sql.fragment`(sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')`;
 /** When a message was sent, or if not, its fallback SMS. While it is being sent: since when. */
 export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
 

@@ -7,7 +7,7 @@ import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
 import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { DISPATCHED_AT } from './messages.ts';
+import { DISPATCHED_AT, IS_DISPATCHED } from './messages.ts';
 
 /** An inbound message. */
 export const InboundRow = z.object({
@@ -184,7 +184,7 @@ async function lastOutbound(
       select id, address, body, sent_text, recipient_name, ${DISPATCHED_AT} sent_at, batch_id, step_index, variant
       from messages
       where workspace_id = ${db.workspaceId} and address = a.address
-        and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')
+        and ${IS_DISPATCHED}
       order by ${DISPATCHED_AT} desc, id desc limit 2
     ) m`);
   return [...rows];

@@ -31,7 +31,7 @@ import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { DISPATCHED_AT } from '#db/queries/messages.ts';
+import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import { suspectOptOut } from './opt-out-suspicions.ts';
 import { emitReplyEvents } from './reply-events.ts';
@@ -211,7 +211,7 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
     db.maybeOne(sql.type(OriginalRow)`
     select id, lead_id, campaign_id from messages
     where workspace_id = ${db.workspaceId} and address = ${address} and line_id = ${lineId}
-      and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')
+      and ${IS_DISPATCHED}
     order by ${DISPATCHED_AT} desc, id desc limit 1`)
   );
 }
