@@ -63,6 +63,16 @@ test.each<[string, Document, [string, boolean][]]>([
     ],
   ],
   [
+    'a type that a request may also have',
+    documentOf(
+      object({ name: { anyOf: [text, { type: 'null' }] }, kind: { enum: ['a', 'b'], type: 'string' } }, [
+        'name',
+      ]),
+      thing,
+    ),
+    [["the request's `name` is null or string instead of string", false]],
+  ],
+  [
     'fields of a response, within others',
     documentOf(
       object({ name: text, kind: { enum: ['a', 'b'], type: 'string' } }, ['name']),

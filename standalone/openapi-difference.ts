@@ -137,6 +137,12 @@ function operationChanges(
 const codesOf = ({ description = '' }: { description?: string }): string[] =>
   [...description.matchAll(/^`([A-Z_]+)`:/gm)].map(([, code = '']) => code);
 
+/** Whether a field of one type accepts all values of another. */
+function isAlso(type: string, other: string): boolean {
+  const types = new Set(type.split(' or '));
+  return type === '' || (other !== '' && other.split(' or ').every((one) => types.has(one)));
+}
+
 function fieldChanges(old: Fields, now: Fields, side: Side): Omit<Change, 'endpoint'>[] {
   const changes: Omit<Change, 'endpoint'>[] = [];
   for (const [name, field] of now) {
@@ -154,7 +160,7 @@ function fieldChanges(old: Fields, now: Fields, side: Side): Omit<Change, 'endpo
     if (known.type !== field.type)
       changes.push({
         text: `${what} is ${field.type || 'anything'} instead of ${known.type || 'anything'}`,
-        breaks: true,
+        breaks: side === 'response' || !isAlso(field.type, known.type),
       });
     if (side === 'request' && field.required && !known.required)
       changes.push({ text: `${what} is required`, breaks: true });
