@@ -100,7 +100,7 @@ export type ThreadItem = z.infer<typeof ThreadItem>;
 export const ConversationPatch = z
   .object({
     status: ConversationStatus.optional(),
-    snoozedUntil: z.iso.datetime({ offset: true }).optional().meta({
+    snoozedUntil: z.iso.datetime({ offset: true }).nullable().optional().meta({
       description: 'A time in the future, at which the conversation opens again. Required for `snoozed`.',
     }),
     assigneeId: z
@@ -113,9 +113,9 @@ export const ConversationPatch = z
   })
   .superRefine(({ status, snoozedUntil }, context) => {
     const message =
-      status === 'snoozed' && snoozedUntil === undefined
+      status === 'snoozed' && !snoozedUntil
         ? 'is required to snooze'
-        : status !== 'snoozed' && snoozedUntil !== undefined
+        : status !== 'snoozed' && snoozedUntil
           ? 'needs the status snoozed'
           : null;
     if (message !== null) context.addIssue({ code: 'custom', path: ['snoozedUntil'], message });

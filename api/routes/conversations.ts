@@ -151,7 +151,7 @@ export const conversationRoutes = [
       const { db, caller, body, now, audit } = context;
       const { address } = await lockedConversationOf(context);
       const { status, assigneeId } = body;
-      const snoozedUntil = body.snoozedUntil === undefined ? undefined : new Date(body.snoozedUntil);
+      const snoozedUntil = body.snoozedUntil ? new Date(body.snoozedUntil) : undefined;
       if (snoozedUntil !== undefined && snoozedUntil <= now)
         throw invalid('snoozedUntil', 'must be in the future');
       if (typeof assigneeId === 'string' && !(await findInboxMember(db, assigneeId)))

@@ -455,6 +455,15 @@ describe("a team's inbox", () => {
     );
   });
 
+  it('takes back what a response contains: a time that is null', async () => {
+    const team = await createTeam();
+    const address = await writtenBy(team);
+    await team.api('PATCH', thread(address), { status: 'snoozed', snoozedUntil: inAnHour() });
+    const open = { status: 'open', snoozedUntil: null };
+    expect((await team.api('PATCH', thread(address), open)).status).toBe(200);
+    expect(await of(team.owner, address)).toMatchObject(open);
+  });
+
   it('says which field of a change is wrong', async () => {
     const team = await createTeam();
     const address = await writtenBy(team);

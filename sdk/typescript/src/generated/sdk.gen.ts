@@ -417,7 +417,7 @@ export class Conversations extends HeyApiClient {
     public update<ThrowOnError extends boolean = true>(parameters: {
         address: string;
         status?: 'open' | 'snoozed' | 'closed';
-        snoozedUntil?: string;
+        snoozedUntil?: string | null;
         assigneeId?: string | null;
     }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiConversationsByAddressResponses, PatchApiConversationsByAddressErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [

@@ -103,7 +103,7 @@ export type ConversationPatch = {
     /**
      * A time in the future, at which the conversation opens again. Required for `snoozed`.
      */
-    snoozedUntil?: string;
+    snoozedUntil?: string | null;
     /**
      * The id of a member; null: nobody.
      */
@@ -3484,7 +3484,7 @@ export type PatchApiConversationsByAddressData = {
         /**
          * A time in the future, at which the conversation opens again. Required for `snoozed`.
          */
-        snoozedUntil?: string;
+        snoozedUntil?: string | null;
         /**
          * The id of a member; null: nobody.
          */

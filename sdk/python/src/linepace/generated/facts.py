@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "830d618aa5562e8e8b31d6b6c27e33120e5779d7593f347a5ee363fd7e1e3fc9"
+DIGEST = "44fa2b2d5b721ba8436e535dfca18bba19ba2f8b74c2909d21e2427c61e7a048"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -78,7 +78,7 @@ class DripInput(TypedDict):
 
 class ConversationPatch(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
-    snoozedUntil: NotRequired[str]
+    snoozedUntil: NotRequired[str | None]
     assigneeId: NotRequired[str | None]
 
 
@@ -1935,7 +1935,7 @@ class GetConversationParametersQuery(TypedDict):
 
 class UpdateConversationRequest(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
-    snoozedUntil: NotRequired[str]
+    snoozedUntil: NotRequired[str | None]
     assigneeId: NotRequired[str | None]
 
 
