@@ -34,7 +34,7 @@ export async function reserveCheck(
     ({ channel, down, unconnected }) => channel === 'imessage' && !down && !unconnected,
   );
   if (healthy.length === 0) return 'no_healthy_line';
-  const first = await advanceRotation(db, 1);
+  const first = await advanceRotation(db, 'imessage', 1);
   // Held until the commit, so that two requests cannot both take the last check.
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`availability checks of ${db.workspaceId}`}, 0))`);

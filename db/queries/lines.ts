@@ -245,15 +245,23 @@ export async function existingLines(db: TenantDb, ids: readonly string[]): Promi
 
 const FirstRow = z.object({ first: z.int() });
 
+/** The column of each channel's position in `line_rotation`. */
+const POSITIONS: Record<Channel, string> = {
+  imessage: 'position',
+  sms: 'sms_position',
+  email: 'email_position',
+};
+
 /**
- * Advances the workspace's round-robin by `count`, in a transaction of its own.
+ * Advances the round-robin of the workspace's lines of a channel by `count`, in a transaction of its own.
  * @returns the position before.
  */
-export async function advanceRotation(db: TenantDb, count: number): Promise<number> {
+export async function advanceRotation(db: TenantDb, channel: Channel, count: number): Promise<number> {
+  const position = sql.identifier([POSITIONS[channel]]);
   return db.apart.oneFirst(sql.type(FirstRow)`
-    insert into line_rotation (workspace_id, position) values (${db.workspaceId}, ${count})
-    on conflict (workspace_id) do update set position = line_rotation.position + ${count}
-    returning position - ${count} "first"`);
+    insert into line_rotation (workspace_id, ${position}) values (${db.workspaceId}, ${count})
+    on conflict (workspace_id) do update set ${position} = line_rotation.${position} + ${count}
+    returning ${position} - ${count} "first"`);
 }
 
 const CAPS = [

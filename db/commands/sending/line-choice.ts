@@ -25,7 +25,7 @@ type Chosen<M> = M & { lineId: string | null };
 
 /**
  * Assigns each draft a line: the pinned one, otherwise one of its pool, otherwise the next of the workspace-wide round-robin over the
- * active lines of the best channel. A contact who wrote within 24 hours is answered from the line they wrote to, and a sticky
+ * active lines of the best channel, which has one for each channel. A contact who wrote within 24 hours is answered from the line they wrote to, and a sticky
  * draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are locked in share mode. If
  * the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
  */
@@ -101,43 +101,73 @@ async function linesOfWorkspace(
   drafts: readonly Choosable[],
 ): Promise<(string | null)[]> {
   const known = await knownLines(db, drafts);
-  const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): string[] => {
+  const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): Candidates | null => {
     for (const channel of CARRYING_CHANNELS[wanted]) {
       const fitting = lines.filter(
         (line) => line.channel === channel && (eligibleLineIds?.includes(line.id) ?? true),
       );
       // Prefer lines that are not down.
       const up = fitting.filter(({ down }) => !down);
-      if (fitting.length > 0) return (up.length > 0 ? up : fitting).map(({ id }) => id);
+      if (fitting.length > 0) return { channel, lineIds: (up.length > 0 ? up : fitting).map(({ id }) => id) };
     }
-    return [];
+    return null;
   };
   // By channel and array, because the drafts of a campaign share one.
-  const found = new Map<readonly string[] | null, Partial<Record<Channel, string[]>>>();
-  const candidatesOf = ({ channel, eligibleLineIds }: Choosable): string[] => {
+  const found = new Map<readonly string[] | null, Partial<Record<Channel, Candidates | null>>>();
+  const candidatesOf = ({ channel, eligibleLineIds }: Choosable): Candidates | null => {
     let known = found.get(eligibleLineIds);
     if (!known) found.set(eligibleLineIds, (known = {}));
-    return (known[channel] ??= candidatesFor(channel, eligibleLineIds));
+    known[channel] ??= candidatesFor(channel, eligibleLineIds);
+    return known[channel];
   };
   const settled = drafts.map((draft) => {
-    if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: [] };
+    if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: null };
     const candidates = candidatesOf(draft);
     const { ofConversation = null, writtenTo = null } = known.get(draft.address) ?? {};
     const lineId = draft.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;
-    return { draft, lineId: lineId !== null && candidates.includes(lineId) ? lineId : null, candidates };
+    return {
+      draft,
+      lineId: lineId !== null && candidates?.lineIds.includes(lineId) ? lineId : null,
+      candidates,
+    };
   });
-  const open = settled.filter(({ lineId, candidates }) => lineId === null && candidates.length > 0).length;
-  let turn = open === 0 ? 0 : await advanceRotation(db, open);
+  const open = settled.flatMap(({ lineId, candidates }) =>
+    lineId === null && candidates ? [candidates.channel] : [],
+  );
+  const turns = await takeTurns(db, open);
   const chosen = new Map<string, string>();
   return settled.map(({ draft, lineId, candidates }) => {
-    if (lineId !== null || candidates.length === 0) return lineId;
+    if (lineId !== null || !candidates) return lineId;
     // A second message to the same contact in this batch uses the line of the first.
     const earlier =
       draft.stickinessPolicy === 'sticky' ? chosen.get(`${draft.channel} ${draft.address}`) : undefined;
-    const next = earlier ?? candidates[turn++ % candidates.length] ?? null;
-    if (next !== null) chosen.set(`${draft.channel} ${draft.address}`, next);
+    const next = earlier ?? nextOf(candidates, turns);
+    chosen.set(`${draft.channel} ${draft.address}`, next);
     return next;
   });
+}
+
+/** The lines that can send a message, all of one channel. At least one. */
+interface Candidates {
+  channel: Channel;
+  lineIds: readonly string[];
+}
+
+/** The next turn of each channel's round-robin. */
+type Turns = Map<Channel, number>;
+
+/** @param channels one for each turn. */
+async function takeTurns(db: TenantDb, channels: readonly Channel[]): Promise<Turns> {
+  const turns: Turns = new Map();
+  for (const [channel, { length }] of Map.groupBy(channels, (channel) => channel))
+    turns.set(channel, await advanceRotation(db, channel, length));
+  return turns;
+}
+
+function nextOf({ channel, lineIds }: Candidates, turns: Turns): string {
+  const turn = turns.get(channel) ?? 0;
+  turns.set(channel, turn + 1);
+  return lineIds[turn % lineIds.length] ?? '';
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { recordProbe } from '#db/commands/lines/line-health.ts';
 import { deleteLine } from '#db/commands/lines/line-moves.ts';
@@ -264,6 +264,21 @@ describe('the line of a message of a pool', () => {
     await eventually(async () => (await api('GET', '/api/replies')).body.replies.length === 1);
     expect([await send(), await send(), await send()]).toEqual([second, second, second]);
   });
+});
+
+test('the lines of a channel take turns, whatever is sent through other channels in between', async () => {
+  const lines = [await newLine(), await newLine()];
+  await createLine(app, workspace.id, 'email');
+  const lineOf = async (message: object): Promise<string> => {
+    const body = { message: 'Hello', scheduledDate: inAnHour(), ...message };
+    return (await api('POST', '/api/messages', body)).body.fromLineId;
+  };
+  const taken = new Set<string>();
+  for (let count = 0; count < 2; count += 1) {
+    taken.add(await lineOf({ recipientPhone: phone() }));
+    await lineOf({ messageType: 'email', recipientEmail: `${count}@example.com` });
+  }
+  expect(taken).toEqual(new Set(lines));
 });
 
 describe('a line of a pool that goes down', () => {
