@@ -107,8 +107,8 @@ export function draftMessage(
   if (schedule > latestSchedule(now))
     throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
   const recipient = findRecipient(input, channel, context);
-  checkLines(input, channel, context);
   checkFallback(input, context);
+  checkLines(input, channel, context);
   const window = sendWindow(input, context.timezone);
   const earliest = schedule > now ? schedule : now;
   checkTimes(input, { ...recipient, window, source }, context, earliest);

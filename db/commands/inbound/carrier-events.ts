@@ -7,7 +7,7 @@ import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { happenedIn, type Happening } from '#db/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
-import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
+import { carrierOptOut, fail, failOrFallBack } from '#db/commands/sending/outcomes.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -289,10 +289,10 @@ async function applyReceipt(
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (!optedOut) db.signals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
-  if (!message.sendFallbackSmsOnFailed) return fail(db, message, cause, now);
-  await fallBack(db, message, cause, true, now);
+  await failOrFallBack(db, message, cause, now);
   // The pacer sends the SMS.
-  if (message.lineId !== null) wake(db, linePacerId(message.lineId), now, 'messagesDue');
+  if (message.sendFallbackSmsOnFailed && message.lineId !== null)
+    wake(db, linePacerId(message.lineId), now, 'messagesDue');
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {

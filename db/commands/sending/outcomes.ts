@@ -129,8 +129,7 @@ async function settleRefused(
     await carrierOptOut(db, message, now);
     return fail(db, message, 'recipient_opted_out', now);
   }
-  if (message.sendFallbackSmsOnFailed) return fallBack(db, message, outcome.reason, true, now);
-  return fail(db, message, outcome.reason, now);
+  return failOrFallBack(db, message, outcome.reason, now);
 }
 
 /** Records an opt-out that the carrier reported about a message. */
@@ -148,8 +147,7 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
   if (await isOfErased(db, message)) return cancelReturned(db, message, now);
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
-    if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
-    return fail(db, message, reason, now);
+    return failOrFallBack(db, message, reason, now);
   }
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
@@ -203,17 +201,15 @@ const publicReason = ({ address }: MessageRow, reason: string): string =>
  * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS if `wantsSms`. If the
  * SMS would have no text, the message fails.
  */
-export async function fallBack(
+async function fallBack(
   db: TenantDb,
   message: MessageRow,
   reason: string,
   wantsSms: boolean,
   now: Date,
 ): Promise<void> {
-  const isPossible = wantsSms && message.recipientPhone !== null && !(await isOfErased(db, message));
-  const account = isPossible ? await findFallbackAccount(db) : null;
-  const canSendSms = account?.enabled === true;
-  if (canSendSms) {
+  const account = wantsSms ? await fallbackAccountFor(db, message) : null;
+  if (account) {
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = fallbackText(message, account);
     const sms = outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);
@@ -222,13 +218,32 @@ export async function fallBack(
   const fallen = await advanceMessage(db, message.id, OPEN, {
     to: 'fallback',
     errorMessage: reason,
-    ...(canSendSms && { fallbackAt: now }),
+    ...(account && { fallbackAt: now }),
   });
   if (!fallen) return;
   const data = isErased(fallen.address)
     ? { reason: publicReason(fallen, reason) }
     : { reason, checkedAddresses: [fallen.address] };
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
+}
+
+/** Queues an SMS for a message whose primary send has failed for good, if it is to have one; else it fails. */
+export async function failOrFallBack(
+  db: TenantDb,
+  message: MessageRow,
+  reason: string,
+  now: Date,
+): Promise<void> {
+  if (message.sendFallbackSmsOnFailed && (await fallbackAccountFor(db, message)))
+    return fallBack(db, message, reason, true, now);
+  return fail(db, message, reason, now);
+}
+
+/** The account that can send the fallback SMS of a message; null: there is none, or the message has no phone number. */
+async function fallbackAccountFor(db: TenantDb, message: MessageRow) {
+  if (message.recipientPhone === null || (await isOfErased(db, message))) return null;
+  const account = await findFallbackAccount(db);
+  return account?.enabled === true ? account : null;
 }
 
 /** Sends a message as SMS without trying its primary channel (`forceFallback`). */

@@ -204,10 +204,12 @@ describe('POST /api/messages', () => {
       body: { code: 'NO_ACTIVE_LINE' },
     });
     const wanted = { message: 'x', recipientPhone: phone(), sendFallbackSmsOnFailed: true };
-    expect(await call('POST', '/api/messages', wanted)).toMatchObject({
-      status: 400,
-      body: { code: 'FALLBACK_NOT_CONFIGURED' },
-    });
+    for (const caller of [call, bareCall]) {
+      expect(await caller('POST', '/api/messages', wanted)).toMatchObject({
+        status: 400,
+        body: { code: 'FALLBACK_NOT_CONFIGURED' },
+      });
+    }
   });
 
   it('returns the first response for a repeated Idempotency-Key and sends once', async () => {
@@ -290,6 +292,19 @@ describe('a sent message', () => {
       async () => (await call('GET', `/api/messages/${refusedId}`)).body.fallbackSmsDispatched === true,
     );
     expect(await sentTo(app, refused)).toEqual([expect.objectContaining({ channel: 'sms' })]);
+
+    // Without a phone number there is nobody to send an SMS to.
+    const { body: email } = await call('POST', '/api/messages', {
+      message: 'Hello',
+      messageType: 'email',
+      recipientEmail: 'fail@example.com',
+      fromLineId: await createLine(app, workspace.id, 'email'),
+      sendFallbackSmsOnFailed: true,
+    });
+    expect(await settled(email._id, 'failed', 'fallback')).toMatchObject({
+      status: 'failed',
+      fallbackSmsDispatched: false,
+    });
 
     const forced = phone();
     const forcedId = await send(forced, { forceFallback: true });
