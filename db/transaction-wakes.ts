@@ -64,7 +64,8 @@ interface Entry {
 
 /**
  * Collects a transaction's changes to `workflow_wakes` and writes them at its end. So the rows, which many transactions
- * need, are locked for one statement only, in one order, and after all other locks.
+ * need, are locked for one statement only, in one order, and after all other locks. `writeWakes` has the statement, and says why
+ * no wake is lost.
  */
 export class Wakes {
   /** How far the clock of the workspace is ahead, in milliseconds. The rows have the real time, in which workflows wait. */

@@ -18,7 +18,7 @@ export interface Wake {
   unlessDue: boolean;
   /** Until the decision is confirmed, the sweep soon wakes the workflow. */
   unconfirmed: boolean;
-  /** For a decision: until when no message is sent. For a request by messages alone: when the first one is due. */
+  /** For a decision: until when no message is sent. For a request by messages alone: when the first one to a known contact is due. */
   heldUntil: Date | null;
   /** The same for messages to new contacts. */
   heldNewUntil: Date | null;
@@ -40,6 +40,8 @@ const GRACE = sql.fragment`interval '30 seconds'`;
 const timestamp = (at: Date | null): string | null => at && formatTimestamp(at);
 
 /**
+ * Writes wakes of a workspace in one statement.
+ *
  * A wake always stores its transaction's id, even if the workflow looks early enough. A workflow that writes its
  * decision finds the id of a transaction that its look did not see, and then only lowers the time.
  *

@@ -101,7 +101,8 @@ export const ConversationPatch = z
   .object({
     status: ConversationStatus.optional(),
     snoozedUntil: z.iso.datetime({ offset: true }).nullable().optional().meta({
-      description: 'A time in the future, at which the conversation opens again. Required for `snoozed`.',
+      description:
+        'A time in the future, at which the conversation opens again. Required for `snoozed`; null otherwise, or omitted.',
     }),
     assigneeId: z
       .string()

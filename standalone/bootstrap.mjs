@@ -23,7 +23,8 @@ const TASKS = {
   texts: ['node_modules/@lingui/cli/dist/lingui.js', 'extract', '--clean'],
   test: [...VITEST, '--project=unit', '--project=integration'],
   'test-unit': [...VITEST, '--project=unit'],
-  'test-system': [...VITEST, '--project=system'],
+  // Browsers and processes of their own use more of the cores than other tests.
+  'test-system': [...VITEST, '--project=system', '--maxWorkers=3'],
   run: [],
 };
 

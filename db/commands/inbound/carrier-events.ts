@@ -289,10 +289,9 @@ async function applyReceipt(
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (!optedOut) db.signals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
-  await failOrFallBack(db, message, cause, now);
+  const hasFallenBack = await failOrFallBack(db, message, cause, now);
   // The pacer sends the SMS.
-  if (message.sendFallbackSmsOnFailed && message.lineId !== null)
-    wake(db, linePacerId(message.lineId), now, 'messagesDue');
+  if (hasFallenBack && message.lineId !== null) wake(db, linePacerId(message.lineId), now, 'messagesDue');
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {

@@ -24,10 +24,10 @@ export type Choosable = Pick<
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, otherwise one of its pool, otherwise the next of the workspace-wide round-robin over the
- * active lines of the best channel, which has one for each channel. A contact who wrote within 24 hours is answered from the line they wrote to, and a sticky
- * draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are locked in share mode. If
- * the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
+ * Assigns each draft a line: the pinned one, otherwise one of its pool, otherwise the next active line of the best channel;
+ * each channel of the workspace has its own round-robin. A contact who wrote within 24 hours is answered from the line they
+ * wrote to, and a sticky draft is sent by the line of its conversation. Null if no line can send it. The chosen lines are
+ * locked in share mode. If the pinned line, the pool, or all eligible lines have left the workspace, they are ignored.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
@@ -117,8 +117,8 @@ async function linesOfWorkspace(
   const candidatesOf = ({ channel, eligibleLineIds }: Choosable): Candidates | null => {
     let known = found.get(eligibleLineIds);
     if (!known) found.set(eligibleLineIds, (known = {}));
-    known[channel] ??= candidatesFor(channel, eligibleLineIds);
-    return known[channel];
+    const cached = known[channel];
+    return cached === undefined ? (known[channel] = candidatesFor(channel, eligibleLineIds)) : cached;
   };
   const settled = drafts.map((draft) => {
     if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: null };

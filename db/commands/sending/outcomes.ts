@@ -69,7 +69,8 @@ export async function settlePrimary(
   switch (outcome.kind) {
     case 'unavailable': {
       const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
-      return fallBack(db, message, outcome.reason, wantsSms, now);
+      const account = wantsSms ? await fallbackAccountFor(db, message) : null;
+      return fallBack(db, message, outcome.reason, account, now);
     }
     case 'refused':
       return settleRefused(db, message, outcome, now);
@@ -129,7 +130,7 @@ async function settleRefused(
     await carrierOptOut(db, message, now);
     return fail(db, message, 'recipient_opted_out', now);
   }
-  return failOrFallBack(db, message, outcome.reason, now);
+  await failOrFallBack(db, message, outcome.reason, now);
 }
 
 /** Records an opt-out that the carrier reported about a message. */
@@ -147,7 +148,8 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
   if (await isOfErased(db, message)) return cancelReturned(db, message, now);
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
-    return failOrFallBack(db, message, reason, now);
+    await failOrFallBack(db, message, reason, now);
+    return;
   }
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
@@ -197,18 +199,19 @@ export async function fail(
 const publicReason = ({ address }: MessageRow, reason: string): string =>
   isErased(address) ? reasonCode(reason) : reason;
 
+type FallbackAccount = NonNullable<Awaited<ReturnType<typeof findFallbackAccount>>>;
+
 /**
- * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS if `wantsSms`. If the
- * SMS would have no text, the message fails.
+ * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS through the account; null:
+ * without an SMS. If the SMS would have no text, the message fails.
  */
 async function fallBack(
   db: TenantDb,
   message: MessageRow,
   reason: string,
-  wantsSms: boolean,
+  account: FallbackAccount | null,
   now: Date,
 ): Promise<void> {
-  const account = wantsSms ? await fallbackAccountFor(db, message) : null;
   if (account) {
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = fallbackText(message, account);
@@ -227,20 +230,24 @@ async function fallBack(
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
-/** Queues an SMS for a message whose primary send has failed for good, if it is to have one; else it fails. */
+/**
+ * Queues an SMS for a message whose primary send has failed for good, if it is to have one; otherwise the message fails.
+ * @returns whether it has not simply failed.
+ */
 export async function failOrFallBack(
   db: TenantDb,
   message: MessageRow,
   reason: string,
   now: Date,
-): Promise<void> {
-  if (message.sendFallbackSmsOnFailed && (await fallbackAccountFor(db, message)))
-    return fallBack(db, message, reason, true, now);
-  return fail(db, message, reason, now);
+): Promise<boolean> {
+  const account = message.sendFallbackSmsOnFailed ? await fallbackAccountFor(db, message) : null;
+  if (account) await fallBack(db, message, reason, account, now);
+  else await fail(db, message, reason, now);
+  return account !== null;
 }
 
 /** The account that can send the fallback SMS of a message; null: there is none, or the message has no phone number. */
-async function fallbackAccountFor(db: TenantDb, message: MessageRow) {
+async function fallbackAccountFor(db: TenantDb, message: MessageRow): Promise<FallbackAccount | null> {
   if (message.recipientPhone === null || (await isOfErased(db, message))) return null;
   const account = await findFallbackAccount(db);
   return account?.enabled === true ? account : null;
@@ -255,8 +262,9 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
   if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
   if ((await suppressedAmong(db, [message.recipientPhone])).size > 0)
     return fail(db, message, 'recipient_suppressed', now);
-  if (!(await findFallbackAccount(db))?.enabled) return fail(db, message, 'fallback_not_configured', now);
-  return fallBack(db, message, 'forced', true, now);
+  const account = await findFallbackAccount(db);
+  if (!account?.enabled) return fail(db, message, 'fallback_not_configured', now);
+  return fallBack(db, message, 'forced', (await isOfErased(db, message)) ? null : account, now);
 }
 
 /** Records the outcome of a fallback SMS. The message's status stays `fallback`. */

@@ -101,7 +101,7 @@ export type DripInput = {
 export type ConversationPatch = {
     status?: 'open' | 'snoozed' | 'closed';
     /**
-     * A time in the future, at which the conversation opens again. Required for `snoozed`.
+     * A time in the future, at which the conversation opens again. Required for `snoozed`; null otherwise, or omitted.
      */
     snoozedUntil?: string | null;
     /**
@@ -3482,7 +3482,7 @@ export type PatchApiConversationsByAddressData = {
     body?: {
         status?: 'open' | 'snoozed' | 'closed';
         /**
-         * A time in the future, at which the conversation opens again. Required for `snoozed`.
+         * A time in the future, at which the conversation opens again. Required for `snoozed`; null otherwise, or omitted.
          */
         snoozedUntil?: string | null;
         /**

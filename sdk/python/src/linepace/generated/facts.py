@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "44fa2b2d5b721ba8436e535dfca18bba19ba2f8b74c2909d21e2427c61e7a048"
+DIGEST = "4b6550da2a01b91c91e61ca0e0310c6881de495127dd8e512683cac095ba1289"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
