@@ -232,7 +232,7 @@ async function fallBack(
 
 /**
  * Queues an SMS for a message whose primary send has failed for good, if it is to have one; otherwise the message fails.
- * @returns whether it has not simply failed.
+ * @returns whether an SMS was possible. If it would have had no text, the message has failed nevertheless.
  */
 export async function failOrFallBack(
   db: TenantDb,
