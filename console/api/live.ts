@@ -2,7 +2,7 @@ import type { EventPayload } from '#domain/events/payloads.ts';
 import { createParser } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
-import { hasFewPages, queryClient } from './queries.ts';
+import { hasFewPages, refreshReads } from './queries.ts';
 import type { ReadEndpoint, ResponseOf } from './routes.ts';
 
 /** The refetch interval of queries without a connection. */
@@ -149,8 +149,7 @@ function collectChanges(signal: AbortSignal) {
     while (changed.size > 0 && !signal.aborted) {
       const endpoints = [...changed];
       changed.clear();
-      for (const endpoint of endpoints)
-        void queryClient.invalidateQueries({ queryKey: [endpoint], predicate: hasFewPages });
+      void refreshReads(endpoints, hasFewPages);
       await pause(REFRESH_EVERY_MS, signal);
     }
     isWaiting = false;
@@ -167,7 +166,7 @@ function collectChanges(signal: AbortSignal) {
       if (event === 'message.sent') for (const ms of RECEIPTS_AFTER_MS) setTimeout(change, ms, event);
     },
     all(): void {
-      void queryClient.invalidateQueries({ queryKey: [] });
+      void refreshReads(null);
     },
   };
 }

@@ -1,11 +1,11 @@
 import {
   type InfiniteData,
   keepPreviousData,
+  type Query,
   QueryClient,
   useInfiniteQuery,
   useMutation,
   useQuery,
-  useQueryClient,
 } from '@tanstack/react-query';
 import { ApiFailure, request } from './client.ts';
 import { onSessionChange } from './session.ts';
@@ -104,6 +104,28 @@ export function useReadPages<E extends PagedEndpoint>(
   });
 }
 
+const isFirstRead = ({ state }: Query): boolean =>
+  state.data === undefined && state.fetchStatus === 'fetching';
+
+/**
+ * Refetches what is shown of endpoints, after a change.
+ * @param endpoints default: all.
+ * @param predicate only those queries.
+ */
+export async function refreshReads(
+  endpoints: readonly ReadEndpoint[] | null,
+  predicate: (query: Query) => boolean = () => true,
+): Promise<void> {
+  const isStale = (query: Query): boolean =>
+    (endpoints === null || endpoints.some((endpoint) => query.queryKey[0] === endpoint)) && predicate(query);
+  // A first read in progress may be from before the change, and a refetch waits for it in place of another.
+  const early = queryClient
+    .getQueryCache()
+    .findAll({ predicate: (query) => isStale(query) && isFirstRead(query) });
+  await queryClient.invalidateQueries({ predicate: isStale });
+  if (early.length > 0) await queryClient.invalidateQueries({ predicate: (query) => early.includes(query) });
+}
+
 /**
  * Writes: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
  * `reply.mutate({ body })`. Each attempt has its own idempotency key.
@@ -113,10 +135,9 @@ export function useWrite<E extends WriteEndpoint>(
   endpoint: E,
   { refresh = [] }: { refresh?: readonly ReadEndpoint[] } = {},
 ) {
-  const client = useQueryClient();
   return useMutation<ResponseOf<E>, Error, RequestTo<E>>({
     mutationFn: (input) =>
       request<Endpoint>(endpoint, input, { idempotencyKey: crypto.randomUUID() }) as Promise<ResponseOf<E>>,
-    onSettled: () => Promise.all(refresh.map((stale) => client.invalidateQueries({ queryKey: [stale] }))),
+    onSettled: () => refreshReads(refresh),
   });
 }

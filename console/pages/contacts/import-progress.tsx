@@ -3,7 +3,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { CircleAlert, CircleCheck, Download, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { addressOf } from '#console/api/client.ts';
-import { queryClient, useRead } from '#console/api/queries.ts';
+import { refreshReads, useRead } from '#console/api/queries.ts';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
 import { toastError } from '#console/components/toast.tsx';
@@ -33,7 +33,7 @@ export function ImportProgress({
       const timer = setInterval(() => void refetch(), POLL_MS);
       return () => clearInterval(timer);
     }
-    for (const endpoint of LEADS) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+    void refreshReads(LEADS);
     return undefined;
   }, [isOver, refetch]);
   return (

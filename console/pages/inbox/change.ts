@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { request } from '#console/api/client.ts';
-import { queryClient, useWrite } from '#console/api/queries.ts';
+import { refreshReads, useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { REFRESH } from './conversations.ts';
@@ -50,7 +50,7 @@ export async function forEach(
   } catch (error) {
     toastError(error);
   } finally {
-    for (const endpoint of REFRESH) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+    void refreshReads(REFRESH);
   }
 }
 

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { ApiFailure, request } from '#console/api/client.ts';
-import { queryClient, useWrite } from '#console/api/queries.ts';
+import { refreshReads, useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -141,5 +141,5 @@ export async function takeBack(messageId: string): Promise<void> {
   } catch (error) {
     toastError(error);
   }
-  await Promise.all(REFRESH.map((endpoint) => queryClient.invalidateQueries({ queryKey: [endpoint] })));
+  await refreshReads(REFRESH);
 }

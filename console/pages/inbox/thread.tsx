@@ -1,10 +1,9 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, Ban } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
-import { useRead, useReadPages, useWrite } from '#console/api/queries.ts';
+import { refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
@@ -45,15 +44,14 @@ export function Thread({
     { params: { address }, query: { limit: 200 } },
     { refetchInterval: useLiveInterval() },
   );
-  const client = useQueryClient();
   // There is no event for a note: whoever writes one tells that they are there.
   useEffect(
     () =>
       onPresence((event) => {
         if (event.address !== address) return;
-        void client.invalidateQueries({ queryKey: ['GET /api/conversations/{address}/notes'] });
+        void refreshReads(['GET /api/conversations/{address}/notes']);
       }),
-    [address, client],
+    [address],
   );
   const [isTyping, setTyping] = useState(false);
   const userId = useUserId();

@@ -4,7 +4,7 @@ import { Activity } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { request } from '#console/api/client.ts';
 import { useLiveInterval } from '#console/api/live.ts';
-import { queryClient, useRead, useWrite } from '#console/api/queries.ts';
+import { refreshReads, useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -200,7 +200,7 @@ function Check({ line }: { line: Line }) {
       toastError(error);
     }
     setBusy(false);
-    await queryClient.invalidateQueries({ queryKey: [LINES] });
+    await refreshReads([LINES]);
   };
   return (
     <Button

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { request } from '#console/api/client.ts';
-import { queryClient } from '#console/api/queries.ts';
+import { refreshReads } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
 import type { Line } from '#console/lib/line.ts';
 
@@ -69,8 +69,7 @@ export function useConnect(lines: readonly Line[], isProvisioned: boolean) {
       setError(failure);
     } finally {
       setBusy(false);
-      for (const endpoint of ['GET /api/lines/by-user', 'GET /api/workspace/setup'])
-        void queryClient.invalidateQueries({ queryKey: [endpoint] });
+      void refreshReads(['GET /api/lines/by-user', 'GET /api/workspace/setup']);
     }
   }
   return { connect, connection, paymentUrl, busy, error };
