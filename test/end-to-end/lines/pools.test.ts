@@ -56,10 +56,11 @@ async function queue(poolId: string, fields: object = {}): Promise<Message> {
 }
 
 const lineOf = async (id: string) => (await api('GET', `/api/messages/${id}`)).body.fromLineId;
-const movesOf = async (id: string): Promise<TimelineEvent[]> =>
+const eventsOf = async (id: string, type: TimelineEvent['type']): Promise<TimelineEvent[]> =>
   (await api('GET', `/api/messages/${id}/timeline`)).body.events.filter(
-    ({ type }: TimelineEvent) => type === 'moved',
+    (event: TimelineEvent) => event.type === type,
   );
+const movesOf = (id: string) => eventsOf(id, 'moved');
 
 /** Three failed probes in a row, and what any probe by housekeeping finds. */
 async function takeDown(lineId: string): Promise<void> {
@@ -318,6 +319,9 @@ describe('a line of a pool that goes down', () => {
         .toSorted(),
     );
     for (const { _id, scheduledDate } of ofStep(0)) {
+      const claims = await eventsOf(_id, 'claimed');
+      // One that the line had in its hands when it went down is tried again later.
+      if (claims.length > 1) continue;
       expect(scheduledDate).toBe(before.find((message) => message._id === _id)?.scheduledDate);
       expect(await movesOf(_id)).toEqual([
         expect.objectContaining({
