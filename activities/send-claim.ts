@@ -6,9 +6,15 @@ import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
-import { findMessage, type MessageRow } from '#db/queries/messages.ts';
+import type { MessageRow } from '#db/queries/messages.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/queue.ts';
-import { endFallbackSms, lockConversations, recordOutbound, startSending } from '#db/queries/sends.ts';
+import {
+  endFallbackSms,
+  lockConversations,
+  lockOwedFallback,
+  recordOutbound,
+  startSending,
+} from '#db/queries/sends.ts';
 import { isPastDue } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
@@ -142,9 +148,10 @@ export async function claimFallback(
   const row = await lockLine(db, lineId);
   if (!row || (row.heldUntil !== null && row.heldUntil > currentTime())) return null;
   if (row.pausedAt !== null || (await isPastDue(db))) return null;
-  const message = await findMessage(db, messageId);
+  // It may have been moved to another line, which sends it as well.
+  const message = await lockOwedFallback(db, lineId, messageId);
   const account = await findFallbackAccount(db);
-  if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
+  if (!message || message.recipientPhone === null || !account) return null;
   // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
   if (await hasOpenAttempt(db, messageId)) return null;
   const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;

@@ -229,6 +229,20 @@ function traceMoments(
   for (const { id } of changed) traceMoment(db, id, name, links.get(id));
 }
 
+/**
+ * Locks a message whose fallback SMS the line owes.
+ * @returns null if it owes none any more, or if another transaction has locked the message.
+ */
+export const lockOwedFallback = (
+  db: TenantDb,
+  lineId: string,
+  messageId: string,
+): Promise<MessageRow | null> =>
+  db.maybeOne(sql.type(MessageRow)`
+    select * from messages
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and line_id = ${lineId} and fallback_sms = 'due'
+    for no key update skip locked`);
+
 /** Ends a fallback SMS that is due, with its text and time if it was sent. */
 export async function endFallbackSms(
   db: TenantDb,

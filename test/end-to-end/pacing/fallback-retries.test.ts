@@ -1,7 +1,10 @@
+import { sql } from 'slonik';
 import { beforeAll, expect, test } from 'vitest';
+import { claimFallback } from '#activities/send-claim.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { forceFallback, settleFallback } from '#db/commands/sending/outcomes.ts';
 import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { NoRows } from '#db/rows.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
@@ -29,6 +32,9 @@ async function createSender() {
   const inTenant = <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspace.id, work);
 
   return {
+    workspace,
+    lineId,
+    inTenant,
     /** A message whose fallback SMS may be sent. */
     async owe(now: Date) {
       const to = phone();
@@ -107,4 +113,27 @@ test('a fallback SMS fails after eight attempts if its account accepts others', 
   await sender.attempt(message, down, at(8));
   expect(await sender.waitingFor(message.id)).toBeNull();
   expect(await sender.plan(at(DAY))).toEqual({ owed: [], nextAt: null });
+});
+
+test('a fallback SMS that moves to another line is sent by one of them', async () => {
+  const { workspace, lineId, inTenant, owe } = await createSender();
+  const otherLine = await createLine(app, workspace.id);
+  const claim = (db: TenantDb, line: string, id: string) => claimFallback(db, line, id, () => SECOND);
+  const move = (id: string) =>
+    inTenant((db) =>
+      db.query(sql.type(NoRows)`
+        update messages set line_id = ${otherLine} where workspace_id = ${workspace.id} and id = ${id}`),
+    );
+
+  const claimed = await owe(new Date());
+  await inTenant(async (db) => {
+    expect(await claim(db, lineId, claimed.id)).not.toBeNull();
+    // The other line does not see the attempt before it is committed.
+    expect(await inTenant((other) => claim(other, otherLine, claimed.id))).toBeNull();
+  });
+
+  const moved = await owe(new Date());
+  await move(moved.id);
+  expect(await inTenant((db) => claim(db, lineId, moved.id))).toBeNull();
+  expect(await inTenant((db) => claim(db, otherLine, moved.id))).not.toBeNull();
 });
