@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { ensureLeads } from '#db/commands/sending/intake-leads.ts';
+import { channelForPhone } from '#db/commands/sending/line-choice.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
@@ -89,7 +90,7 @@ async function replyInput(
   const line = await lineOfReply(db, body, lastLine);
   const fromLineId = body.fromLineId ?? line?.id;
   return {
-    messageType: line?.channel ?? (isEmail ? 'email' : (lastLine?.channel ?? 'imessage')),
+    messageType: line?.channel ?? (isEmail ? 'email' : (lastLine?.channel ?? (await channelForPhone(db)))),
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
     ...(body.leadId !== undefined && { leadId: body.leadId }),
     ...(fromLineId !== undefined && { fromLineId }),

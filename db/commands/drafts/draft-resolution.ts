@@ -8,6 +8,7 @@ import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { channelForPhone } from '#db/commands/sending/line-choice.ts';
 import { discardWaitingDraft, DraftRow, findAnswered, findDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
@@ -174,7 +175,7 @@ async function queue(
   const isEmail = address.includes('@');
   const input: MessageInput = {
     message: text,
-    messageType: line?.channel ?? (isEmail ? 'email' : 'imessage'),
+    messageType: line?.channel ?? (isEmail ? 'email' : await channelForPhone(db)),
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
     ...(lead && { leadId: lead.id }),
     ...(line && isUsable(line) && { fromLineId: line.id }),

@@ -67,6 +67,12 @@ function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet
   };
 }
 
+/** The channel for a contact's phone number if the line they wrote to has left: iMessage, unless only SMS lines can send. */
+export async function channelForPhone(db: TenantDb): Promise<Channel> {
+  const channels = new Set((await usableLines(db)).map(({ channel }) => channel));
+  return channels.has('sms') && !channels.has('imessage') ? 'sms' : 'imessage';
+}
+
 async function assignLines<M extends Choosable>(
   db: TenantDb,
   lines: readonly ChoosableLine[],

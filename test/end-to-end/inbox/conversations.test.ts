@@ -3,10 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import {
+  createAgencyWithTwoWorkspaces,
   createLead,
   createLine,
   createWorkspaceWithLine,
@@ -233,6 +235,24 @@ describe('POST /api/inbox/send-reply', () => {
     expect(
       await api('POST', '/api/inbox/send-reply', { phone: current, message: 'Hi', fromLineId: lineId }),
     ).toMatchObject({ body: { fromLineId: lineId } });
+  });
+
+  it('replies through another line of the workspace if the one that was written to has left', async () => {
+    const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
+    const [wroteTo, other] = [await createLine(app, first.id, 'sms'), await createLine(app, first.id, 'sms')];
+    const contact = phone();
+    await callBack(app, wroteTo, replyEvent(contact, 'Hello?'));
+    await eventually(async () => (await first.api('GET', '/api/replies')).body.replies.length === 1);
+    expect((await transferLine(agency.api, wroteTo, second)).status).toBe(200);
+    const reply = { phone: contact, message: 'Hi' };
+    expect(await first.api('POST', '/api/inbox/send-reply', reply)).toMatchObject({
+      status: 201,
+      body: { messageType: 'sms', fromLineId: other },
+    });
+    const { draft } = (await first.api('POST', '/api/knowledge-base/drafts', reply)).body;
+    const approval = { replyId: draft.replyId, action: 'approve' };
+    expect((await first.api('POST', '/api/knowledge-base/auto-replies', approval)).status).toBe(200);
+    await eventually(async () => (await sentTo(app, contact)).length === 2);
   });
 
   it.each([
