@@ -76,6 +76,7 @@ describe('a request', () => {
     '203.0.113.7, 198.51.100.1',
     '192.0.2.1,203.0.113.7 , 198.51.100.1',
     'unknown, 198.51.100.1',
+    ',,',
     ' ',
   ])('is from the same client either way (X-Forwarded-For: %s)', async (forwarded) => {
     const headers: Record<string, string> = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };

@@ -139,7 +139,8 @@ export class DirectExchange {
   /** Determined as Koa does. */
   get ip(): string {
     const forwarded = this.app.proxy ? this.get('x-forwarded-for') : '';
-    const [first = ''] = forwarded === '' ? [] : forwarded.split(/\s*,\s*/).slice(-this.app.maxIpsCount);
+    // Trimmed afterwards: a pattern with spaces takes time that grows with the square of their number.
+    const first = forwarded.split(',').slice(-this.app.maxIpsCount)[0]?.trim() ?? '';
     return first === '' ? (this.req.socket.remoteAddress ?? '') : first;
   }
 

@@ -36,7 +36,8 @@ export async function answerTenant(route: TenantRoute, context: Exchange, servic
   };
   const { maxValues, csvField } = route;
   const body = route.body ? await readBody(context, { maxValues, admit, csvField }) : undefined;
-  const again = () => authenticate(route, request, services);
+  // A stream that stays open is not somebody who uses the session.
+  const again = () => authenticate(route, { ...request, inBackground: true }, services);
   const answer = () => respond(route, caller, context, body, again, services);
   const isTest = caller.kind === 'workspace' && modeOf(caller.workspace) === 'test';
   const reply = await (isTest ? inTestMode(route, caller.workspace.id, services, answer) : answer()).finally(

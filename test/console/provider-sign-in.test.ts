@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { hashToken } from '#api/routes/team.ts';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { newId, newUserId } from '#domain/ids.ts';
@@ -422,6 +422,36 @@ describe('a session', () => {
     expect(await statusOf(held)).toBe(200);
     await change(held.id, 'expires_at = now()');
     expect(await statusOf(held)).toBe(401);
+  });
+
+  it('is not prolonged by an event stream that stays open', async () => {
+    const { page } = await signedIn(workspace.ownerId);
+    const held = await sessionIn(page.context());
+    await page.close();
+    const headers = { cookie: held.cookie, 'x-console-session': held.id };
+    const stream = await openEventStream(app.url, '', { headers });
+    await change(held.id, "seen_at = now() - interval '59 minutes'");
+    const background = { 'x-console-background': '1' };
+    const seenAt = async () => {
+      const { sessions } = (await clientOf(held)('GET', '/api/sessions', undefined, background)).body;
+      return sessions.find(({ _id }: { _id: string }) => _id === held.id).seenAt;
+    };
+    const before = await seenAt();
+    // The use of a session is recorded at most once a minute.
+    const now = Date.now.bind(Date);
+    const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);
+    onTestFinished(() => later.mockRestore());
+    // A revoked key lets the process check all open streams, in the order in which they were opened.
+    const other = await openEventStream(app.url, workspace.key);
+    await connected(app.ownerUrl, (client) =>
+      client.query(
+        `set app.migrating = 'on'; update workspace_keys set revoked_at = now() where workspace_id = '${workspace.id}'`,
+      ),
+    );
+    await eventually(async () => other.isClosed());
+    expect(stream.isClosed()).toBe(false);
+    expect(await seenAt()).toBe(before);
+    stream.close();
   });
 
   it('ends when the provider no longer knows the user, and goes on while it cannot be reached', async () => {
