@@ -57,6 +57,7 @@ const checkRoundRobinRoutes = [
     tag: 'Availability',
     scope: 'read',
     transaction: false,
+    openWhenReadOnly: true,
     summary: 'Check whether an address has iMessage, through the next line in turn',
     limit: CHECKS,
     body: z.object({ address: z.string().max(320).optional() }),

@@ -327,6 +327,8 @@ describe('subscriptions', () => {
       body: { error: 'READ_ONLY', code: 'READ_ONLY', reason: 'past_due' },
     });
     expect((await api('GET', '/api/lists')).status).toBe(200);
+    const check = { address: '+14155550123' };
+    expect((await api('POST', '/api/check-availability-rr', check)).status).toBe(200);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
