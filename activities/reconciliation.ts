@@ -16,7 +16,8 @@ import type { Settle } from './settlement.ts';
 
 /** A call that timed out may have reached the carrier at that moment, and clocks differ. */
 const MARGIN_MS = 1000;
-const ASK_AGAIN_MS = 10_000;
+/** When to look at an open attempt again. */
+export const ASK_AGAIN_MS = 10_000;
 
 /** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(

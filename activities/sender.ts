@@ -4,6 +4,7 @@ import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
 import { type LineRow, otherLinesWithLoss } from '#db/queries/lines.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { earliest } from '#domain/earliest.ts';
 import { lostSendOf } from '#domain/lost-records.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
@@ -14,7 +15,7 @@ import { type CarrierAccount, createCarrierCalls, type Doubt } from './carrier-c
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import { createComposer, type Draft } from './outbound-message.ts';
-import { createReconciliation } from './reconciliation.ts';
+import { ASK_AGAIN_MS, createReconciliation } from './reconciliation.ts';
 import { type Claim, claimFallback } from './send-claim.ts';
 import { planSends, type SendPlan } from './send-plan.ts';
 import { createSettle } from './settlement.ts';
@@ -99,7 +100,9 @@ export function createSender(dependencies: Dependencies) {
         const plan = await planSends(db, line.lineId, timeoutMs, currentTime, { ...options, seal });
         if (!plan) return null;
         // If the round waits for the end of the gap anyway, it needs no plan that says so.
-        const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
+        const planned = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
+        // Stored, so that somebody settles an open attempt even if this run of the workflow is lost.
+        const nextAt = plan.hasOpenAttempts ? earliest(planned, fromNow(ASK_AGAIN_MS)) : planned;
         return { ...plan, nextAt, isAtWork: plan.blockedBy === null && staysFor(nextAt) };
       };
       return decide(pools, line.workspaceId, linePacerId(line.lineId), look, { genericPlans: true });

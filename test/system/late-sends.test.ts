@@ -7,11 +7,14 @@ import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#db/connected.ts';
+import { NoRows } from '#db/rows.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
+import { runSweep } from '#test/support/workflows.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: OwnApp;
@@ -126,6 +129,51 @@ test('a message that arrives before its carrier answers is stored as sent and de
       select event, body::jsonb -> 'message' ->> 'status' status, body::jsonb -> 'message' ->> 'deliveredAt' delivered_at
       from events where workspace_id = ${workspaceId} and message_id = ${id}`),
   ).toEqual([{ event: 'message.sent', status: 'sent', deliveredAt: null }]);
+});
+
+test('a message whose outcome is unknown is sent although the run that was to ask for it is lost', async () => {
+  const { id: workspaceId, api } = await createWorkspace(app);
+  const lineId = await createLine(app, workspaceId);
+  const [to, next] = [phone(), phone()];
+  const { body } = await api('POST', '/api/messages', {
+    message: 'Interrupted',
+    recipientPhone: to,
+    scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  // As after a crash between the commit of the attempt and the call.
+  const attempt: AttemptRow = {
+    id: newId(),
+    messageId: body._id,
+    lineId,
+    kind: 'primary',
+    channel: 'imessage',
+    carrier: 'simulated',
+    address: to,
+    isNew: false,
+    contactLastSentAt: null,
+    startedAt: new Date(),
+    answerBy: new Date(Date.now() + 3_600_000),
+  };
+  await withTenant(app.pools, workspaceId, async (db) => {
+    await insertAttempts(db, [attempt]);
+    await db.query(sql.type(NoRows)`
+      update messages set status = 'sending' where workspace_id = ${workspaceId} and id = ${body._id}`);
+  });
+  await api('POST', '/api/messages', { message: 'Next', recipientPhone: next });
+  await eventually(async () => (await attemptsTo(next))[0]?.outcome === 'accepted');
+  const pacer = linePacerId(lineId);
+  const Wake = z.object({ isResting: z.boolean() });
+  // Once the line has nothing else to do.
+  await eventually(() =>
+    systemDb(app.pools).maybeOneFirst(sql.type(Wake)`
+      select wake_at > now() + interval '5 seconds' is_resting from workflow_wakes where workflow_id = ${pacer}`),
+  );
+  await app.temporal.workflow.getHandle(pacer).terminate();
+  await age(app.pools, 'attempts', ['answer_by'], '2 hours', `id = '${attempt.id}'`);
+  await age(app.pools, 'workflow_wakes', ['wake_at', 'sweep_at'], '1 hour', `workflow_id = '${pacer}'`);
+  await runSweep(app);
+  await eventually(async () => (await attemptsTo(to)).at(-1)?.outcome === 'accepted');
+  expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
 });
 
 test('a fallback SMS is not sent again while nobody knows yet whether it left', async () => {
