@@ -8,6 +8,7 @@ import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
 import type { DriverContract } from 'flydrive/types';
 import type { ByteRange } from '#domain/byte-range.ts';
+import { createFairQueue } from '#domain/fair-queue.ts';
 
 /** File storage for all workspaces: a folder, or a bucket shared by all processes. */
 export interface StorageOptions {
@@ -27,7 +28,7 @@ export interface Storage {
   /**
    * Stores a stream under a key, replacing an existing file. Leaves nothing behind if the stream fails.
    * @returns the size in bytes.
-   * @throws FileTooLarge
+   * @throws FileTooLarge, and Busy if others are stored all the time
    */
   put(key: string, content: Readable, limit: number, contentType?: string | null): Promise<number>;
   /** @returns null if there is no such file. */
@@ -41,29 +42,42 @@ export class FileTooLarge extends Error {
   }
 }
 
+/** Files that are stored at once. With the largest of 100 MB, they fit the temporary folder of 1 GiB of the Helm chart. */
+const AT_ONCE = { size: 8, share: 4, maxWaiting: 100, timeoutMs: 30_000 };
+
 /** Not derived from file names, which callers choose. */
 export const storageKey = (workspaceId: string, attachmentId: string): string =>
   `${workspaceId}/${attachmentId}`;
 
+const workspaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
+
 export async function createStorage({ folder, s3 }: StorageOptions): Promise<Storage> {
   const { driver, openRange } = s3 ? await bucket(s3) : files(resolve(folder));
   const disk = new Disk(driver);
+  const turns = createFairQueue(AT_ONCE);
+
+  /** Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing. */
+  async function store(key: string, content: Readable, limit: number, contentType: string | null) {
+    const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
+    try {
+      const counter = new ByteCounter(limit);
+      const path = join(scratch, 'file');
+      await pipeline(content, counter, createWriteStream(path));
+      const file = createReadStream(path);
+      // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
+      file.on('error', () => {});
+      await disk.putStream(key, file, contentType === null ? {} : { contentType });
+      return counter.bytes;
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
   return {
-    async put(key, content, limit, contentType) {
-      // Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing.
-      const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
-      try {
-        const counter = new ByteCounter(limit);
-        const path = join(scratch, 'file');
-        await pipeline(content, counter, createWriteStream(path));
-        const file = createReadStream(path);
-        // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
-        file.on('error', () => {});
-        await disk.putStream(key, file, contentType ? { contentType } : {});
-        return counter.bytes;
-      } finally {
-        await rm(scratch, { recursive: true, force: true });
-      }
+    put(key, content, limit, contentType = null) {
+      // A stream may fail while it waits, before anybody else listens.
+      content.on('error', () => {});
+      return turns.run(workspaceOf(key), () => store(key, content, limit, contentType));
     },
     async open(key, range) {
       if (!(await disk.exists(key))) return null;
