@@ -94,9 +94,15 @@ export async function revertOutbound(
 ): Promise<number | null> {
   const { lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
   if (isNew) {
+    // A contact who wrote meanwhile is known to the line by that.
     await db.query(sql.type(NoRows)`
       delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-        and address = ${address} and since = ${sql.timestamp(startedAt)}`);
+        and address = ${address} and since = ${sql.timestamp(startedAt)}
+        and not exists (
+          select from inbound_messages i
+          where i.workspace_id = ${db.workspaceId} and i.line_id = ${lineId} and i.address = ${address}
+            and i.created_at >= ${sql.timestamp(startedAt)}
+        )`);
   }
   await db.query(sql.type(NoRows)`
     update conversations set last_outbound_at = ${contactLastSentAt && sql.timestamp(contactLastSentAt)}
