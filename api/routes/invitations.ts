@@ -167,7 +167,10 @@ function toConsole(context: Context, services: Services): Html {
 const needsSession = ({ config }: Services): boolean =>
   config.auth.jwksUrl !== null || config.auth.client !== null;
 
-/** Requires the session of the invited user, so that a leaked link is not enough to become a co-admin. */
+/**
+ * Requires a session of a user who has the invited address, or no account yet: the link proves access to that mailbox.
+ * So a leaked link is of no use to anybody who has an account under another address.
+ */
 async function acceptSignedIn(
   context: Context,
   services: Services,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
+import { ON_ITS_WAY_MS } from '#domain/lost-records.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
@@ -22,6 +23,9 @@ const POLL_MS = 50;
 /** Longer than any operation on a held line takes. A crash delays the line by at most this long. */
 const HOLD_SECONDS = 20;
 
+/** Until when a line whose recent sends have no records sends nothing (`recordLostTime`); null: they have. */
+const HELD_AFTER_LOSS = sql.fragment`lost_until + make_interval(secs => ${ON_ITS_WAY_MS / 1000})`;
+
 /** How far back the caps of the new workspace may count: a local day has up to 25 hours. */
 const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
 /** The longest time over which carriers retry an event. */
@@ -35,7 +39,7 @@ const EVENT_MEMORY = sql.fragment`interval '7 days'`;
 export async function holdLine(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
   await withTenant(pools, workspaceId, (db) =>
     db.query(sql.type(NoRows)`
-      update lines set held_until = now() + make_interval(secs => ${HOLD_SECONDS})
+      update lines set held_until = greatest(now() + make_interval(secs => ${HOLD_SECONDS}), ${HELD_AFTER_LOSS})
       where workspace_id = ${workspaceId} and id = ${lineId}`),
   );
   const end = Date.now() + SETTLE_MS;
@@ -50,7 +54,8 @@ export async function holdLine(pools: Pools, workspaceId: string, lineId: string
 export async function releaseLine(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
   await withTenant(pools, workspaceId, async (db) => {
     const { rowCount } = await db.query(sql.type(NoRows)`
-      update lines set held_until = null where workspace_id = ${workspaceId} and id = ${lineId}`);
+      update lines set held_until = case when ${HELD_AFTER_LOSS} > now() then ${HELD_AFTER_LOSS} end
+      where workspace_id = ${workspaceId} and id = ${lineId}`);
     if (rowCount > 0) wake(db, linePacerId(lineId), currentTime(), 'lineChanged');
   });
 }

@@ -1,4 +1,8 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import { holdLine, releaseLine } from '#db/commands/lines/line-moves.ts';
+import { systemDb } from '#db/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -174,4 +178,19 @@ test('loses no message that is accepted while its line is paused, resumed and ch
   };
   await Promise.all([changing, posting(), posting(), posting()]);
   await eventually(async () => (await Promise.all(accepted.map(isSent))).every(Boolean));
+});
+
+test('a line that is changed after a restore of the database still waits until its carrier can list what it had sent', async () => {
+  const lostUntil = new Date();
+  const lineId = await createLine(app, workspace.id, 'imessage', {
+    lost_from: new Date(lostUntil.getTime() - 60_000),
+    lost_until: lostUntil,
+  });
+  const heldFor = () =>
+    systemDb(app.pools).oneFirst(sql.type(z.object({ seconds: z.number().nullable() }))`
+      select extract(epoch from held_until - lost_until)::float8 seconds from lines where id = ${lineId}`);
+  await holdLine(app.pools, workspace.id, lineId);
+  expect(await heldFor()).toBe(180);
+  await releaseLine(app.pools, workspace.id, lineId);
+  expect(await heldFor()).toBe(180);
 });
