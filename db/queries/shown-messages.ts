@@ -9,6 +9,7 @@ import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
 import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
 import { findPacedLines, type LinePace } from './paced-lines.ts';
+import { isPastDue } from './workspaces.ts';
 
 /** For a filter on a derived status: messages read at once, and at most for one page. */
 const CHUNK = 500;
@@ -35,8 +36,12 @@ export async function showWaits(
   const lineIds = new Set(waiting.flatMap((row) => (isQueued(row) ? (row.lineId ?? []) : [])));
   const lines = await findPacedLines(db, [...lineIds], now);
   const stopped = await stoppedCampaigns(db, waiting);
+  const ofNoLine = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
+  const pastDue = waiting.some(ofNoLine) && (await isPastDue(db));
   return rows.map((row) => {
     if (!isUnsent(row)) return { row, moved: null };
+    if (pastDue && ofNoLine(row))
+      return { row: { ...row, holdReason: 'subscription_past_due' }, moved: null };
     const campaign = stopped.get(row.campaignId ?? '');
     if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
     if (!isQueued(row)) return { row, moved: null };

@@ -271,6 +271,14 @@ describe('what a message waits for', () => {
     }
     await of.api('POST', `/api/campaigns/${body.campaign._id}/resume`);
     expect([await holdReason(of, first), await holdReason(of, second)]).toEqual([null, 'previous_step']);
+    const setSubscription = (status: string) =>
+      update(sql.fragment`update workspaces set subscription_status = ${status} where id = ${of.id}`);
+    await setSubscription('past_due');
+    for (const id of [first, second]) {
+      await waits(of, id, 'subscription_past_due');
+      expect(await holdReason(of, id)).toBe('subscription_past_due');
+    }
+    await setSubscription('active');
     await of.api('POST', `/api/campaigns/${body.campaign._id}/archive`);
     const archived = await reaches(of, first, 'canceled');
     expect([archived.waitingFor, archived.events.at(-1).text]).toEqual([
