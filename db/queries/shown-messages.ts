@@ -36,11 +36,11 @@ export async function showWaits(
   const lineIds = new Set(waiting.flatMap((row) => (isQueued(row) ? (row.lineId ?? []) : [])));
   const lines = await findPacedLines(db, [...lineIds], now);
   const stopped = await stoppedCampaigns(db, waiting);
-  const ofNoLine = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
-  const pastDue = waiting.some(ofNoLine) && (await isPastDue(db));
+  const isUnpaced = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
+  const pastDue = waiting.some(isUnpaced) && (await isPastDue(db));
   return rows.map((row) => {
     if (!isUnsent(row)) return { row, moved: null };
-    if (pastDue && ofNoLine(row))
+    if (pastDue && isUnpaced(row))
       return { row: { ...row, holdReason: 'subscription_past_due' }, moved: null };
     const campaign = stopped.get(row.campaignId ?? '');
     if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
