@@ -1,29 +1,27 @@
 import { sql } from 'slonik';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { systemDb, withSystem } from '#db/transactions.ts';
+import { systemDb, type SystemTransaction, withSystem } from '#db/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
-/** Locks rows of a workspace until `release` is called. */
-export async function lock(
-  app: TestApp,
-  table: string,
-  id: string,
-  column = 'id',
-): Promise<{ release(): Promise<void> }> {
-  const locked = Promise.withResolvers<void>();
+/** A transaction that stays open until `release` is called. */
+export interface OpenTransaction {
+  release(): Promise<void>;
+}
+
+/** Runs work in a transaction, which stays open. @param begin begins it. */
+export async function stayOpen<Db>(
+  begin: (work: (db: Db) => Promise<void>) => Promise<void>,
+  work: (db: Db) => Promise<unknown>,
+): Promise<OpenTransaction> {
+  const worked = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const done = withSystem(app.pools, async (db) => {
-    const rows = sql.fragment`${sql.identifier([table])} where ${sql.identifier([column])} = ${id}`;
-    // A cluster locks rows of one workspace only.
-    const workspaceId = await db.oneFirst(
-      sql.type(z.object({ workspaceId: z.string() }))`select workspace_id from ${rows} limit 1`,
-    );
-    await db.query(sql.type(z.unknown())`select 1 from ${rows} and workspace_id = ${workspaceId} for update`);
-    locked.resolve();
+  const done = begin(async (db) => {
+    await work(db);
+    worked.resolve();
     await released;
   });
-  await Promise.race([locked.promise, done]);
+  await Promise.race([worked.promise, done]);
   return {
     async release() {
       release();
@@ -31,6 +29,22 @@ export async function lock(
     },
   };
 }
+
+/** Locks rows of a workspace until `release` is called. */
+export const lock = (app: TestApp, table: string, id: string, column = 'id'): Promise<OpenTransaction> =>
+  stayOpen<SystemTransaction>(
+    (work) => withSystem(app.pools, work),
+    async (db) => {
+      const rows = sql.fragment`${sql.identifier([table])} where ${sql.identifier([column])} = ${id}`;
+      // A cluster locks rows of one workspace only.
+      const workspaceId = await db.oneFirst(
+        sql.type(z.object({ workspaceId: z.string() }))`select workspace_id from ${rows} limit 1`,
+      );
+      await db.query(
+        sql.type(z.unknown())`select 1 from ${rows} and workspace_id = ${workspaceId} for update`,
+      );
+    },
+  );
 
 /** Resolves once at least `count` statements wait for a lock. */
 export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =>
@@ -43,6 +57,24 @@ export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =
       }`);
     return waiting >= count;
   });
+
+/**
+ * Starts a second request while the first waits for the locks of an open transaction, and ends that when the second waits, too, or
+ * has ended.
+ */
+export async function race<A, B>(
+  app: TestApp,
+  held: OpenTransaction,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
+  const one = first();
+  await waitingForLocks(app, 1);
+  const two = second();
+  await Promise.race([two, waitingForLocks(app, 2)]);
+  await held.release();
+  return Promise.all([one, two]);
+}
 
 /** How many deadlocks PostgreSQL has detected in the test's database. */
 export const deadlockCount = (app: TestApp): Promise<number> =>

@@ -14,7 +14,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { deadlockCount, lock, waitingForLocks } from '#test/support/locks.ts';
+import { deadlockCount, lock, race } from '#test/support/locks.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { runSweep } from '#test/support/workflows.ts';
 
@@ -72,13 +72,13 @@ describe('a line that is transferred while a contact writes', () => {
       );
     };
     await insertRow(app, 'conversations', { workspace_id: from.id, address: contact });
-    const held = await lock(app, 'conversations', contact, 'address');
-    const first = callBack(app, lineId, replyEvent(contact, 'One'));
-    await waitingForLocks(app, 1);
-    const transferred = transferLine(agency.api, lineId, to);
-    await Promise.race([transferred, waitingForLocks(app, 2)]);
-    await held.release();
-    expect([await first, (await transferred).status]).toEqual([200, 200]);
+    const [first, transferred] = await race(
+      app,
+      await lock(app, 'conversations', contact, 'address'),
+      () => callBack(app, lineId, replyEvent(contact, 'One')),
+      () => transferLine(agency.api, lineId, to),
+    );
+    expect([first, transferred.status]).toEqual([200, 200]);
     expect(await callBack(app, lineId, replyEvent(contact, 'Two'))).toBe(200);
     expect([await repliesTo(from), await repliesTo(to)]).toEqual([['One'], ['Two']]);
     expect((await transferLine(agency.api, lineId, from)).status).toBe(200);
@@ -89,13 +89,13 @@ describe('a line that is transferred while a contact writes', () => {
     const lineId = await createLine(app, from.id);
     const contact = phone();
     expect(await callBack(app, lineId, replyEvent(contact, 'Hello'))).toBe(200);
-    const held = await lock(app, 'conversations', contact, 'address');
-    const sent = from.api('POST', '/api/inbox/send-reply', { phone: contact, message: 'Hi' });
-    await waitingForLocks(app, 1);
-    const transferred = transferLine(agency.api, lineId, to);
-    await Promise.race([transferred, waitingForLocks(app, 2)]);
-    await held.release();
-    expect([(await sent).status, (await transferred).status]).toEqual([201, 200]);
+    const [sent, transferred] = await race(
+      app,
+      await lock(app, 'conversations', contact, 'address'),
+      () => from.api('POST', '/api/inbox/send-reply', { phone: contact, message: 'Hi' }),
+      () => transferLine(agency.api, lineId, to),
+    );
+    expect([sent.status, transferred.status]).toEqual([201, 200]);
     expect(await deadlockCount(app)).toBe(0);
   });
 
