@@ -6,6 +6,7 @@ import {
   findLead,
   insertLeads,
   listLeads,
+  lockLead,
   presentLead,
   type SavedLead,
   updateLead,
@@ -208,7 +209,7 @@ export const leadRoutes = [
     responses: { 200: OneLead },
     errors: ['NOT_FOUND', 'DUPLICATE_LEAD', 'LIMIT_REACHED'],
     async handler({ db, caller, params, body, now }) {
-      const lead = await findLead(db, params.id);
+      const lead = await lockLead(db, params.id);
       if (!lead) throw leadNotFound();
       const { lead: changed, problems } = normalizeLead(patchLead(lead, body), {
         country: caller.workspace.country,
@@ -244,13 +245,14 @@ export const leadRoutes = [
     errors: ['NOT_FOUND'],
     audit: { action: 'contact.erased', target: 'lead', targets: 'handler' },
     async handler({ db, params, query, now, audit }) {
-      const lead = await findLead(db, params.id);
-      if (!lead) throw leadNotFound();
       if (query.erase === 'true') {
-        await eraseContact(db, lead.id);
-        await audit(db, [{ id: lead.id, changes: {} }]);
+        if (!(await findLead(db, params.id))) throw leadNotFound();
+        await eraseContact(db, params.id);
+        await audit(db, [{ id: params.id, changes: {} }]);
         return { status: 202, body: { success: true } };
       }
+      const lead = await lockLead(db, params.id);
+      if (!lead) throw leadNotFound();
       await deleteLead(db, lead, now);
       return { status: 200, body: { success: true } };
     },

@@ -48,6 +48,24 @@ export async function findLead(db: TenantDb, id: string): Promise<LeadRow | null
   return (await findLeads(db, [id])).get(id) ?? null;
 }
 
+/**
+ * Locks leads until the transaction ends, before the lists they are in. Serializes changing and deleting them, and adding
+ * them to lists and campaigns.
+ * @returns those that exist.
+ */
+export async function lockLeads(db: TenantDb, ids: readonly string[]): Promise<readonly LeadRow[]> {
+  return db.any(sql.type(LeadRow)`
+    select * from leads
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
+    order by id for no key update`);
+}
+
+/** Like `lockLeads`, for one lead; null if it is not visible. */
+export async function lockLead(db: TenantDb, id: string): Promise<LeadRow | null> {
+  await lockLeads(db, [id]);
+  return findLead(db, id);
+}
+
 const LeadAddressRow = z.object({ address: z.string(), leadId: z.string() });
 
 /** The lead id for each address; the latest lead if several share one. */
@@ -226,7 +244,7 @@ async function insertEntries(db: TenantDb, entries: readonly string[][]): Promis
 }
 
 /**
- * Adds a lead to another list. Requires `lockList`. Addresses that belong to another lead of the list stay with that
+ * Adds a lead to another list. Requires `lockLead`, then `lockList`. Addresses that belong to another lead of the list stay with that
  * lead.
  */
 export async function addLeadToList(
@@ -246,12 +264,12 @@ export async function addLeadToList(
   if (rowCount > 0) await countLeads(db, listId, 1);
 }
 
-const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): string[] => [
+export const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): string[] => [
   ...emails,
   ...phones,
 ];
 
-/** Locks the lists that contain any of these leads, in id order, so that concurrent changes do not deadlock. */
+/** Locks the lists that contain any of these leads, in id order, so that concurrent changes do not deadlock. Requires `lockLeads`. */
 export async function lockListsOf(db: TenantDb, ...leads: readonly LeadRow[]): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(IdRow)`
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
@@ -265,6 +283,7 @@ export async function lockListsOf(db: TenantDb, ...leads: readonly LeadRow[]): P
 }
 
 /**
+ * Changes a lead. Requires `lockLead`.
  * @returns the updated lead, or the address that belongs to another lead of one of its lists.
  */
 export async function updateLead(

@@ -7,7 +7,7 @@ import { wakeDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { isDripOf } from '#db/queries/contact-export.ts';
 import { findContact, isMessageOf, texts } from '#db/queries/contacts.ts';
 import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/queries/erasures.ts';
-import { deleteLeadFromLists, LeadRow, lockListsOf } from '#db/queries/leads.ts';
+import { addressesOf, deleteLeadFromLists, lockLeads, lockListsOf } from '#db/queries/leads.ts';
 import { eraseConsents } from '#db/queries/consents.ts';
 import { deleteNotesOf } from '#db/queries/conversation-notes.ts';
 import { deleteReadsOf } from '#db/queries/conversation-reads.ts';
@@ -28,11 +28,13 @@ import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
  * more, and a message from one of its addresses creates a new contact. The workflow erases the rest.
  */
 export async function eraseContact(db: TenantDb, leadId: string): Promise<void> {
-  const contact = await findContact(db, leadId);
+  const found = await findContact(db, leadId);
+  const leads = await lockLeads(db, found.leadIds);
+  // A lead may have got another address before it was locked.
+  const addresses = new Set([...found.addresses, ...leads.flatMap(addressesOf)]);
+  const contact = { ...found, addresses: [...addresses] };
   const erased = await pseudonymize(db, contact.addresses);
   await cancelDrips(db, contact, erased);
-  const leads = await db.any(sql.type(LeadRow)`
-    select * from leads where workspace_id = ${db.workspaceId} and id = any(${texts(contact.leadIds)})`);
   await lockListsOf(db, ...leads);
   await lockAll(db, contact);
   // Later than everything about the contact, because all of it is locked.

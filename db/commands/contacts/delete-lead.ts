@@ -3,7 +3,7 @@ import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts'
 import type { TenantDb } from '#db/transactions.ts';
 import { deleteLeadFromLists, type LeadRow, lockListsOf } from '#db/queries/leads.ts';
 
-/** Deletes a lead and cancels its unsent messages. */
+/** Deletes a lead and cancels its unsent messages. Requires `lockLead`. */
 export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<void> {
   await lockListsOf(db, lead);
   await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`, now);

@@ -28,11 +28,17 @@ export async function deleteList(db: TenantDb, id: string, now: Date): Promise<v
  * @returns true when nothing is left.
  */
 export async function deleteChunk(db: TenantDb, listId: string, now: Date): Promise<boolean> {
+  // A change of a lead may still move its addresses within the list.
+  await db.query(sql.type(NoRows)`
+    select from lead_lists where workspace_id = ${db.workspaceId} and id = ${listId} for no key update`);
+  // Not waited for, because whoever has locked a lead may wait for the list.
   const owned = await db.anyFirst(sql.type(IdRow)`
     select id from leads where workspace_id = ${db.workspaceId} and list_id = ${listId}
-    order by id limit ${CHUNK} for update`);
+    order by id limit ${CHUNK} for update skip locked`);
   await deleteLeads(db, listId, owned, now);
-  if (owned.length === CHUNK) return false;
+  const isLeft = await db.exists(sql.type(NoRows)`
+    select from leads where workspace_id = ${db.workspaceId} and list_id = ${listId}`);
+  if (isLeft) return false;
 
   // The memberships of leads that belong to other lists.
   const entries = sql.fragment`list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}`;

@@ -13,6 +13,7 @@ import {
   insertRow,
   type TestWorkspace,
 } from '#test/support/factories.ts';
+import { lock } from '#test/support/locks.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/wake.ts';
@@ -105,6 +106,19 @@ describe('deleting a large list', () => {
       [FIRST, body.leadId].toSorted(),
     );
     expect(await count('list_addresses')).toBe(2);
+  });
+
+  it('leaves a lead that is being changed to its workflow', async () => {
+    const listId = (await api('POST', '/api/lists', { name: 'Small' })).body.list._id;
+    const leads = [{ phone: '+14155559990' }, { phone: '+14155559991' }];
+    const [changed = ''] = (await api('POST', '/api/leads', { listId, leads })).body.leadIds;
+    const held = await lock(app, 'leads', changed);
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    expect([await count('leads'), (await api('GET', '/api/leads')).body.leads]).toEqual([1, []]);
+    await held.release();
+    await app.startWorker();
+    await eventually(async () => (await count('lead_lists')) === 0 && (await count('list_addresses')) === 0);
+    expect(await count('leads')).toBe(0);
   });
 
   it('continues after its workflow was terminated', async () => {

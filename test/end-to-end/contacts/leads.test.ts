@@ -5,6 +5,7 @@ import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { lock, race } from '#test/support/locks.ts';
 
 let app: OwnApp;
 let workspace: TestWorkspace;
@@ -333,6 +334,50 @@ describe('reading and changing leads', () => {
       (await stranger('POST', '/api/leads', { listId, leads: [{ phone: '+14155550150' }] })).status,
     ).toBe(404);
     expect((await stranger('GET', '/api/leads')).body.leads).toEqual([]);
+  });
+});
+
+describe('a lead that two requests change at a time', () => {
+  const setUp = async () => {
+    const listId = await newList();
+    const [before, after] = [phone(), phone()];
+    const { leadIds } = (await api('POST', '/api/leads', { listId, leads: [{ phone: before }] })).body;
+    return { listId, before, after, path: `/api/leads/${leadIds[0]}` };
+  };
+
+  it('keeps both changes', async () => {
+    const { listId, before, after, path } = await setUp();
+    const changed = await race(
+      app,
+      await lock(app, 'lead_lists', listId),
+      () => api('PATCH', path, { phone: after }),
+      () => api('PATCH', path, { firstName: 'Grace' }),
+    );
+    expect(changed.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await api('GET', path)).body.lead).toMatchObject({ firstName: 'Grace', phones: [after] });
+    const leads = [{ phone: before }, { phone: after }];
+    expect((await api('POST', '/api/leads', { listId, leads })).body).toMatchObject({
+      savedCount: 1,
+      duplicateCount: 1,
+    });
+  });
+
+  it.each([
+    ['deleted', '', 200],
+    ['erased', '?erase=true', 202],
+  ])('is %s with the address that it has got meanwhile', async (_, query, status) => {
+    const { listId, after, path } = await setUp();
+    const [changed, deleted] = await race(
+      app,
+      await lock(app, 'lead_lists', listId),
+      () => api('PATCH', path, { phone: after }),
+      () => api('DELETE', `${path}${query}`),
+    );
+    expect([changed.status, deleted.status]).toEqual([200, status]);
+    expect(
+      (await api('GET', '/api/lists')).body.lists.find(({ _id }: { _id: string }) => _id === listId),
+    ).toMatchObject({ leadCount: 0 });
+    expect((await api('POST', '/api/leads', { listId, leads: [{ phone: after }] })).body.savedCount).toBe(1);
   });
 });
 
