@@ -4,7 +4,14 @@ import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
 import { requireCustomFields } from '#db/queries/limits.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
-import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
+import {
+  addLeadToList,
+  findLead,
+  insertLeads,
+  type LeadRow,
+  lockLead,
+  presentLead,
+} from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { optedOutAmong } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
@@ -210,13 +217,14 @@ async function leadOf(
       throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
     await requireCustomFields(db, [lead.customFields]);
   }
-  const isListed = listId !== null && (await lockList(db, listId));
   if (leadId !== undefined) {
-    const known = await findLead(db, leadId);
+    // Also keeps a deletion, which cancels the lead's messages, from missing those that are inserted here.
+    const known = await lockLead(db, leadId);
     if (!known) throw leadNotFound();
-    if (isListed) await addLeadToList(db, known, listId);
+    if (listId !== null && (await lockList(db, listId))) await addLeadToList(db, known, listId);
     return known;
   }
+  const isListed = listId !== null && (await lockList(db, listId));
   const target = isListed ? listId : await quickSendsList(db);
   if (!isListed) await lockList(db, target);
   const ownerOf = await contactOwners(db, [lead.contactOwnerEmail]);

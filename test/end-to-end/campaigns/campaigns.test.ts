@@ -7,6 +7,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { lock, race } from '#test/support/locks.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -188,6 +189,39 @@ describe('POST /api/campaigns/{id}/leads', () => {
     const lists = (await api('GET', '/api/lists')).body.lists;
     expect(lists.find(({ _id }: { _id: string }) => _id === listId).leadCount).toBe(2);
     expect((await api('GET', `/api/leads?listId=${own.listId}`)).body.leads).toHaveLength(1);
+  });
+
+  it('adds a lead that is being changed with its new address', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const [before, after] = [phone(), phone()];
+    const own = await newList([{ phone: before }]);
+    const [leadId = ''] = own.leadIds;
+    const id = await newCampaign({ listId });
+    const [changed, added] = await race(
+      app,
+      await lock(app, 'lead_lists', own.listId),
+      () => api('PATCH', `/api/leads/${leadId}`, { phone: after }),
+      () => api('POST', `/api/campaigns/${id}/leads`, { leadId }),
+    );
+    expect([changed.status, added.status]).toEqual([200, 201]);
+    expect((await stepsOf(id, leadId))[0]).toMatchObject({ recipientPhone: after });
+    const leads = [{ phone: before }, { phone: after }];
+    const saved = await api('POST', '/api/leads', { listId, leads });
+    expect(saved.body).toMatchObject({ savedCount: 1, duplicateCount: 1 });
+  });
+
+  it('does not add a lead that is being deleted', async () => {
+    const to = phone();
+    const [leadId = ''] = (await newList([{ phone: to }])).leadIds;
+    const id = await newCampaign();
+    const [deleted, added] = await race(
+      app,
+      await lock(app, 'list_addresses', to, 'address'),
+      () => api('DELETE', `/api/leads/${leadId}`),
+      () => api('POST', `/api/campaigns/${id}/leads`, { leadId }),
+    );
+    expect([deleted.status, added.status]).toEqual([200, 404]);
+    expect(await stepsOf(id, leadId)).toEqual([]);
   });
 
   it('waits for the start of a draft and reopens a completed campaign', async () => {
