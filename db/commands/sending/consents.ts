@@ -1,12 +1,16 @@
 import { stopWithoutConsent } from '#db/commands/campaigns/campaign-stops.ts';
 import { type ConsentRow, insertConsents } from '#db/queries/consents.ts';
-import { lockContact } from '#db/queries/message-locks.ts';
+import { lockContact, lockFirstConversation } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { NewConsent } from '#domain/consent.ts';
 
 /** Adds an entry to the ledger. A withdrawal stops the contact's campaigns that require consent. */
 export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date): Promise<ConsentRow> {
-  if (consent.status === 'revoked') await lockContact(db, consent.address);
+  if (consent.status === 'revoked') {
+    // A campaign that enters the contact now has locked it as well: the withdrawal waits for its messages.
+    await lockFirstConversation(db, consent.address);
+    await lockContact(db, consent.address);
+  }
   const [row] = await insertConsents(db, [consent], now);
   if (!row) throw new Error('the consent was not inserted');
   if (consent.status === 'revoked') await stopWithoutConsent(db, consent.address, now);

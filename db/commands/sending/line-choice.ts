@@ -178,7 +178,8 @@ function nextOf({ channel, lineIds }: Candidates, turns: Turns): string {
 
 /**
  * Assigns the chosen line to the contact when its first message is queued, so that later messages use it. If that line
- * cannot send any more, or is not the one of the contact in the pool of the message, the new one replaces it.
+ * cannot send any more, or is not the one of the contact in the pool of the message, the new one replaces it. A message without
+ * a line assigns none, but its conversation is locked as well: a withdrawal of consent waits for a campaign that enters the contact.
  */
 async function assignContactLines(
   db: TenantDb,
@@ -186,8 +187,8 @@ async function assignContactLines(
   messages: readonly Chosen<Choosable>[],
 ): Promise<void> {
   const first = new Map(messages.toReversed().map((message) => [message.address, message]));
-  const rows = [...first.values()].flatMap(({ address, lineId, poolId }) =>
-    lineId === null ? [] : [[address, lineId, poolId !== null] as const],
+  const rows = [...first.values()].map(
+    ({ address, lineId, poolId }) => [address, lineId, poolId !== null] as const,
   );
   // Sorted, so that two transactions with the same contacts do not deadlock.
   rows.sort(([a], [b]) => (a < b ? -1 : 1));
@@ -204,8 +205,9 @@ async function assignContactLines(
         ['text', 'text'],
       )} as c (address, line_id)
       on conflict (workspace_id, address) do update set line_id = excluded.line_id
-        where conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
-          or conversations.line_id <> all(${sql.array(sending, 'text')})
+        where excluded.line_id is not null and (
+          conversations.line_id is null or excluded.address = any(${sql.array(pooled, 'text')})
+          or conversations.line_id <> all(${sql.array(sending, 'text')}))
       returning null
     )
     select count(*) from assigned`);

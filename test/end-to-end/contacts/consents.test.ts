@@ -1,7 +1,10 @@
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { enterLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import { lockCampaign } from '#db/queries/campaigns.ts';
+import { findLead } from '#db/queries/leads.ts';
 import { NoRows } from '#db/rows.ts';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
@@ -9,6 +12,7 @@ import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -159,6 +163,29 @@ describe('a campaign that requires consent', () => {
       status: 'canceled',
       holdReason: 'no_consent',
     });
+  });
+
+  it.each([
+    ['a line', { message: 'Hi' }, { phone: phone() }],
+    ['no line', { messageType: 'email', subject: 'Hi', message: 'Hi' }, { email: 'late@example.com' }],
+  ])('sends nothing to who withdraws while it enters them (%s)', async (_, only, lead) => {
+    const [address = ''] = Object.values(lead);
+    const [leadId = ''] = (await newList([lead])).leadIds;
+    await consent({ address });
+    const id = await newCampaign({ steps: [only], requireConsent: true });
+    const entering = await stayOpen<TenantDb>(
+      (work) => withTenant(app.pools, workspace.id, work),
+      async (db) => {
+        const [campaign, entered] = [await lockCampaign(db, id), await findLead(db, leadId)];
+        if (!campaign || !entered) throw new Error('the campaign or the lead is missing');
+        await enterLeads(db, campaign, [entered], new Date());
+      },
+    );
+    const withdrawal = consent({ address, status: 'revoked' });
+    await Promise.race([withdrawal, waitingForLocks(app, 1)]);
+    await entering.release();
+    await withdrawal;
+    expect(await stepsOf(id, leadId)).toMatchObject([{ status: 'canceled', holdReason: 'no_consent' }]);
   });
 
   it('counts the consents of an import', async () => {
