@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findFallbackConfig, saveFallbackConfig } from '#db/queries/fallback-config.ts';
+import { findFallbackConfig, lockFallbackConfig, saveFallbackConfig } from '#db/queries/fallback-config.ts';
 import {
   FallbackConfig,
   FallbackConfigPatch,
@@ -37,6 +37,7 @@ export const fallbackConfigRoutes = [
     responses: { 200: ResponseBody },
     audit: { action: 'fallback.updated', target: 'workspace', changes: ['enabled', 'provider'] },
     async handler({ db, body, secrets, config: { production } }) {
+      await lockFallbackConfig(db);
       const patched = patchFallbackConfig(await findFallbackConfig(db), body);
       if (!patched) throw invalid('provider', 'is required');
       if (patched.provider === 'simulated' && production)

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { FallbackConfig } from '#domain/fallback-config.ts';
+import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 export const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable() });
@@ -25,7 +26,12 @@ export async function findFallbackConfig(db: TenantDb): Promise<PresentedConfig 
   return row && present(row);
 }
 
-/** Replaces the configuration; keeps the token if none is given. */
+/** Serializes changes of the configuration. Locks the workspace, because the first change has no other row to lock. */
+export async function lockFallbackConfig(db: TenantDb): Promise<void> {
+  await db.query(sql.type(NoRows)`select from workspaces where id = ${db.workspaceId} for no key update`);
+}
+
+/** Replaces the configuration; keeps the token if none is given. Requires `lockFallbackConfig`. */
 export async function saveFallbackConfig(
   db: TenantDb,
   config: Omit<FallbackRow, 'authTokenSealed'> & { authTokenSealed?: string },

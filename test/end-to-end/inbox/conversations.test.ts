@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { NoRows } from '#db/rows.ts';
+import { systemDb, type SystemTransaction, withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -18,6 +19,7 @@ import {
 import { startTestEndpoint } from '#test/support/endpoint.ts';
 import { PNG, uploaded, wav } from '#test/support/files.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
+import { race, stayOpen } from '#test/support/locks.ts';
 import { firstMailTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
@@ -353,6 +355,28 @@ describe('POST /api/fallback-sms', () => {
       async () => (await api('GET', `/api/messages/${accepted._id}`)).body.fallbackSmsDispatched,
     );
     expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['Hello']);
+  });
+
+  it('has an account with all fields of changes at the same time', async () => {
+    const { id, api } = await createWorkspaceWithLine(app);
+    const change = (fields: object) =>
+      api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated', ...fields });
+    const held = await stayOpen<SystemTransaction>(
+      (work) => withSystem(app.pools, work),
+      (db) => db.query(sql.type(NoRows)`select from workspaces where id = ${id} for update`),
+    );
+    const [accountSid, fromNumber] = ['AC1', '+14155550100'];
+    const changed = await race(
+      app,
+      held,
+      () => change({ accountSid }),
+      () => change({ fromNumber }),
+    );
+    expect(changed.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await api('GET', '/api/workspace/fallback-config')).body.config).toMatchObject({
+      accountSid,
+      fromNumber,
+    });
   });
 
   it('never sends to a number that opted out', async () => {
