@@ -97,6 +97,8 @@ const ofCampaign = (db: TenantDb, id: string) =>
 const unsent = (db: TenantDb, id: string) =>
   sql.fragment`${ofCampaign(db, id)} and status in ('pending', 'scheduled')`;
 
+const running = (db: TenantDb, id: string) => sql.fragment`${ofCampaign(db, id)} and state = 'running'`;
+
 const QueuedMessageRow = MessageRow.pick({ lineId: true, scheduledAt: true });
 
 async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
@@ -106,8 +108,9 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
 }
 
 /**
- * Cancels unsent messages of a campaign that is archived or deleted.
- * @returns the number of canceled messages; 0: none are left.
+ * Cancels unsent messages of a campaign that is archived or deleted. Addresses them by ctid, so that the plan does not depend
+ * on statistics, and misses those that were updated while it waited for their locks.
+ * @returns the number of canceled messages.
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
@@ -123,9 +126,11 @@ export async function clearMessages(db: TenantDb, id: string, limit: number): Pr
  * @returns true when nothing is left.
  */
 export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
-  // Repeated until nothing is found: rows are addressed by ctid, which misses a row that was just updated.
   if ((await clearLeads(db, id, limit)) > 0) return false;
   if ((await clearMessages(db, id, limit)) > 0) return false;
+  // Those that were missed.
+  if (await db.exists(sql.type(NoRows)`select from campaign_leads where ${running(db, id)}`)) return false;
+  if (await db.exists(sql.type(NoRows)`select from messages where ${unsent(db, id)}`)) return false;
   const isDeleted = await db.exists(sql.type(NoRows)`
     select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
   if (!isDeleted) return true;
@@ -138,12 +143,12 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
   return true;
 }
 
-/** Stops the running leads of a campaign. */
+/** Stops the running leads of a campaign. Misses some, like `clearMessages`. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
     where workspace_id = ${db.workspaceId} and ctid = any(array(
-      select ctid from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
+      select ctid from campaign_leads where ${running(db, id)}
       order by campaign_id, lead_id limit ${limit} for no key update))`);
   return rowCount;
 }

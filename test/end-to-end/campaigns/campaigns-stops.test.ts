@@ -1,8 +1,10 @@
 import { sql } from 'slonik';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
+import { clearCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
-import { withSystem, withTenant } from '#db/transactions.ts';
+import { NoRows } from '#db/rows.ts';
+import { type SystemTransaction, withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
@@ -10,6 +12,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
@@ -205,6 +208,25 @@ describe('a campaign', () => {
       await step(id, leadId, 1, 'canceled');
     }
   });
+});
+
+test('an archived campaign is not done before it has canceled a message that changes meanwhile', async () => {
+  const id = await newCampaign({ steps: [now] });
+  const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } })).body;
+  const clear = () => withTenant(app.pools, workspace.id, (db) => clearCampaign(db, id, 10));
+  // Stops the lead.
+  expect(await clear()).toBe(false);
+  const changing = await stayOpen<SystemTransaction>(
+    (work) => withSystem(app.pools, work),
+    (db) =>
+      db.query(sql.type(NoRows)`
+        update messages set updated_at = now() where workspace_id = ${workspace.id} and campaign_id = ${id}`),
+  );
+  const clearing = clear();
+  await waitingForLocks(app, 1);
+  await changing.release();
+  expect([await clearing, await clear(), await clear()]).toEqual([false, false, true]);
+  expect(await stepsOf(id, leadId)).toMatchObject([{ status: 'canceled', holdReason: 'campaign_ended' }]);
 });
 
 /** When the campaign's workflow next counts its leads. */
