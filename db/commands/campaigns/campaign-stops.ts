@@ -1,5 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import type { Channel } from '#domain/channel.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
@@ -32,15 +33,24 @@ export async function stopContact(
   );
 }
 
-/** Stops the sequences of campaigns that require the consent that the contact has withdrawn. Requires `lockContact`. */
-export async function stopWithoutConsent(db: TenantDb, address: string, now: Date): Promise<void> {
+/**
+ * Stops the sequences of campaigns that require a consent that the contact has not given. Requires `lockContact`.
+ * @param channels without consent.
+ */
+export async function stopWithoutConsent(
+  db: TenantDb,
+  address: string,
+  channels: readonly Channel[],
+  now: Date,
+): Promise<void> {
   await stop(
     db,
     'no_consent',
     now,
-    sql.fragment`c.require_consent and lead_id in (
-    select lead_id from messages
-    where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null)`,
+    sql.fragment`c.require_consent and (campaign_id, lead_id) in (
+    select campaign_id, lead_id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null
+      and channel = any(${sql.array([...channels], 'text')}))`,
   );
 }
 

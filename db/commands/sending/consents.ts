@@ -1,8 +1,9 @@
 import { stopWithoutConsent } from '#db/commands/campaigns/campaign-stops.ts';
-import { type ConsentRow, insertConsents } from '#db/queries/consents.ts';
+import { consentedAmong, type ConsentRow, insertConsents } from '#db/queries/consents.ts';
 import { lockContact, lockFirstConversation } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import type { NewConsent } from '#domain/consent.ts';
+import { CHANNELS } from '#domain/channel.ts';
+import { consentKey, type NewConsent } from '#domain/consent.ts';
 
 /** Adds an entry to the ledger. A withdrawal stops the contact's campaigns that require consent. */
 export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date): Promise<ConsentRow> {
@@ -13,6 +14,14 @@ export async function recordConsent(db: TenantDb, consent: NewConsent, now: Date
   }
   const [row] = await insertConsents(db, [consent], now);
   if (!row) throw new Error('the consent was not inserted');
-  if (consent.status === 'revoked') await stopWithoutConsent(db, consent.address, now);
+  if (consent.status === 'revoked') {
+    // Another channel may still have consent, and so may this one: the entry may be older than the latest.
+    const consented = await consentedAmong(
+      db,
+      CHANNELS.map((channel) => ({ address: consent.address, channel })),
+    );
+    const without = CHANNELS.filter((channel) => !consented.has(consentKey(consent.address, channel)));
+    await stopWithoutConsent(db, consent.address, without, now);
+  }
   return row;
 }

@@ -157,6 +157,11 @@ describe('a campaign that requires consent', () => {
     expect(added).toMatchObject({ status: 201, body: { success: true, messageCount: 0 } });
     expect(await progressOf(id)).toMatchObject({ entered: 5, running: 1, stopped: 4, noConsent: 4 });
 
+    // A withdrawal for another channel, or from before the consent, stops nothing.
+    await consent({ address: yes, status: 'revoked', channel: 'sms' });
+    await consent({ address: yes, status: 'revoked', at: '2020-01-01T00:00:00Z' });
+    expect((await stepsOf(id, leadIds[0]!))[1]).toMatchObject({ status: 'scheduled' });
+
     // The next step does not go to somebody who withdraws.
     await consent({ address: yes, status: 'revoked' });
     expect((await stepsOf(id, leadIds[0]!))[1]).toMatchObject({
