@@ -45,7 +45,8 @@ function SignedIn() {
   );
   // Loaded before it is needed, so that the first keys reach it.
   useEffect(() => void loadPalette(), []);
-  if (identity.error) return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
+  if (identity.error && !identity.data)
+    return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
   if (!identity.data) return <SkeletonRows />;
   return (
     <div className="flex h-full">

@@ -31,7 +31,8 @@ function Payment() {
       { body: { returnUrl: location.href } },
       { onSuccess: ({ url }) => location.assign(url), onError: toastError },
     );
-  if (billing.error) return <ErrorState error={billing.error} retry={() => void billing.refetch()} />;
+  if (billing.error && !billing.data)
+    return <ErrorState error={billing.error} retry={() => void billing.refetch()} />;
   if (!billing.data) return <SkeletonRows rows={1} />;
   const { billingMode } = billing.data;
   return (
@@ -62,7 +63,7 @@ function Plans() {
   const [chosen, choose] = useState<SubAccount | null>(null);
   return (
     <Card title={t`Plans`}>
-      {clients.error ? (
+      {clients.error && !clients.data ? (
         <ErrorState error={clients.error} retry={() => void clients.refetch()} />
       ) : !clients.data ? (
         <SkeletonRows rows={3} />

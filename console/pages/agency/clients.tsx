@@ -68,7 +68,8 @@ export function Clients() {
   const clients = useRead('GET /api/agency/subaccounts', {});
   const overview = useRead('GET /api/agency/overview', { query: { days: Number(days) } }, { keep: true });
   const switchTo = useSwitchWorkspace();
-  if (overview.error) return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
+  if (overview.error && !overview.data)
+    return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
   const metrics = new Map(
     overview.data?.workspaces.map(({ workspaceId, metrics: ofClient }) => [workspaceId, ofClient]),
   );

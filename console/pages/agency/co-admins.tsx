@@ -21,7 +21,7 @@ export default function CoAdmins() {
   return (
     <div className="flex flex-col gap-4">
       <Card title={t`Owner and co-admins`}>
-        {members.error ? (
+        {members.error && !members.data ? (
           <ErrorState error={members.error} retry={() => void members.refetch()} />
         ) : !members.data ? (
           <SkeletonRows rows={2} />

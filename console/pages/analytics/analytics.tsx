@@ -50,7 +50,7 @@ export default function Analytics() {
       }
     >
       <Filters search={search} period={period} />
-      {error ? (
+      {error && (!totals.data || !series.data) ? (
         <ErrorState error={error} retry={retry} />
       ) : (
         <div className="mt-4">

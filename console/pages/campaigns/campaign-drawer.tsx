@@ -36,7 +36,7 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
       title={campaign?.name ?? t`Campaign`}
       description={campaign?.description}
     >
-      {error && isOpen ? (
+      {error && isOpen && !campaign ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : campaign && data ? (
         <>

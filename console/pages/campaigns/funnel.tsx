@@ -26,7 +26,7 @@ export function StepFunnel({ campaign }: { campaign: Campaign }) {
     { params: { id: campaign._id } },
     { refetchInterval: REFRESH_MS },
   );
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows rows={3} />;
   const { steps } = data;
   const most = Math.max(...steps.map(({ leads }) => leads));

@@ -90,7 +90,7 @@ function Funnel({ progress: { entered, running, finished, stopped, enteredAll } 
 function Results({ campaignId }: { campaignId: string }) {
   const { t } = useLingui();
   const { data, error } = useRead('GET /api/analytics', { query: { campaignId } });
-  if (error) return <p className="text-muted">{error.message}</p>;
+  if (error && !data) return <p className="text-muted">{error.message}</p>;
   if (!data) return <Skeleton className="h-12" />;
   const { sent, reached, failed, uniqueReplied, repliedPct } = data.metrics;
   const figures = [

@@ -53,7 +53,7 @@ function ChooseLead({
         <Trans>Choose a lead to see the messages it would get. Nothing is sent.</Trans>
       </p>
       <SearchBox label={t`Search leads`} value={search} onChange={setSearch} />
-      {leads.error ? (
+      {leads.error && !leads.data ? (
         <ErrorState error={leads.error} retry={() => void leads.refetch()} />
       ) : !leads.data ? (
         <SkeletonRows rows={3} />
@@ -104,7 +104,7 @@ function Messages({ campaign, leadId, onBack }: { campaign: Campaign; leadId: st
           <Trans>Another lead</Trans>
         </Button>
       </div>
-      {preview.error ? (
+      {preview.error && !preview.data ? (
         <ErrorState error={preview.error} retry={() => void preview.refetch()} />
       ) : !preview.data ? (
         <SkeletonRows rows={2} />

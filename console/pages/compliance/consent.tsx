@@ -34,7 +34,7 @@ export function Consent({ counts: { running, requireConsent } }: { counts: Count
         )
       }
     >
-      {error ? (
+      {error && (!campaigns.data || !consents.data) ? (
         <ErrorState error={error} retry={() => void Promise.all([campaigns.refetch(), consents.refetch()])} />
       ) : !campaigns.data || !consents.data ? (
         <SkeletonRows rows={3} />

@@ -52,7 +52,7 @@ function Weeks() {
   ];
   return (
     <Card title={t`By week`} className="overflow-hidden">
-      {error ? (
+      {error && !data ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
         <SkeletonRows rows={4} />

@@ -19,7 +19,7 @@ export function Suspected() {
   );
   return (
     <Card title={t`Suspected opt-outs`}>
-      {error ? (
+      {error && !data ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
         <SkeletonRows rows={2} />

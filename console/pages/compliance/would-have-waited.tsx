@@ -33,7 +33,7 @@ export function WouldHaveWaited({ hours, isOn }: { hours: Hours; isOn: boolean }
   return (
     <section aria-label={t`What would have waited`} className="min-w-0">
       <h3 className="mb-2 font-medium">{title}</h3>
-      {preview.error ? (
+      {preview.error && !preview.data ? (
         // A refused field is shown at the field once it is saved.
         preview.error instanceof ApiFailure && preview.error.status === 400 ? (
           <p className="text-bad">{preview.error.issues[0]?.message ?? preview.error.message}</p>

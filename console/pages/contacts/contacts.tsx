@@ -75,7 +75,7 @@ export default function Contacts() {
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         {isOptOuts ? (
           <OptOuts />
-        ) : lists.error ? (
+        ) : lists.error && !lists.data ? (
           <ErrorState error={lists.error} retry={() => void lists.refetch()} />
         ) : lists.data ? (
           <Lists

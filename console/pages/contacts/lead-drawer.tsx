@@ -43,7 +43,7 @@ export function LeadDrawer({
       title={lead ? leadName(lead) : t`Lead`}
       description={lead && [lead.jobTitle, lead.companyName].filter(Boolean).join(' · ')}
     >
-      {error && isOpen ? (
+      {error && isOpen && !lead ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : lead ? (
         <>

@@ -28,7 +28,7 @@ export function LinesAtAGlance({
   );
   return (
     <Card title={t`Lines today`} actions={link}>
-      {error ? (
+      {error && !lines ? (
         <ErrorState error={error} retry={retry} />
       ) : !lines ? (
         <SkeletonRows rows={3} />

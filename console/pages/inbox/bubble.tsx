@@ -155,8 +155,10 @@ function Fate({ item }: { item: ThreadItem }) {
 function Explanation({ messageId, cancelable }: { messageId: string; cancelable: boolean }) {
   const { t } = useLingui();
   const timeline = useRead('GET /api/messages/{id}/timeline', { params: { id: messageId } });
-  const cancel = useWrite('POST /api/messages/{id}/cancel', { refresh: REFRESH });
-  if (timeline.error) return <p className="text-bad">{timeline.error.message}</p>;
+  const cancel = useWrite('POST /api/messages/{id}/cancel', {
+    refresh: [...REFRESH, 'GET /api/messages/{id}/timeline'],
+  });
+  if (timeline.error && !timeline.data) return <p className="text-bad">{timeline.error.message}</p>;
   if (!timeline.data) return <Spinner />;
   const { waitingFor, events } = timeline.data;
   return (

@@ -67,7 +67,8 @@ export function Thread({
     () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
     [thread.data],
   );
-  if (thread.error) return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
+  if (thread.error && !thread.data)
+    return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
   const { name, leadId, optedOut, tags } = conversation;

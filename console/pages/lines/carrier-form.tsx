@@ -32,9 +32,10 @@ export function CarrierForm({ line }: { line: Line }) {
         <Trans>Only an owner or admin of the workspace connects carriers.</Trans>
       </EmptyState>
     );
-  const error = carriers.error ?? connection.error;
-  if (error) return <ErrorState error={error} />;
-  if (!carriers.data || !connection.data) return <SkeletonRows rows={4} />;
+  if (!carriers.data || !connection.data) {
+    const error = carriers.error ?? connection.error;
+    return error ? <ErrorState error={error} /> : <SkeletonRows rows={4} />;
+  }
   const usable = carriers.data.carriers.filter(({ channels }) =>
     channels.includes(line.requestedChannelType),
   );

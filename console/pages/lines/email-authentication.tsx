@@ -22,7 +22,7 @@ export function EmailAuthentication({ lineId }: { lineId: string }) {
       <h3 className="mb-2 font-medium">
         <Trans>Email authentication</Trans>
       </h3>
-      {read.error && <ErrorState error={read.error} retry={() => void read.refetch()} />}
+      {read.error && !read.data && <ErrorState error={read.error} retry={() => void read.refetch()} />}
       {!read.data && !read.error && <SkeletonRows rows={5} />}
       {read.data && (
         <ul className="divide-y divide-line rounded-lg border border-line">

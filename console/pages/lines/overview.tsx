@@ -53,7 +53,7 @@ export function Overview({ line }: { line: Line }) {
         </p>
       )}
       {line.provisioningStatus !== 'active' && <RequestActions line={line} />}
-      {pace.error ? (
+      {pace.error && !pace.data ? (
         <ErrorState error={pace.error} retry={() => void pace.refetch()} />
       ) : pace.data ? (
         <Sending pace={pace.data.pace} />

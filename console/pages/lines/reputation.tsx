@@ -47,7 +47,7 @@ const EFFECTS: Record<Reputation['state'], MessageDescriptor> = {
 /** How the messages of a line are received, and what that does to its pacing. */
 export function ReputationTab({ line }: { line: Line }) {
   const read = useRead('GET /api/lines/{id}/reputation', { params: { id: line._id } });
-  if (read.error) return <ErrorState error={read.error} retry={() => void read.refetch()} />;
+  if (read.error && !read.data) return <ErrorState error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <SkeletonRows rows={6} />;
   return <Judgement reputation={read.data} />;
 }

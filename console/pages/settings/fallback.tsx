@@ -36,7 +36,7 @@ export default function Fallback() {
   const { t } = useLingui();
   const isAdmin = useIsAdmin();
   const { data, error, refetch } = useRead('GET /api/workspace/fallback-config', {});
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows />;
   if (!isAdmin) {
     return (

@@ -27,7 +27,7 @@ const modes = () => [
 /** What the AI copilot knows, and whether it writes drafts. */
 export default function KnowledgeBase() {
   const { data, error, refetch } = useRead('GET /api/knowledge-base', {});
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows />;
   const { success: _, ...saved } = data;
   // The form begins anew with what was saved, but not with what was merely read again.

@@ -30,7 +30,7 @@ export default function Pools() {
   return (
     <Card title={t`Line pools`} actions={create}>
       <NearLimit limit="pools" />
-      {pools.error ? (
+      {pools.error && !pools.data ? (
         <ErrorState error={pools.error} retry={() => void pools.refetch()} />
       ) : !pools.data ? (
         <SkeletonRows rows={3} />

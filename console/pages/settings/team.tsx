@@ -28,7 +28,7 @@ export function Team() {
   return (
     <div className="flex flex-col gap-4">
       <Card title={t`Members`}>
-        {members.error ? (
+        {members.error && !members.data ? (
           <ErrorState error={members.error} retry={() => void members.refetch()} />
         ) : !members.data ? (
           <SkeletonRows rows={2} />

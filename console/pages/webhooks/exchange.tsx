@@ -10,7 +10,7 @@ export function Exchange({ webhook, delivery }: { webhook: Webhook; delivery: De
   const { data, error, refetch } = useRead('GET /api/webhooks/{id}/deliveries/{deliveryId}', {
     params: { id: webhook._id, deliveryId: delivery.id },
   });
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows rows={3} />;
   const { requestBody, responseBody, responseStatus } = data.delivery;
   return (

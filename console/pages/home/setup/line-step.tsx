@@ -16,9 +16,10 @@ export function LineStep({ done }: StepProps) {
   const carriers = useRead('GET /api/lines/carriers', {});
   const lines = useRead('GET /api/lines/by-user', {});
   const [chosen, choose] = useState<string | null>(null);
-  const error = carriers.error ?? lines.error;
-  if (error) return <ErrorState error={error} />;
-  if (!carriers.data || !lines.data) return <SkeletonRows rows={3} />;
+  if (!carriers.data || !lines.data) {
+    const error = carriers.error ?? lines.error;
+    return error ? <ErrorState error={error} /> : <SkeletonRows rows={3} />;
+  }
   const known = carriers.data.carriers;
   const carrier = known.find(({ provider }) => provider === chosen);
   const active = lines.data.lines.filter(({ provisioningStatus }) => provisioningStatus === 'active');

@@ -29,7 +29,8 @@ export function MessageStep({ done }: StepProps) {
     // No event tells that a line was set up.
     { refetchInterval: (data) => (data?.lines.some(isUsable) ? false : POLL_MS) },
   );
-  if (lines.error) return <ErrorState error={lines.error} retry={() => void lines.refetch()} />;
+  if (lines.error && !lines.data)
+    return <ErrorState error={lines.error} retry={() => void lines.refetch()} />;
   if (!lines.data) return <SkeletonRows rows={2} />;
   const active = lines.data.lines.filter(isUsable);
   if (active.length === 0) return <EmptyState title={t`Connect a line first`} />;
