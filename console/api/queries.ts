@@ -7,8 +7,9 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query';
+import { useCallback } from 'react';
 import { ApiFailure, request } from './client.ts';
-import { onSessionChange } from './session.ts';
+import { currentSession, onSessionChange, type Session } from './session.ts';
 import type {
   Endpoint,
   PagedEndpoint,
@@ -126,18 +127,56 @@ export async function refreshReads(
   if (early.length > 0) await queryClient.invalidateQueries({ predicate: (query) => early.includes(query) });
 }
 
+interface Callbacks<D> {
+  onSuccess?: (data: D) => void;
+  onError?: (error: Error) => void;
+}
+
+/** Most writes are recorded in the audit log, and many count towards a limit. */
+const CHANGED_BY_WRITES = [
+  'GET /api/audit-log',
+  'GET /api/agency/audit-log',
+  'GET /api/workspace/limits',
+] as const;
+
 /**
  * Writes: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
- * `reply.mutate({ body })`. Each attempt has its own idempotency key.
+ * `reply.mutate({ body }, { onError: toastError })`. Each attempt has its own idempotency key. The callbacks run as soon as
+ * the response is there, also if the component is gone by then. `isPending` lasts until the endpoints are refetched.
  * @param options.refresh the endpoints to refetch afterwards.
  */
 export function useWrite<E extends WriteEndpoint>(
   endpoint: E,
   { refresh = [] }: { refresh?: readonly ReadEndpoint[] } = {},
 ) {
-  return useMutation<ResponseOf<E>, Error, RequestTo<E>>({
-    mutationFn: (input) =>
+  interface Call {
+    input: RequestTo<E>;
+    callbacks: Callbacks<ResponseOf<E>>;
+    session: Session | null;
+  }
+  // What a callback shows or offers to undo belongs to the workspace of the call.
+  const isCurrent = ({ session }: Call): boolean => session === currentSession();
+  const { mutate, variables, data, error, isPending, reset } = useMutation<ResponseOf<E>, Error, Call>({
+    mutationFn: ({ input }) =>
       request<Endpoint>(endpoint, input, { idempotencyKey: crypto.randomUUID() }) as Promise<ResponseOf<E>>,
-    onSettled: () => refreshReads(refresh),
+    onSuccess: (response, call) => {
+      if (isCurrent(call)) call.callbacks.onSuccess?.(response);
+    },
+    onError: (failure, call) => {
+      if (isCurrent(call)) call.callbacks.onError?.(failure);
+    },
+    onSettled: () => refreshReads([...refresh, ...CHANGED_BY_WRITES]),
   });
+  return {
+    data,
+    error,
+    isPending,
+    reset,
+    variables: variables?.input,
+    mutate: useCallback(
+      (input: RequestTo<E>, callbacks: Callbacks<ResponseOf<E>> = {}): void =>
+        mutate({ input, callbacks, session: currentSession() }),
+      [mutate],
+    ),
+  };
 }

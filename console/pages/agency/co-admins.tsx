@@ -62,9 +62,7 @@ function Member({
   member: ResponseOf<'GET /api/agency/members'>['members'][number];
 }) {
   const { t } = useLingui();
-  const remove = useWrite('DELETE /api/agency/admins/{userId}', {
-    refresh: ['GET /api/agency/members', 'GET /api/agency/audit-log'],
-  });
+  const remove = useWrite('DELETE /api/agency/admins/{userId}', { refresh: ['GET /api/agency/members'] });
   const who = name || email;
   return (
     <li className="flex items-center gap-3 px-4 py-3">
@@ -98,7 +96,7 @@ function Member({
   );
 }
 
-const INVITATIONS = ['GET /api/agency/invitations', 'GET /api/agency/audit-log'] as const;
+const INVITATIONS = ['GET /api/agency/invitations'] as const;
 
 function Invitation({
   invitation: { _id, email, expiresAt },

@@ -33,8 +33,7 @@ export function TransferLine({
   const others = clients.filter(({ idpOrgId }) => idpOrgId !== line?.workspaceId);
   const submit = (): void => {
     if (!line) return;
-    // The dialog is closed by then.
-    const undo = (): void => void transfer.mutateAsync(move(line._id, line.workspaceId)).catch(toastError);
+    const undo = (): void => transfer.mutate(move(line._id, line.workspaceId), { onError: toastError });
     transfer.mutate(move(line._id, target), {
       onSuccess: () => {
         const to = clients.find(({ idpOrgId }) => idpOrgId === target);

@@ -83,7 +83,7 @@ function Form({
       {
         onSuccess: () =>
           toast(t`The quiet hours were saved`, {
-            undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
+            undo: () => save.mutate({ body: saved }, { onError: toastError }),
           }),
       },
     );

@@ -33,7 +33,7 @@ export function ImportProgress({
       const timer = setInterval(() => void refetch(), POLL_MS);
       return () => clearInterval(timer);
     }
-    void refreshReads(LEADS);
+    void refreshReads([...LEADS, 'GET /api/workspace/limits']);
     return undefined;
   }, [isOver, refetch]);
   return (

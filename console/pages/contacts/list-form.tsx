@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { issueOf, TextField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
-import { toast } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import type { LeadList } from './lead.ts';
 
 const REFRESH = ['GET /api/lists'] as const;
@@ -32,7 +32,7 @@ export function ListForm({
         {
           onSuccess: () => {
             toast(t`The list was changed`, {
-              undo: () => update.mutate({ params: { id: list._id }, body: before }),
+              undo: () => update.mutate({ params: { id: list._id }, body: before }, { onError: toastError }),
             });
             close();
           },

@@ -8,12 +8,14 @@ export function DownEmails({ line }: { line: Line }) {
   const update = useWrite('PATCH /api/lines/{id}', { refresh: ['GET /api/lines/by-user'] });
   const { t } = useLingui();
   const name = lineName(line);
-  const save = (lineDownNotifications: boolean): Promise<unknown> =>
-    update.mutateAsync({ params: { id: line._id }, body: { lineDownNotifications } });
+  const save = (lineDownNotifications: boolean, onSuccess?: () => void): void =>
+    update.mutate(
+      { params: { id: line._id }, body: { lineDownNotifications } },
+      { ...(onSuccess && { onSuccess }), onError: toastError },
+    );
   const change = (enabled: boolean): void => {
     const title = enabled ? t`Emails about ${name} are on` : t`Emails about ${name} are off`;
-    const undo = (): void => void save(!enabled).catch(toastError);
-    save(enabled).then(() => toast(title, { undo }), toastError);
+    save(enabled, () => toast(title, { undo: () => save(!enabled) }));
   };
   return (
     <label className="mt-6 flex items-center gap-2 border-t border-line pt-5">

@@ -32,12 +32,12 @@ const REACH: Record<KeyOwner, MessageDescriptor> = {
 /** Creates a key and shows it, which the API does only once. */
 export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void }) {
   const { t } = useLingui();
-  const { create: endpoint, list, log } = KEYS_OF[owner];
+  const { create: endpoint, list } = KEYS_OF[owner];
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
   const [mode, setMode] = useState('live');
   const [restrictions, setRestrictions] = useState(UNRESTRICTED);
-  const create = useWrite(endpoint, { refresh: [list, log] });
+  const create = useWrite(endpoint, { refresh: [list] });
   const submit = (): void => {
     const expiresInDays = days === '' ? null : Number(days);
     const body = {

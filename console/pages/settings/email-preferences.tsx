@@ -38,15 +38,22 @@ export default function EmailPreferences() {
   const { data, error, refetch } = useRead('GET /api/email-preferences', {});
   const save = useWrite('POST /api/email-preferences', { refresh: ['GET /api/email-preferences'] });
   // Shown at once, until it is saved and read again.
-  const [chosen, setChosen] = useState<Patch>({});
-  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  const [chosen, setChosen] = useState<{ patch: Patch; over: typeof data } | null>(null);
+  if (error && !data) return <ErrorState error={error} retry={() => void refetch()} />;
   if (!data) return <SkeletonRows rows={4} />;
-  const preferences = merged(data.preferences, chosen);
+  const isShown = save.isPending || chosen?.over === data;
+  const preferences = merged(data.preferences, isShown && chosen ? chosen.patch : {});
   const apply = (patch: Patch, onSuccess?: () => void): void => {
-    setChosen(patch);
+    setChosen({ patch, over: data });
     save.mutate(
       { body: { preferences: patch } },
-      { ...(onSuccess && { onSuccess }), onError: toastError, onSettled: () => setChosen({}) },
+      {
+        ...(onSuccess && { onSuccess }),
+        onError: (failure) => {
+          setChosen(null);
+          toastError(failure);
+        },
+      },
     );
   };
   const change = (patch: Patch, before: Patch): void =>

@@ -94,7 +94,7 @@ function Form({ config }: { config: Config | null }) {
           setAuthToken('');
           toast(t`The SMS fallback was saved`, {
             ...(canUndo && {
-              undo: () => void save.mutateAsync({ body: patchOf(initial, '') }).catch(toastError),
+              undo: () => save.mutate({ body: patchOf(initial, '') }, { onError: toastError }),
             }),
           });
         },

@@ -150,9 +150,9 @@ function Row({
 
 function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | null; close: () => void }) {
   const { t } = useLingui();
-  const { revoke: endpoint, list, log } = KEYS_OF[owner];
+  const { revoke: endpoint, list } = KEYS_OF[owner];
   const shown = apiKey?.name;
-  const revoke = useWrite(endpoint, { refresh: [list, log] });
+  const revoke = useWrite(endpoint, { refresh: [list] });
   const confirm = (): void => {
     if (!apiKey) return;
     const { name } = apiKey;

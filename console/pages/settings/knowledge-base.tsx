@@ -46,7 +46,7 @@ function Form({ saved }: { saved: Saved }) {
       {
         onSuccess: () =>
           toast(t`The copilot’s settings were saved`, {
-            undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
+            undo: () => save.mutate({ body: saved }, { onError: toastError }),
           }),
       },
     );

@@ -7,7 +7,7 @@ import { toast } from '#console/components/toast.tsx';
 import { lineAddress, lineName } from '#console/lib/line.ts';
 import { bodyOf, draftOf, failovers, NEW_POOL, type Pool, type PoolDraft, strategies } from './pool-draft.ts';
 
-const REFRESH = { refresh: ['GET /api/pools', 'GET /api/workspace/limits'] } as const;
+const REFRESH = { refresh: ['GET /api/pools'] } as const;
 const FIELDS = ['name', 'strategy', 'failover', 'failoverAfterMinutes', 'lines'];
 
 /** Creates a pool, or changes the one given. */

@@ -18,7 +18,7 @@ const overlaps = () => [
 export function RollKey({ apiKey: { _id, name }, close }: { apiKey: WorkspaceKey; close: () => void }) {
   const { t } = useLingui();
   const [overlapHours, setOverlapHours] = useState('24');
-  const roll = useWrite('POST /api/keys/{id}/roll', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+  const roll = useWrite('POST /api/keys/{id}/roll', { refresh: ['GET /api/keys'] });
   if (roll.data) return <CreatedKey name={roll.data.name} value={roll.data.key} close={close} />;
   return (
     <FormDialog

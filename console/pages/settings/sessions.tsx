@@ -15,7 +15,7 @@ import { signOut } from '#console/lib/sign-out.ts';
 
 type Session = ResponseOf<'GET /api/sessions'>['sessions'][number];
 
-const REFRESH = ['GET /api/sessions', 'GET /api/audit-log'] as const;
+const REFRESH = ['GET /api/sessions'] as const;
 
 /** Where the user is signed in, and for admins everybody in the workspace. */
 export default function Sessions() {
@@ -37,7 +37,7 @@ function SessionList() {
   const others = data?.sessions.some(({ userId, isCurrent }) => userId === caller.id && !isCurrent);
   return (
     <Card title={t`Sessions`} actions={others && <EndOthers />}>
-      {error ? (
+      {error && !data ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : !data ? (
         <SkeletonRows rows={3} />

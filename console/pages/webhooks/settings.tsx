@@ -41,21 +41,24 @@ function Form({ webhook }: { webhook: Webhook }) {
   const update = useWrite('PATCH /api/webhooks/{id}', {
     refresh: ['GET /api/webhooks', 'GET /api/webhooks/{id}'],
   });
+  const params = { id: webhook._id };
   const changed =
     values.name !== saved.name ||
     values.url !== saved.url ||
     values.events.toSorted().join() !== saved.events.toSorted().join();
-  const save = (body: Values, onSuccess: () => void): void =>
-    update.mutate({ params: { id: webhook._id }, body }, { onSuccess });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    save(values, () =>
-      toast(t`The webhook was changed`, {
-        undo: () => {
-          setValues(saved);
-          save(saved, () => {});
-        },
-      }),
+    update.mutate(
+      { params, body: values },
+      {
+        onSuccess: () =>
+          toast(t`The webhook was changed`, {
+            undo: () => {
+              setValues(saved);
+              update.mutate({ params, body: saved }, { onError: toastError });
+            },
+          }),
+      },
     );
   };
   return (
