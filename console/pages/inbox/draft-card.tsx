@@ -55,6 +55,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
   const decide = useWrite('POST /api/knowledge-base/auto-replies', { refresh: REFRESH });
 
   const act = (action: Action): void => {
+    if (decide.isPending) return;
     const edited =
       action === 'approve' && text !== null && text.trim() !== draftMessage ? { message: text } : {};
     decide.mutate(
@@ -71,7 +72,8 @@ export function DraftCard({ draft }: { draft: Draft }) {
     );
   };
   const edit = (): void => {
-    setText(draftMessage);
+    if (decide.isPending) return;
+    setText((current) => current ?? draftMessage);
     requestAnimationFrame(() => editor.current?.focus());
   };
   useShortcuts({ a: () => act('approve'), e: edit, x: () => act('reject') });

@@ -3,7 +3,6 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { SendHorizontal, StickyNote } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
-import { onSessionChange } from '#console/api/session.ts';
 import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -12,10 +11,7 @@ import { REFRESH } from './conversations.ts';
 import { takeBack } from './draft-card.tsx';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
-
-/** What was written and not sent, by conversation, until the tab is closed or shows another workspace. */
-const unsent = new Map<string, string>();
-onSessionChange(() => unsent.clear());
+import { setUnsentText, unsentText, useUnsentText } from './unsent.ts';
 
 export function ReplyBox({
   address,
@@ -27,7 +23,7 @@ export function ReplyBox({
   onTyping: (isTyping: boolean) => void;
 }) {
   const { t } = useLingui();
-  const [text, setText] = useState(unsent.get(address) ?? '');
+  const text = useUnsentText(address);
   const [files, setFiles] = useState<UploadedFile[]>([]);
   const [uploading, setUploading] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -41,8 +37,7 @@ export function ReplyBox({
   });
 
   const change = (next: string): void => {
-    setText(next);
-    unsent.set(address, next);
+    setUnsentText(address, next);
     onTyping(next.trim() !== '');
   };
   const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
@@ -58,8 +53,9 @@ export function ReplyBox({
       },
       {
         onSuccess: ({ _id }) => {
-          change('');
-          setFiles([]);
+          // What was written or attached meanwhile stays.
+          if (unsentText(address) === text) change('');
+          setFiles((current) => current.filter((file) => !files.includes(file)));
           toast(t`The reply is on its way`, { undo: () => void takeBack(_id) });
         },
         onError: toastError,
