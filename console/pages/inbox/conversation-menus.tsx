@@ -57,10 +57,10 @@ export function SnoozeMenu({ trigger, choose }: { trigger: ReactElement; choose:
       groups={[
         {
           title: t`Snooze`,
-          items: snoozeTimes(new Date()).map(({ label, until }) => ({
+          items: snoozeTimes().map(({ label, until }) => ({
             label,
             icon: <Clock className="size-4" aria-hidden="true" />,
-            onSelect: () => choose({ status: 'snoozed', snoozedUntil: until.toISOString() }, t`Snoozed`),
+            onSelect: () => choose({ status: 'snoozed', snoozedUntil: until().toISOString() }, t`Snoozed`),
           })),
         },
       ]}
