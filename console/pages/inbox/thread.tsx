@@ -61,7 +61,13 @@ export function Thread({
     refresh: ['GET /api/conversations', 'GET /api/conversations/{address}'],
   }).mutate;
   useEffect(() => {
-    if (unread && userId !== null && !document.hidden) read({ params: { address } });
+    if (!unread || userId === null) return undefined;
+    const readIfSeen = (): void => {
+      if (!document.hidden) read({ params: { address } });
+    };
+    readIfSeen();
+    document.addEventListener('visibilitychange', readIfSeen);
+    return () => document.removeEventListener('visibilitychange', readIfSeen);
   }, [unread, latest, userId, address, read]);
   const messages = useMemo(
     () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
