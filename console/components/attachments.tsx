@@ -13,6 +13,8 @@ export interface UploadedFile {
   name: string;
 }
 
+export type FilesUpdate = (files: UploadedFile[]) => UploadedFile[];
+
 async function upload(file: File): Promise<UploadedFile> {
   const body = new FormData();
   body.append('file', file);
@@ -27,7 +29,8 @@ export function Attachments({
   onBusy,
 }: {
   files: readonly UploadedFile[];
-  onChange: (files: UploadedFile[]) => void;
+  /** Called with what becomes of the files at that time, since an upload takes a while. */
+  onChange: (update: FilesUpdate) => void;
   /** Called with true while files are being uploaded, then with false. */
   onBusy: (busy: boolean) => void;
 }) {
@@ -42,7 +45,8 @@ export function Attachments({
     busy(true);
     try {
       const chosen = [...(target.files ?? [])].slice(0, MOST_FILES - files.length);
-      onChange([...files, ...(await Promise.all(chosen.map(upload)))]);
+      const uploaded = await Promise.all(chosen.map(upload));
+      onChange((current) => [...current, ...uploaded]);
     } catch (error) {
       toastError(error);
     } finally {
@@ -74,7 +78,7 @@ export function Attachments({
             <IconButton
               label={t`Remove ${name}`}
               className="size-6"
-              onClick={() => onChange(files.filter((file) => file.url !== url))}
+              onClick={() => onChange((current) => current.filter((file) => file.url !== url))}
             >
               <X className="size-3.5" aria-hidden="true" />
             </IconButton>

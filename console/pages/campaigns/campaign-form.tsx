@@ -70,7 +70,11 @@ export function CampaignForm({
     if (campaign) update.mutate({ params: { id: campaign._id }, body }, { onSuccess });
     else create.mutate({ body }, { onSuccess });
   };
-  const setStep = (index: number, step: StepDraft): void => change({ steps: steps.with(index, step) });
+  const changeStep = (key: string, update: (step: StepDraft) => StepDraft): void =>
+    setDraft((current) => ({
+      ...current,
+      steps: current.steps.map((step) => (step.key === key ? update(step) : step)),
+    }));
   const stepPaths = steps.flatMap(({ variants }, index) =>
     [
       ...STEP_FIELDS,
@@ -128,7 +132,10 @@ export function CampaignForm({
               key={step.key}
               step={step}
               index={index}
-              onChange={(next) => setStep(index, next)}
+              onChange={(next) => changeStep(step.key, () => next)}
+              onFilesChange={(update) =>
+                changeStep(step.key, (current) => ({ ...current, files: update(current.files) }))
+              }
               onBusy={(busy) => setUploads((count) => count + (busy ? 1 : -1))}
               onRemove={
                 steps.length > 1

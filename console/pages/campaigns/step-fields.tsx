@@ -1,7 +1,7 @@
 import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Trash2 } from 'lucide-react';
-import { Attachments } from '#console/components/attachments.tsx';
+import { Attachments, type FilesUpdate } from '#console/components/attachments.tsx';
 import { IconButton } from '#console/components/button.tsx';
 import { SelectField, TextAreaField, TextField } from '#console/components/field.tsx';
 import { CHANNELS } from '#console/lib/line.ts';
@@ -19,6 +19,7 @@ export function StepFields({
   step,
   index,
   onChange,
+  onFilesChange,
   onBusy,
   onRemove,
   errorOf,
@@ -26,6 +27,7 @@ export function StepFields({
   step: StepDraft;
   index: number;
   onChange: (step: StepDraft) => void;
+  onFilesChange: (update: FilesUpdate) => void;
   /** Called with true while files are being uploaded, then with false. */
   onBusy: (busy: boolean) => void;
   onRemove: (() => void) | undefined;
@@ -57,11 +59,7 @@ export function StepFields({
         />
         <StepTexts step={step} index={index} onChange={onChange} errorOf={errorOf} />
         <div className="flex items-center gap-2">
-          <Attachments
-            files={step.files}
-            onChange={(files) => onChange({ ...step, files })}
-            onBusy={onBusy}
-          />
+          <Attachments files={step.files} onChange={onFilesChange} onBusy={onBusy} />
         </div>
         {step.messageType === 'imessage' && (
           <>
