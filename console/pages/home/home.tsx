@@ -1,5 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
@@ -29,11 +29,15 @@ export default function Home() {
   const { data, error } = useRead(
     'GET /api/workspace/setup',
     {},
-    { refetchInterval: (read) => (read && isShown(read.setup) ? SETUP_MS : false) },
+    { refetchInterval: (read) => (read && isOpen(read.setup) ? SETUP_MS : false) },
   );
   const setup = data?.setup;
   const showAgain = useWrite('PATCH /api/workspace', { refresh: ['GET /api/workspace/setup'] });
   const isAdmin = useIsAdmin();
+  // The last step may show a secret that is shown only once.
+  const [hasShown, setHasShown] = useState(false);
+  const showsSetup = setup !== undefined && !setup.dismissed && (!setup.complete || hasShown);
+  if (showsSetup && !hasShown) setHasShown(true);
   const hasLine = setup?.steps.every(({ step, done }) => step !== 'line' || done) ?? true;
   return (
     <Page
@@ -52,7 +56,7 @@ export default function Home() {
         )
       }
     >
-      {setup && isShown(setup) && (
+      {showsSetup && (
         <div className={hasLine ? 'mb-4' : ''}>
           <Suspense fallback={<SkeletonRows />}>
             <Setup setup={setup} />
@@ -60,12 +64,12 @@ export default function Home() {
         </div>
       )}
       {/* Without a line there is nothing to see yet. */}
-      {(setup ? hasLine || !isShown(setup) : error) && <Overview />}
+      {(setup ? hasLine || !showsSetup : error) && <Overview />}
     </Page>
   );
 }
 
-const isShown = ({ complete, dismissed }: { complete: boolean; dismissed: boolean }): boolean =>
+const isOpen = ({ complete, dismissed }: { complete: boolean; dismissed: boolean }): boolean =>
   !complete && !dismissed;
 
 /** What happens today. */
