@@ -3,31 +3,38 @@ import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf } from '#console/components/field.tsx';
-import { toast } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { bodyOf, FIELDS, type Lead, LEADS, type LeadValues, valuesOf } from './lead.ts';
 import { LeadFields } from './lead-fields.tsx';
 
 export function EditLead({ lead }: { lead: Lead }) {
   const { t } = useLingui();
-  const [values, setValues] = useState(() => valuesOf(lead));
+  // As it was when the form was opened: what somebody else has changed since is not changed back.
+  const [initial, setInitial] = useState(() => valuesOf(lead));
+  const [values, setValues] = useState(initial);
   const update = useWrite('PATCH /api/leads/{id}', { refresh: LEADS });
-  const stored = valuesOf(lead);
-  const changed = FIELDS.filter((name) => values[name] !== stored[name]);
+  const changed = FIELDS.filter((name) => values[name] !== initial[name]);
+  const show = (saved: Lead): void => {
+    setInitial(valuesOf(saved));
+    setValues(valuesOf(saved));
+  };
   const pick = (of: LeadValues) => bodyOf(Object.fromEntries(changed.map((name) => [name, of[name]])));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const before = { ...pick(stored), phones: lead.phones, emails: lead.emails };
+    const before = { ...pick(valuesOf(lead)), phones: lead.phones, emails: lead.emails };
     update.mutate(
       { params: { id: lead._id }, body: pick(values) },
       {
         onSuccess: ({ lead: saved }) => {
-          setValues(valuesOf(saved));
+          show(saved);
           toast(t`The lead was changed`, {
             undo: () => {
               // Restores all addresses, since a patch replaces the list.
               const { phone: _, email: __, ...rest } = before;
-              update.mutate({ params: { id: lead._id }, body: rest });
-              setValues(stored);
+              update.mutate(
+                { params: { id: lead._id }, body: rest },
+                { onSuccess: ({ lead: restored }) => show(restored), onError: toastError },
+              );
             },
           });
         },

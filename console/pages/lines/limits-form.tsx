@@ -6,7 +6,7 @@ import { useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
-import { toast } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import type { Line } from '#console/lib/line.ts';
 
 type Patch = NonNullable<RequestTo<'PATCH /api/lines/{id}'>['body']>;
@@ -38,9 +38,14 @@ const LABELS: Record<Name, { label: MessageDescriptor; hint?: MessageDescriptor 
   contactGapSeconds: { label: msg`Seconds between two messages to one contact` },
 };
 
+type Values = Record<Name, string>;
+
+const valuesOf = (line: Line): Values =>
+  Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Values;
+
 /** What has changed, as the API takes it. */
-function patchOf(line: Line, values: Record<Name, string>): Patch {
-  const changed = FIELDS.filter((name) => values[name] !== String(line[name] ?? ''));
+function patchOf(before: Values, values: Values): Patch {
+  const changed = FIELDS.filter((name) => values[name] !== before[name]);
   return Object.fromEntries(
     changed.map((name) => {
       const text = values[name].trim();
@@ -52,28 +57,34 @@ function patchOf(line: Line, values: Record<Name, string>): Patch {
 
 export function LimitsForm({ line }: { line: Line }) {
   const { t } = useLingui();
-  const initial = Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Record<
-    Name,
-    string
-  >;
+  // As it was when the form was opened: what somebody else has changed since is not changed back.
+  const [initial, setInitial] = useState(() => valuesOf(line));
   const [values, setValues] = useState(initial);
   const update = useWrite('PATCH /api/lines/{id}', {
     refresh: ['GET /api/lines/by-user', 'GET /api/lines/{id}/pace'],
   });
-  const patch = patchOf(line, values);
+  const patch = patchOf(initial, values);
+  const restore = (before: Patch): void =>
+    update.mutate(
+      { params: { id: line._id }, body: before },
+      {
+        onSuccess: () => {
+          setInitial(initial);
+          setValues(initial);
+        },
+        onError: toastError,
+      },
+    );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const before = Object.fromEntries(Object.keys(patch).map((name) => [name, line[name as Name]])) as Patch;
     update.mutate(
       { params: { id: line._id }, body: patch },
       {
-        onSuccess: () =>
-          toast(t`The line was changed`, {
-            undo: () => {
-              update.mutate({ params: { id: line._id }, body: before });
-              setValues(initial);
-            },
-          }),
+        onSuccess: () => {
+          setInitial(values);
+          toast(t`The line was changed`, { undo: () => restore(before) });
+        },
       },
     );
   };
