@@ -49,7 +49,11 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
     { query: { status: 'drafted', limit: PAGE } },
     { refetchInterval },
   );
-  const conversations = useRead('GET /api/conversations', { query: { limit: PAGE } }, { refetchInterval });
+  const conversations = useRead(
+    'GET /api/conversations',
+    { query: { status: 'open', limit: PAGE } },
+    { refetchInterval },
+  );
   const failed = useRead(
     'GET /api/messages',
     { query: { status: 'failed', limit: PAGE } },
@@ -97,7 +101,10 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       key: 'conversations',
       icon: Mail,
       tone: 'accent',
-      title: plural(open, { one: '# conversation is unanswered', other: '# conversations are unanswered' }),
+      title:
+        conversations.data.nextCursor === null
+          ? plural(open, { one: '# conversation is unanswered', other: '# conversations are unanswered' })
+          : t`${open} or more conversations are unanswered`,
       text: t`The contact wrote last.`,
       to: '/inbox',
       search: { filter: 'unanswered' },
