@@ -1,20 +1,22 @@
 import { Trans } from '@lingui/react/macro';
 import { FlaskConical } from 'lucide-react';
 import { useWrite } from '#console/api/queries.ts';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { toastError } from '#console/components/toast.tsx';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
-/** Switches between the workspace and its twin for tests; null: only signed-in users can. */
+/** Switches between the workspace and its twin for tests, which an admin opens; null: the caller cannot. */
 export function useTestModeSwitch(): { isTest: boolean; change: () => void } | null {
   const { workspace, caller } = useIdentity();
   const open = useWrite('POST /api/workspace/test-mode', { refresh: [] });
   const switchTo = useSwitchWorkspace();
+  const isAdmin = useIsAdmin();
   if (caller.type !== 'user') return null;
   const { liveWorkspaceId, testWorkspaceId } = workspace;
   if (liveWorkspaceId !== null) return { isTest: true, change: () => switchTo(liveWorkspaceId) };
   if (testWorkspaceId !== null) return { isTest: false, change: () => switchTo(testWorkspaceId) };
+  if (!isAdmin) return null;
   const enter = (): void =>
     open.mutate({}, { onSuccess: ({ workspaceId }) => switchTo(workspaceId), onError: toastError });
   return { isTest: false, change: enter };

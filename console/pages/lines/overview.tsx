@@ -6,7 +6,7 @@ import { request } from '#console/api/client.ts';
 import { useLiveInterval } from '#console/api/live.ts';
 import { refreshReads, useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useTimeZone } from '#console/api/workspace.ts';
+import { useIsAdmin, useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
@@ -29,6 +29,7 @@ const LINES = 'GET /api/lines/by-user';
 
 /** The state, the usage and the next messages of a line. */
 export function Overview({ line }: { line: Line }) {
+  const isAdmin = useIsAdmin();
   const pace = useRead(
     'GET /api/lines/{id}/pace',
     { params: { id: line._id } },
@@ -42,7 +43,7 @@ export function Overview({ line }: { line: Line }) {
         {line.provisioningStatus === 'active' && (
           <>
             <Check line={line} />
-            <PauseButton line={line} />
+            {isAdmin && <PauseButton line={line} />}
             <PowerSwitch line={line} />
           </>
         )}

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useTimeZone } from '#console/api/workspace.ts';
+import { useIsAdmin, useTimeZone } from '#console/api/workspace.ts';
 import { Badge, Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
@@ -105,6 +105,7 @@ function toneOf({ points, weight }: Term) {
 
 function Effects({ reputation: { state, policy, override, lineId, effects } }: { reputation: Reputation }) {
   const zone = useTimeZone();
+  const isAdmin = useIsAdmin();
   const end = useWrite('DELETE /api/lines/{id}/reputation/override', { refresh: [...READS] });
   if (override) {
     const until = fullTimeOf(override.until, zone);
@@ -116,13 +117,15 @@ function Effects({ reputation: { state, policy, override, lineId, effects } }: {
             The reputation has no effect until <time dateTime={override.until}>{until}</time>: “{reason}”
           </Trans>
         </p>
-        <Button
-          small
-          busy={end.isPending}
-          onClick={() => end.mutate({ params: { id: lineId } }, { onError: toastError })}
-        >
-          <Trans>End the override</Trans>
-        </Button>
+        {isAdmin && (
+          <Button
+            small
+            busy={end.isPending}
+            onClick={() => end.mutate({ params: { id: lineId } }, { onError: toastError })}
+          >
+            <Trans>End the override</Trans>
+          </Button>
+        )}
       </div>
     );
   }
@@ -136,7 +139,7 @@ function Effects({ reputation: { state, policy, override, lineId, effects } }: {
   return (
     <>
       <p>{t(EFFECTS[state])}</p>
-      {isSlowed && <Override lineId={lineId} />}
+      {isSlowed && isAdmin && <Override lineId={lineId} />}
     </>
   );
 }

@@ -24,7 +24,8 @@ export function TeamMember({ member, canChange }: { member: Member; canChange: b
   const joined = dateOf(joinedAt, zone);
   const shown = name || email || userId;
   const [isRemoving, setIsRemoving] = useState(false);
-  const update = useWrite('PATCH /api/team/{userId}', { refresh: ['GET /api/team'] });
+  // The member may be the user, whose own role decides what the console offers.
+  const update = useWrite('PATCH /api/team/{userId}', { refresh: ['GET /api/team', 'GET /api/workspace'] });
   return (
     <li className="flex items-center gap-3 px-4 py-3">
       <div className="min-w-0 flex-1">
