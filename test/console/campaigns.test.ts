@@ -3,6 +3,7 @@ import { eventually } from '#test/support/app.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
+import { holdResponses } from './held-responses.ts';
 
 /** A PNG of one pixel. */
 const PIXEL =
@@ -112,4 +113,43 @@ test('a step is written with variants, each is previewed, and the funnel shows t
     2,
   );
   expect(await inaccessible(page)).toEqual([]);
+});
+
+test('what is written and added while a file is uploaded stays', async () => {
+  const { page, app } = tab;
+  const { key } = await createWorkspaceWithLine(app);
+  await tab.signIn(key, '/campaigns');
+  await page.getByRole('button', { name: 'New campaign' }).first().click();
+  const uploads = await holdResponses(page, 'POST', '**/api/attachments/upload');
+  const buffer = Buffer.from(PIXEL, 'base64');
+  await page.getByLabel('Files to attach').setInputFiles({ name: 'plan.png', mimeType: 'image/png', buffer });
+  await expect.poll(uploads.count).toBe(1);
+  const message = page.getByRole('textbox', { name: 'Message', exact: true });
+  await message.fill('Here is the plan.');
+  await page.getByRole('button', { name: 'Add a step' }).click();
+  uploads.release();
+  await page.getByRole('button', { name: 'Remove plan.png' }).waitFor();
+  expect(await message.count()).toBe(2);
+  expect(await message.first().inputValue()).toBe('Here is the plan.');
+});
+
+test('a campaign that is being edited stays open when it cannot be read again', async () => {
+  const { page, app } = tab;
+  const { api, key } = await createWorkspaceWithLine(app);
+  const steps = [{ messageType: 'imessage', message: 'Hi', delay: {} }];
+  const { campaign } = (await api('POST', '/api/campaigns', { name: 'Spring', steps })).body;
+  await tab.signIn(key, `/campaigns?campaign=${campaign._id}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit the campaign' });
+  await form.getByLabel('Name').fill('Summer');
+  let refusals = 0;
+  await page.route(`**/api/campaigns/${campaign._id}`, async (route) => {
+    refusals += 1;
+    await route.fulfill({ status: 403, json: { error: 'Not now', code: 'FORBIDDEN' } });
+  });
+  // The first one is shown by the time of the second.
+  await expect.poll(() => refusals, { timeout: 30_000 }).toBe(2);
+  expect(await form.getByLabel('Name').inputValue({ timeout: 5000 })).toBe('Summer');
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  expect(tab.takeProblems()).toContainEqual(expect.stringContaining('403'));
 });

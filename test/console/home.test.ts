@@ -68,3 +68,16 @@ test('the menu of a phone leads to pages that fit its screen', async () => {
   await page.getByRole('button', { name: 'Open the menu' }).click();
   expect(await inaccessible(page)).toEqual([]);
 });
+
+test('Home counts only open conversations as unanswered', async () => {
+  const { page, app } = tab;
+  const { key, api, lineId } = await createWorkspaceWithLine(app);
+  const closed = phone();
+  for (const from of [closed, phone()]) await writeIn(app, { lineId, from, text: 'Is the flat still free?' });
+  await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 2);
+  await api('PATCH', `/api/conversations/${encodeURIComponent(closed)}`, { status: 'closed' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await tab.signIn(key);
+  await page.getByRole('link', { name: /is unanswered|are unanswered/ }).waitFor();
+  expect(await page.getByText('1 conversation is unanswered').count()).toBe(1);
+});

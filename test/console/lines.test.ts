@@ -1,7 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import { newUserId } from '#domain/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
 import { coveredButtons, inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -95,4 +97,38 @@ describe('the lines', () => {
     await drawer.getByRole('button', { name: 'Pause' }).waitFor();
     expect(await line()).toMatchObject({ isPaused: false });
   });
+});
+
+test('only the limits of a line that were changed are saved', async () => {
+  const { page, app } = tab;
+  const { api, key, lineId } = await createWorkspaceWithLine(app, { line: { first_name: 'Ada' } });
+  await tab.signIn(key, `/lines?line=${lineId}`);
+  const drawer = page.getByRole('dialog');
+  await drawer.getByRole('tab', { name: 'Limits' }).click();
+  const limits = async () => (await api('GET', '/api/lines/by-user')).body.lines[0];
+  const save = async (perDay: string): Promise<void> => {
+    await drawer.getByLabel('Messages a day').fill(perDay);
+    const refetch = page.waitForResponse('**/api/lines/by-user');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await (await refetch).finished();
+    await eventually(async () => (await limits()).dailyTotalMessagesLimit === Number(perDay));
+  };
+  await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Bea' });
+  await save('201');
+  await page.getByRole('dialog', { name: /Bea/ }).waitFor();
+  await save('202');
+  expect(await limits()).toMatchObject({ firstName: 'Bea' });
+});
+
+test('members, who may not pause a line, have no button for it', async () => {
+  const { page, app } = tab;
+  const { id, lineId } = await createWorkspaceWithLine(app);
+  const userId = newUserId();
+  await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Lena' });
+  await insertRow(app, 'workspace_members', { workspace_id: id, user_id: userId, role: 'org:member' });
+  const member = { userId, organizationId: id, role: 'org:member' };
+  await tab.signIn(await signIn(app, member), `/lines?line=${lineId}`);
+  const drawer = page.getByRole('dialog');
+  await drawer.getByRole('button', { name: 'Check now' }).waitFor();
+  expect(await drawer.getByRole('button', { name: 'Pause' }).count()).toBe(0);
 });

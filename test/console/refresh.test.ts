@@ -22,3 +22,15 @@ test('a list that was being read while something was added shows it', async () =
   await page.getByRole('button', { name: 'Invite' }).click();
   await page.getByRole('button', { name: 'Revoke the invitation of kim@example.test' }).waitFor();
 });
+
+test('limits are read again after what counts towards them is added', async () => {
+  const { page, app } = tab;
+  const workspace = await createWorkspace(app);
+  await tab.signInAsOwner(workspace, '/contacts');
+  await page.getByRole('button', { name: 'New list' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New list' });
+  await dialog.getByLabel('Name').fill('Regulars');
+  const limits = page.waitForResponse('**/api/workspace/limits');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await limits;
+});

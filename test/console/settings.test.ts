@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -124,4 +125,18 @@ describe('the settings', () => {
     await page.getByRole('row', { name: /Revoked an API key/ }).waitFor();
     expect(await inaccessible(page)).toEqual([]);
   });
+});
+
+test('an admin who becomes a member keeps no controls of an admin', async () => {
+  const { page, app } = tab;
+  const { id } = await createWorkspace(app);
+  const userId = newUserId();
+  await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Lena' });
+  await insertRow(app, 'workspace_members', { workspace_id: id, user_id: userId, role: 'org:admin' });
+  const admin = { userId, organizationId: id, role: 'org:admin' };
+  await tab.signIn(await signIn(app, admin), '/settings?tab=team');
+  await page.getByLabel('Role of Lena').selectOption('Member');
+  await page.getByText('Lena has another role now').waitFor();
+  await page.getByLabel('Role of Lena').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Invite' }).waitFor({ state: 'detached' });
 });

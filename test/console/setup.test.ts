@@ -154,3 +154,33 @@ test('a line of one’s own is connected step by step, and what fails is named w
   await eventually(async () => (await tooWide()) === 0);
   await page.setViewportSize({ width: 1280, height: 800 });
 });
+
+test('the signing secret of a webhook that is the last step stays until the steps are hidden', async () => {
+  const { page, app } = tab;
+  const workspace = await createWorkspace(app);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.route('**/api/workspace/setup', async (route) => {
+    const response = await route.fetch();
+    const { success, setup } = (await response.json()) as {
+      success: true;
+      setup: { steps: { step: string; done: boolean }[]; dismissed: boolean };
+    };
+    // As if all others were done.
+    const steps = setup.steps.map(({ step: name, done }) => ({
+      step: name,
+      done: done || name !== 'webhook',
+    }));
+    const complete = steps.every(({ done }) => done);
+    await route.fulfill({ response, json: { success, setup: { ...setup, steps, complete } } });
+  });
+  const endpoint = await startTestEndpoint();
+  await tab.signInAsOwner(workspace);
+  await page.getByText('5 of 6 done').waitFor();
+  await page.getByLabel('URL').fill(endpoint.url);
+  await press('Register');
+  await page.getByText('6 of 6 done').waitFor();
+  expect(await page.getByLabel('Signing secret').inputValue()).toMatch(/^whsec_/);
+  await press('Hide');
+  await page.getByText('First steps').waitFor({ state: 'detached' });
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});

@@ -1,0 +1,192 @@
+import { afterEach, expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { openConsole } from './console-tab.ts';
+import { holdResponses } from './held-responses.ts';
+
+const tab = openConsole();
+
+// A test that fails does not hold up the requests of the next one.
+afterEach(() => tab.page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+const CONVERSATIONS = '**/api/conversations?*';
+const CONVERSATION = '**/api/conversations/*';
+const SEND = '**/api/inbox/send-reply';
+
+/** Opens the inbox at the first of the contacts, who have each written a text. @returns their numbers. */
+async function openInbox(...texts: string[]): Promise<{ workspace: WorkspaceWithLine; contacts: string[] }> {
+  const workspace = await createWorkspaceWithLine(tab.app);
+  const contacts = texts.map(() => phone());
+  for (const [index, text] of texts.entries())
+    await writeIn(tab.app, { lineId: workspace.lineId, from: contacts[index] ?? '', text });
+  await eventually(
+    async () => (await workspace.api('GET', '/api/conversations')).body.conversations.length === texts.length,
+  );
+  await tab.signInAsOwner(workspace, pathOf(contacts[0]));
+  await log(texts[0] ?? '').waitFor();
+  return { workspace, contacts };
+}
+
+const pathOf = (contact = ''): string => `/inbox/${encodeURIComponent(contact)}`;
+const log = (text: string) => tab.page.getByRole('log').getByText(text, { exact: true });
+const box = () => tab.page.getByRole('textbox', { name: 'Reply' });
+const notified = (text: string) =>
+  tab.page.getByRole('region', { name: 'Notifications' }).getByText(text).waitFor();
+
+async function openDraft() {
+  const { page, app } = tab;
+  const { workspace } = await openInbox('Hello');
+  await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+  const from = phone();
+  await writeIn(app, { lineId: workspace.lineId, from, text: 'Are dogs allowed?' });
+  await page.getByText('Are dogs allowed?').first().waitFor();
+  await tab.go(pathOf(from));
+  await draft().waitFor();
+}
+const draft = () => tab.page.getByRole('heading', { name: 'Draft' });
+const DECIDE = '**/api/knowledge-base/auto-replies';
+
+test('a reply that is typed while another is sent stays', async () => {
+  const { page } = tab;
+  await openInbox('Is it still free?');
+  const list = await holdResponses(page, 'GET', CONVERSATIONS);
+  const response = page.waitForResponse(SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await (await response).finished();
+  await box().fill('See you then.');
+  await expect.poll(list.count).toBeGreaterThan(0);
+  list.release();
+  await notified('The reply is on its way');
+  await log('It is.').waitFor();
+  expect(await box().inputValue()).toBe('See you then.');
+});
+
+test('a reply whose conversation is left before it is sent is not unsent', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('Is it still free?', 'Where is it?');
+  const send = await holdResponses(page, 'POST', SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await expect.poll(send.count).toBe(1);
+  await tab.go(pathOf(contacts[1]));
+  await log('Where is it?').waitFor();
+  send.release();
+  await notified('The reply is on its way');
+  await tab.go(pathOf(contacts[0]));
+  await log('It is.').waitFor();
+  expect(await box().inputValue()).toBe('');
+});
+
+test('a refused reply is reported in any conversation, and remains unsent', async () => {
+  const { page } = tab;
+  const { contacts } = await openInbox('Is it still free?', 'Where is it?');
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  await page.route(SEND, async (route) => {
+    await left;
+    await route.fulfill({ status: 409, json: { error: 'Not now', code: 'INVALID_STATE' } });
+  });
+  const request = page.waitForRequest(SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await request;
+  await tab.go(pathOf(contacts[1]));
+  await log('Where is it?').waitFor();
+  leave();
+  await notified('Not now');
+  await tab.go(pathOf(contacts[0]));
+  await log('Is it still free?').waitFor();
+  expect(await box().inputValue()).toBe('It is.');
+  expect(tab.takeProblems()).toEqual([expect.stringContaining('409')]);
+});
+
+test('a draft that is gone before all lists are read again can be undone', async () => {
+  const { page } = tab;
+  await openDraft();
+  const suspected = await holdResponses(page, 'GET', '**/api/opt-outs/suspected?*');
+  await page.keyboard.press('a');
+  await draft().waitFor({ state: 'detached' });
+  await expect.poll(suspected.count).toBeGreaterThan(0);
+  suspected.release();
+  await notified('The reply is on its way');
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+});
+
+test('a draft is decided once, and its edited text stays', async () => {
+  const { page } = tab;
+  await openDraft();
+  await page.keyboard.press('e');
+  const editor = page.getByLabel('Edit the draft');
+  await editor.fill('Dogs are welcome.');
+  await editor.blur();
+  await page.keyboard.press('e');
+  await page.locator('textarea:focus').waitFor();
+  expect(await editor.inputValue()).toBe('Dogs are welcome.');
+  await editor.blur();
+  const decisions = await holdResponses(page, 'POST', DECIDE);
+  await page.keyboard.press('a');
+  await expect.poll(decisions.count).toBe(1);
+  await page.keyboard.press('x');
+  await page.keyboard.press('a');
+  decisions.release();
+  await log('Dogs are welcome.').waitFor();
+  await draft().waitFor({ state: 'detached' });
+  expect(decisions.count()).toBe(1);
+});
+
+test('a change of several conversations ends when the workspace is switched', async () => {
+  const { page } = tab;
+  await openInbox('Bulk one', 'Bulk two');
+  // Else the presence of the user ends in the other workspace, which has no such conversation.
+  await tab.go('/inbox');
+  const changes = await holdResponses(page, 'PATCH', CONVERSATION);
+  for (const name of await page.getByRole('checkbox', { name: /^Select/ }).all()) await name.check();
+  await page.getByText('2 selected').waitFor();
+  const selected = page.getByRole('group', { name: 'Selected conversations' });
+  await selected.getByRole('button', { name: 'Close' }).click();
+  await expect.poll(changes.count).toBe(1);
+  await page.getByRole('button', { name: /Account/ }).click();
+  await page.getByRole('menuitem', { name: 'Test mode' }).click();
+  await page.getByText('Test mode: nothing').waitFor();
+  await tab.go('/inbox');
+  await page.getByText('No open conversations').waitFor();
+  const refetch = page.waitForRequest(CONVERSATIONS);
+  changes.release();
+  await refetch;
+  expect(changes.count()).toBe(1);
+});
+
+test('a conversation is snoozed for an hour from the moment of the choice', async () => {
+  const { page } = tab;
+  await openInbox('Is it still free?');
+  await page.keyboard.press('s');
+  const item = page.getByRole('menuitem', { name: 'For an hour' });
+  await item.waitFor();
+  const later = Date.now() + 1_800_000;
+  await page.evaluate(`const real = Date.now; Date.now = () => real() + 1_800_000`);
+  const request = page.waitForRequest((sent) => sent.method() === 'PATCH');
+  await item.click();
+  const { snoozedUntil } = (await request).postDataJSON() as { snoozedUntil: string };
+  expect(Date.parse(snoozedUntil)).toBeGreaterThanOrEqual(later + 3_600_000);
+});
+
+test('a message that arrives in a hidden tab is read once the tab is shown', async () => {
+  const { page, app } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const show = (hidden: boolean): Promise<unknown> =>
+    page.evaluate(`(() => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} });
+      document.dispatchEvent(new Event('visibilitychange'));
+    })()`);
+  const [contact = ''] = contacts;
+  const unread = page.locator('li', { hasText: ', unread' });
+  await unread.waitFor({ state: 'detached' });
+  await show(true);
+  await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Hello?' });
+  await log('Hello?').waitFor();
+  await unread.waitFor();
+  await show(false);
+  await unread.waitFor({ state: 'detached' });
+});
