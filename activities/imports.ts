@@ -26,10 +26,12 @@ import { detectDelimiter } from '#domain/csv.ts';
 import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts';
 import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
 import { type NormalizedLead, normalizeLead } from '#domain/lead.ts';
+import { storageKey } from '#providers/storage/storage.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { roundOf } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 const ROUND_MS = 3 * 60_000;
@@ -93,17 +95,19 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     async importLeads({ workspaceId, importId }: { workspaceId: string; importId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const row = await withTenant(pools, workspaceId, (db) => findImport(db, importId));
-        if (row?.status !== 'running') return { nextAt: null, reason: 'the import is over', ended: true };
-        const result = await saveRows(workspaceId, row, canceled);
-        if (result === 'more')
-          return { nextAt: currentTime().toISOString(), reason: 'there are more rows to save' };
-        await decide(pools, workspaceId, leadImportId(importId), async (db) => {
-          await finishImport(db, importId, result.error);
-          return { nextAt: null, ended: true };
-        });
-        await storage.delete(row.fileKey);
-        logger.info({ importId, failed: result.error !== null }, 'an import ended');
-        return { nextAt: null, reason: endOf(result.error), ended: true };
+        let reason = 'the import is over';
+        if (row?.status === 'running') {
+          const result = await saveRows(workspaceId, row, canceled);
+          if (result === 'more')
+            return { nextAt: currentTime().toISOString(), reason: 'there are more rows to save' };
+          await withTenant(pools, workspaceId, (db) => finishImport(db, importId, result.error));
+          logger.info({ importId, failed: result.error !== null }, 'an import ended');
+          reason = endOf(result.error);
+        }
+        // Also for an import that is over: a retry deletes what a crash left, and the row is gone if the list was deleted.
+        await storage.delete(storageKey(workspaceId, importId));
+        const over = { nextAt: null, reason, ended: true };
+        return roundOf(await decide(pools, workspaceId, leadImportId(importId), async () => over));
       });
     },
   };

@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { withTenant } from '#db/transactions.ts';
+import { knownWakes } from '#db/wakes.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
+import { filesOf } from '#test/support/traces.ts';
+import { leadImportId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let key: string;
@@ -204,6 +208,24 @@ describe('importing a file', () => {
       saved: 6000,
       duplicates: 0,
     });
+  });
+
+  it('leaves no file and nothing to do if its list is deleted meanwhile', async () => {
+    const workspace = await createWorkspace(app);
+    const { list } = (await workspace.api('POST', '/api/lists', { name: 'Imported' })).body;
+    await app.stopWorker();
+    const csv = { 'content-type': 'text/csv' };
+    const path = `/api/lists/${list._id}/import`;
+    const { importId } = (await workspace.api('POST', path, 'email\nada@example.com\n', csv)).body;
+    expect(await filesOf(app, workspace.id)).toEqual([importId]);
+    expect((await workspace.api('DELETE', `/api/lists/${list._id}`)).status).toBe(200);
+    await app.startWorker();
+    const workflow = app.temporal.workflow.getHandle(leadImportId(importId));
+    await eventually(() => workflow.describe());
+    expect(await workflow.result()).toBe('the import is over');
+    expect(await filesOf(app, workspace.id)).toEqual([]);
+    const wakes = await withTenant(app.pools, workspace.id, (db) => knownWakes(db, [leadImportId(importId)]));
+    expect(wakes).toEqual([]);
   });
 });
 
