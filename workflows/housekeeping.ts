@@ -1,10 +1,12 @@
 import {
   ActivityFailure,
+  CancelledFailure,
   log,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   sleep,
+  TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
@@ -92,8 +94,12 @@ export async function housekeeping({ runMs }: { runMs: number }): Promise<{
 
 async function unlessItFails<T>(step: Promise<T>, otherwise: T): Promise<T> {
   return step.catch((error: unknown) => {
-    if (!(error instanceof ActivityFailure)) throw error;
-    log.warn('a step of housekeeping failed', { activityType: error.activityType });
+    // A local activity fails with the error that it threw, without an ActivityFailure around it.
+    if (!(error instanceof TemporalFailure) || error instanceof CancelledFailure) throw error;
+    log.warn('a step of housekeeping failed', {
+      reason: error.message,
+      ...(error instanceof ActivityFailure && { activityType: error.activityType }),
+    });
     return otherwise;
   });
 }

@@ -13,6 +13,7 @@ import { apiClient } from '#test/support/client.ts';
 import { newId } from '#domain/ids.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -61,6 +62,30 @@ describe('housekeeping', () => {
     });
     expect(told).toEqual([{ event: 'conversation.status_changed', to: 'open', by: 'system' }]);
     expect((await schedule()).spec.intervals).toMatchObject([{ every: 600_000 }]);
+  });
+
+  it('goes on after a step that fails', async () => {
+    const called: string[] = [];
+    const step = (name: string, result: unknown) => async () => {
+      called.push(name);
+      return result;
+    };
+    const activities = {
+      wakeOverdue: step('wakeOverdue', 2),
+      rehomeStranded: step('rehomeStranded', 1),
+      countDays: () => Promise.reject(new Error('the database is down')),
+      judgeIdleLines: step('judgeIdleLines', 0),
+      carriersToProbe: step('carriersToProbe', []),
+    };
+    await withStandIns(activities, async (client) => {
+      const done: unknown = await client.workflow.execute('housekeeping', {
+        args: [{ runMs: 1000 }],
+        taskQueue: MAIN_QUEUE,
+        workflowId: 'housekeeping',
+      });
+      expect(done).toEqual({ woken: 2, rehomed: 1, probed: 0 });
+    });
+    expect(called).toEqual(['wakeOverdue', 'rehomeStranded', 'judgeIdleLines', 'carriersToProbe']);
   });
 
   it('probes every line, whatever becomes of the others', async () => {
