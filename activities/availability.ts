@@ -18,11 +18,11 @@ const ROUND_MS = 2 * 60_000;
 export function createAvailabilityActivities(dependencies: Dependencies) {
   const { pools } = dependencies;
 
+  /** @returns false if another worker has counted this lead already. */
   async function checkLead(
     workspace: { id: string; timezone: string },
-    jobId: string,
-    leadId: string,
-  ): Promise<void> {
+    { jobId, index, leadId }: { jobId: string; index: number; leadId: string },
+  ): Promise<boolean> {
     const lead = await withTenant(pools, workspace.id, async (db) =>
       (await findLeads(db, [leadId])).get(leadId),
     );
@@ -31,9 +31,9 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
       address === undefined
         ? { status: 'error', lineId: null }
         : await checkAddress(pools, workspace, address, askCarrier(dependencies), { cached: true });
-    await withTenant(pools, workspace.id, async (db) => {
+    return withTenant(pools, workspace.id, async (db) => {
       if (lead && !result.unverified) await setLeadStatus(db, leadId, result.status);
-      await countResult(db, jobId, result.status);
+      return countResult(db, jobId, index, result.status);
     });
   }
 
@@ -44,10 +44,13 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
         const end = Date.now() + ROUND_MS;
         const timezone = await withTenant(pools, workspaceId, workspaceTimezone);
         const job = await withTenant(pools, workspaceId, (db) => findJob(db, jobId));
-        for (const leadId of job?.leadIds.slice(job.checked) ?? []) {
-          if (canceled.aborted || Date.now() > end)
+        let index = job?.checked ?? 0;
+        for (const leadId of job?.leadIds.slice(index) ?? []) {
+          const isOver = canceled.aborted || Date.now() > end;
+          // A round whose heartbeats were lost runs on beside its retry. The next one continues after both.
+          if (isOver || !(await checkLead({ id: workspaceId, timezone }, { jobId, index, leadId })))
             return { nextAt: currentTime().toISOString(), reason: 'there are more leads to check' };
-          await checkLead({ id: workspaceId, timezone }, jobId, leadId);
+          index += 1;
         }
         const over = { nextAt: null, reason: 'all leads are checked', ended: true };
         return roundOf(await decide(pools, workspaceId, availabilityJobId(jobId), async () => over));

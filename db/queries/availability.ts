@@ -85,17 +85,22 @@ export async function findJob(db: TenantDb, id: string): Promise<AvailabilityJob
     select * from availability_jobs where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Counts one result; the last one completes the job. */
+/**
+ * Counts the result of the lead at `index`; the last one completes the job.
+ * @returns false if it has been counted already.
+ */
 export async function countResult(
   db: TenantDb,
   id: string,
+  index: number,
   status: 'available' | 'unavailable' | 'error',
-): Promise<void> {
+): Promise<boolean> {
   const column = status === 'error' ? 'errors' : status;
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update availability_jobs set checked = checked + 1, ${sql.identifier([column])} = ${sql.identifier([column])} + 1,
       status = case when checked + 1 >= cardinality(lead_ids) then 'completed' else 'running' end
-    where workspace_id = ${db.workspaceId} and id = ${id}`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and checked = ${index}`);
+  return rowCount === 1;
 }
 
 /** The existing leads among `leadIds`, or all leads in a list. */

@@ -1,8 +1,13 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { createAvailabilityActivities } from '#activities/availability.ts';
+import type { Dependencies } from '#activities/dependencies.ts';
+import { insertJob } from '#db/queries/availability.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -68,6 +73,40 @@ describe('an availability check', () => {
       available: 1,
       unavailable: 1,
       errors: 1,
+    });
+  });
+
+  it('of many leads counts each lead once if a round overlaps its retry', async () => {
+    const own = await createWorkspace(app);
+    const name = `carrier-${newId()}`;
+    await createLine(app, own.id, 'imessage', { carrier: name });
+    const leadIds: string[] = [];
+    for (let n = 0; n < 3; n += 1) leadIds.push(await createLead(app, own.id, { phones: [phone()] }));
+    const { id: jobId } = await withTenant(app.pools, own.id, (db) => insertJob(db, leadIds));
+    let asked = 0;
+    const bothHaveAsked = Promise.withResolvers<void>();
+    const carrier = {
+      name,
+      config: z.object({}),
+      async checkAvailability() {
+        asked += 1;
+        if (asked === 2) bothHaveAsked.resolve();
+        await bothHaveAsked.promise;
+        return { status: 'available' };
+      },
+    };
+    const { checkLeads } = createAvailabilityActivities({
+      pools: app.pools,
+      carriers: { get: () => carrier },
+      secrets: createSecretBox(app.config.encryptionKeys),
+    } as unknown as Dependencies);
+    const round = () => new MockActivityEnvironment().run(checkLeads, { workspaceId: own.id, jobId });
+    await Promise.all([round(), round()]);
+    expect(await round()).toMatchObject({ ended: true });
+    expect((await own.api('GET', `/api/leads/check-availability/jobs/${jobId}`)).body).toMatchObject({
+      status: 'completed',
+      checked: 3,
+      available: 3,
     });
   });
 
