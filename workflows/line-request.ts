@@ -6,6 +6,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
@@ -68,6 +69,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   let until = input.provisionUntil;
   let provisioning: CancellationScope | null = null;
   let isGivenUp = false;
+  let isBilling = false;
 
   const allowedIn =
     (action: string, ...statuses: LineRequestView['status'][]) =>
@@ -90,7 +92,10 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     },
     {
       description: 'Stops provisioning. The request fails, and payments are credited.',
-      refusal: allowedIn('given up', 'provisioning', 'unconnected', 'failed'),
+      refusal: () =>
+        isBilling
+          ? 'A request whose line is provided cannot be given up'
+          : allowedIn('given up', 'provisioning', 'unconnected', 'failed')(),
     },
   );
 
@@ -154,10 +159,14 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       await CancellationScope.nonCancellable(() => failLine(line));
       return;
     }
+    // A line that is given up from here on would stay on the agency's invoice.
+    isBilling = true;
+    if (!allHandlersFinished() && patched('orders-before-billing')) await condition(allHandlersFinished);
     await CancellationScope.nonCancellable(async () => {
       await addLineToAgencyInvoice(line);
       await activateLine(line);
     });
+    isBilling = false;
   }
 }
 

@@ -1,14 +1,18 @@
 import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { pay } from '#test/support/payments.ts';
+import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { startWorker } from '#workers/worker.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 
@@ -116,5 +120,44 @@ describe('giving up a line request', () => {
     const refused = await refusalOf(ask(app.temporal, lineRequestId(other.id), giveUp, DANA));
     expect(refused.type).toBe('INVALID_STATE');
     expect(await statusOf(other.api, other.id)).toBe('awaiting_payment');
+  });
+
+  it('comes before the line is billed, or is refused', async () => {
+    const [healthy, verdict] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+    const activities = {
+      lookAtLineRequest: async () => ({ status: 'provisioning', owes: false }),
+      allocateLine: async () => {},
+      configureInbound: async () => {},
+      probeNewLine: () => healthy.promise,
+      giveUpLine: () => verdict.promise,
+    };
+    await withStandIns(activities, async (client) => {
+      const id = newId();
+      const request = await client.workflow.start('lineRequest', {
+        args: [{ workspaceId: newId(), subjectId: id }],
+        taskQueue: MAIN_QUEUE,
+        workflowId: lineRequestId(id),
+      });
+      const pending = async () =>
+        ((await request.describe()).raw.pendingActivities ?? []).map(
+          ({ activityType }) => activityType?.name,
+        );
+      const isPending = (activity: string) => eventually(async () => (await pending()).includes(activity));
+      await isPending('probeNewLine');
+      const order = ask(client, lineRequestId(id), giveUp, DANA);
+      await isPending('giveUpLine');
+      healthy.resolve();
+      await eventually(async () => !(await pending()).includes('probeNewLine'));
+      // Answered after the workflow has gone on from there.
+      await request.query(statusQuery);
+      expect(await pending()).toEqual(['giveUpLine']);
+      verdict.reject(ApplicationFailure.nonRetryable('There is no such request', 'NOT_FOUND'));
+      expect(await refusalOf(order)).toMatchObject({ type: 'NOT_FOUND' });
+      await isPending('addLineToAgencyInvoice');
+      expect(await refusalOf(ask(client, lineRequestId(id), giveUp, DANA))).toMatchObject({
+        type: 'INVALID_STATE',
+      });
+      await request.terminate();
+    });
   });
 });
