@@ -22,9 +22,9 @@ const LOOK_EVERY_MS = 2000;
 const ERASED: Look = { nextAt: null, reason: 'the contact is erased', ended: true };
 
 export function createContactErasureActivities(
-  dependencies: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'secrets' | 'temporal' | 'logger'>,
+  dependencies: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'secrets' | 'temporal'>,
 ) {
-  const { pools, temporal, logger } = dependencies;
+  const { pools, temporal } = dependencies;
   const erasePass = createErasurePass(dependencies);
 
   /** Erases what it can. @returns whether it is over, and otherwise when to look again. */
@@ -47,20 +47,24 @@ export function createContactErasureActivities(
     };
   }
 
-  /** The history of a draft's workflow contains texts that operators entered instead of the draft. */
+  /** The histories of a draft's workflow contain texts that operators entered instead of the draft. */
   async function deleteDraftHistories(workspaceId: string, { pseudonyms }: Erasure): Promise<void> {
     const replyIds = await withTenant(pools, workspaceId, (db) => draftsOf(db, pseudonyms));
-    for (const replyId of replyIds) {
-      await temporal.workflowService
-        .deleteWorkflowExecution({
-          namespace: temporal.options.namespace,
-          workflowExecution: { workflowId: aiDraftId(replyId) },
-        })
-        .catch((error: unknown) => {
-          const code: number | null = isGrpcServiceError(error) ? error.code : null;
-          if (code === NOT_FOUND) return;
-          logger.warn({ workspaceId, replyId, error }, 'the history of a draft could not be deleted');
-        });
+    for (const workflowId of replyIds.map(aiDraftId)) {
+      // Without a run id, the latest run is deleted, which the list may lack yet; only that one.
+      await deleteHistory({ workflowId });
+      for await (const { runId } of temporal.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+        await deleteHistory({ workflowId, runId });
+    }
+  }
+
+  async function deleteHistory(workflowExecution: { workflowId: string; runId?: string }): Promise<void> {
+    try {
+      const { namespace } = temporal.options;
+      await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+    } catch (error) {
+      const code: number | null = isGrpcServiceError(error) ? error.code : null;
+      if (code !== NOT_FOUND) throw error;
     }
   }
 

@@ -4,14 +4,19 @@ import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
+import { createCopilot, createDraft, waitForEnd } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { ask, DANA } from '#test/support/operators.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 import { filesOf, findTraces } from '#test/support/traces.ts';
+import { decide } from '#workflows/messages/updates.ts';
+import { aiDraftId } from '#workflows/messages/wake.ts';
 
 let app: OwnApp;
 let receiver: Endpoint;
@@ -293,6 +298,26 @@ describe('an erasure', () => {
     expect(body).toMatchObject({ status: 'completed', processed: 2, saved: 1, rejected: 1 });
     expect(await findTraces(app, id, traces(person))).toEqual([]);
     expect(await filesOf(app, id)).toEqual([]);
+  });
+
+  it('deletes the histories of all runs of a draft', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const saved = await desk.call('POST', '/api/leads', { leads: [{ phone: contact }] });
+    const { replyId } = await createDraft(desk, contact);
+    const order = { ...DANA, action: 'approve', message: 'plugh typed' } as const;
+    await ask(app.temporal, aiDraftId(replyId), decide, order);
+    await waitForEnd(desk, replyId);
+    await signalWorkflow(app.temporal, aiDraftId(replyId), desk.workspace.id, 'contactWrote');
+    const query = `WorkflowId = '${aiDraftId(replyId)}'`;
+    await eventually(async () => (await app.temporal.workflow.count(query)).count === 2);
+    await erase({ api: desk.call }, saved.body.leadIds[0]);
+    await erased(desk.workspace.id);
+    // The server deletes in the background.
+    await eventually(
+      async () => (await findTraces(app, desk.workspace.id, ['plugh typed'])).length === 0,
+      20_000,
+    );
   });
 
   it.concurrent('heeds an opt-out by the link of an earlier email', async () => {
