@@ -62,7 +62,7 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
         return refuse(context, 429, 'insufficient_quota', 'You exceeded your current quota');
       case '500':
         context.set('retry-after', '0.05');
-        return refuse(context, 500, 'server_error', 'The server had an error');
+        return refuse(context, 500, 'server_error', `The server had an error with ${dataTextOf(request)}`);
       case 'garbage':
         return complete(context, request, { content: 'Sure! Here is a draft: {"draft": ' });
       case 'refusal':
@@ -100,8 +100,9 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   };
 }
 
-const dataOf = ({ messages }: CompletionRequest): unknown =>
-  JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}');
+const dataTextOf = ({ messages }: CompletionRequest): string =>
+  messages.findLast(({ role }) => role === 'user')?.content ?? '{}';
+const dataOf = (request: CompletionRequest): unknown => JSON.parse(dataTextOf(request));
 
 function outputFor(request: CompletionRequest) {
   const data = dataOf(request);

@@ -32,7 +32,15 @@ const Completion = z.object({
   usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
 });
 
-const Failed = z.object({ error: z.object({ code: z.string().nullish(), message: z.string().nullish() }) });
+/** The message of an error is not read: it may quote the prompt, and reasons enter histories and logs. */
+const Failed = z.object({
+  error: z.object({
+    code: z
+      .string()
+      .regex(/^[\w.-]{1,50}$/)
+      .nullish(),
+  }),
+});
 
 /** Any endpoint with OpenAI's chat completions API: OpenAI, vLLM, Ollama, llama.cpp, LiteLLM. */
 export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions): Model {
@@ -98,14 +106,9 @@ function read(text: string): ModelAnswer {
 }
 
 function refusalOf(status: number, text: string): { code: string | null; reason: string } {
-  const error = Failed.safeParse(json(text)).data?.error;
-  const code = error?.code ?? null;
-  if (status === 429)
-    return { code, reason: `the model's rate limit is reached${code === null ? '' : ` (${code})`}` };
-  return {
-    code,
-    reason: `the model responded ${status}${error?.message ? `: ${error.message.slice(0, 200)}` : ''}`,
-  };
+  const code = Failed.safeParse(json(text)).data?.error.code ?? null;
+  const what = status === 429 ? "the model's rate limit is reached" : `the model responded ${status}`;
+  return { code, reason: code === null ? what : `${what} (${code})` };
 }
 
 /** In milliseconds; null if the header is missing or not a number of seconds. */

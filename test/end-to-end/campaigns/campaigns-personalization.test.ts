@@ -81,7 +81,7 @@ describe('a campaign with AI personalization', () => {
   it.each([
     ['timeout', 'did not respond within 2 s'],
     ['429', 'rate limit is reached'],
-    ['500', 'responded 500'],
+    ['500', 'responded 500 (server_error)'],
     ['garbage', 'does not match the requested JSON schema'],
     ['refusal', 'refused to answer'],
     ['link', 'has a link that the message does not have'],
