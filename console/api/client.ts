@@ -33,6 +33,9 @@ export class ApiFailure extends Error {
   }
 }
 
+/** Whether what was asked for is no longer there. */
+export const isNotFound = (error: unknown): boolean => error instanceof ApiFailure && error.status === 404;
+
 interface Options {
   signal?: AbortSignal;
   /** A retry with the same key has no second effect. */

@@ -7,7 +7,7 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
 import { ApiFailure, request } from './client.ts';
 import { currentSession, onSessionChange, type Session } from './session.ts';
 import type {
@@ -129,6 +129,10 @@ export async function refreshReads(
 
 interface Callbacks<D> {
   onSuccess?: (data: D) => void;
+  /** Like `onSuccess`, unless the component has gone or was reset: for what closes something or navigates. */
+  whileShown?: (data: D) => void;
+  /** Like `whileShown`, after the refetch: for what closes a form that may be opened again with what it has changed. */
+  afterRefetch?: (data: D) => void;
   onError?: (error: Error) => void;
 }
 
@@ -142,7 +146,7 @@ const CHANGED_BY_WRITES = [
 /**
  * Writes: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
  * `reply.mutate({ body }, { onError: toastError })`. Each attempt has its own idempotency key. The callbacks run as soon as
- * the response is there, also if the component is gone by then. `isPending` lasts until the endpoints are refetched.
+ * the response is there, even if the component is gone by then. `isPending` lasts until the endpoints are refetched.
  * @param options.refresh the endpoints to refetch afterwards.
  */
 export function useWrite<E extends WriteEndpoint>(
@@ -153,29 +157,48 @@ export function useWrite<E extends WriteEndpoint>(
     input: RequestTo<E>;
     callbacks: Callbacks<ResponseOf<E>>;
     session: Session | null;
+    generation: number;
   }
+  /** Counts resets; NaN once the component is gone. */
+  const generation = useRef(0);
+  useEffect(() => {
+    generation.current = 0;
+    return () => void (generation.current = NaN);
+  }, []);
   // What a callback shows or offers to undo belongs to the workspace of the call.
   const isCurrent = ({ session }: Call): boolean => session === currentSession();
   const { mutate, variables, data, error, isPending, reset } = useMutation<ResponseOf<E>, Error, Call>({
     mutationFn: ({ input }) =>
       request<Endpoint>(endpoint, input, { idempotencyKey: crypto.randomUUID() }) as Promise<ResponseOf<E>>,
     onSuccess: (response, call) => {
-      if (isCurrent(call)) call.callbacks.onSuccess?.(response);
+      if (!isCurrent(call)) return;
+      call.callbacks.onSuccess?.(response);
+      if (call.generation === generation.current) call.callbacks.whileShown?.(response);
     },
     onError: (failure, call) => {
       if (isCurrent(call)) call.callbacks.onError?.(failure);
     },
-    onSettled: () => refreshReads([...refresh, ...CHANGED_BY_WRITES]),
+    onSettled: () => {
+      // Nobody waits for these, as they may be slow or refused.
+      void refreshReads(CHANGED_BY_WRITES);
+      return refreshReads(refresh);
+    },
   });
   return {
     data,
     error,
     isPending,
-    reset,
+    reset: useCallback((): void => {
+      generation.current += 1;
+      reset();
+    }, [reset]),
     variables: variables?.input,
     mutate: useCallback(
       (input: RequestTo<E>, callbacks: Callbacks<ResponseOf<E>> = {}): void =>
-        mutate({ input, callbacks, session: currentSession() }),
+        mutate(
+          { input, callbacks, session: currentSession(), generation: generation.current },
+          callbacks.afterRefetch && { onSuccess: callbacks.afterRefetch },
+        ),
       [mutate],
     ),
   };

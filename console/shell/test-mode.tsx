@@ -18,7 +18,7 @@ export function useTestModeSwitch(): { isTest: boolean; change: () => void } | n
   if (testWorkspaceId !== null) return { isTest: false, change: () => switchTo(testWorkspaceId) };
   if (!isAdmin) return null;
   const enter = (): void =>
-    open.mutate({}, { onSuccess: ({ workspaceId }) => switchTo(workspaceId), onError: toastError });
+    open.mutate({}, { whileShown: ({ workspaceId }) => switchTo(workspaceId), onError: toastError });
   return { isTest: false, change: enter };
 }
 

@@ -152,7 +152,8 @@ test('a change of several conversations ends when the workspace is switched', as
   await page.getByText('Test mode: nothing').waitFor();
   await tab.go('/inbox');
   await page.getByText('No open conversations').waitFor();
-  const refetch = page.waitForRequest(CONVERSATIONS);
+  const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
+  const refetch = answered.then(() => page.waitForRequest(CONVERSATIONS));
   changes.release();
   await refetch;
   expect(changes.count()).toBe(1);

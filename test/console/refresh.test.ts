@@ -30,7 +30,8 @@ test('limits are read again after what counts towards them is added', async () =
   await page.getByRole('button', { name: 'New list' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'New list' });
   await dialog.getByLabel('Name').fill('Regulars');
-  const limits = page.waitForResponse('**/api/workspace/limits');
+  const added = page.waitForResponse((response) => response.request().method() === 'POST');
+  const limits = added.then(() => page.waitForResponse('**/api/workspace/limits'));
   await dialog.getByRole('button', { name: 'Create' }).click();
   await limits;
 });

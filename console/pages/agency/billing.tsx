@@ -29,7 +29,7 @@ function Payment() {
   const open = (): void =>
     change.mutate(
       { body: { returnUrl: location.href } },
-      { onSuccess: ({ url }) => location.assign(url), onError: toastError },
+      { whileShown: ({ url }) => location.assign(url), onError: toastError },
     );
   if (billing.error && !billing.data)
     return <ErrorState error={billing.error} retry={() => void billing.refetch()} />;

@@ -40,10 +40,8 @@ export function ChangePlan({ client, close }: { client: SubAccount | null; close
     subscribe.mutate(
       { body: { workspaceId: client.idpOrgId, plan } },
       {
-        onSuccess: () => {
-          toast(t`${name} is on the plan ${planName}`);
-          close();
-        },
+        onSuccess: () => toast(t`${name} is on the plan ${planName}`),
+        whileShown: close,
       },
     );
   };

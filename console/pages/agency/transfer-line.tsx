@@ -39,8 +39,8 @@ export function TransferLine({
         const to = clients.find(({ idpOrgId }) => idpOrgId === target);
         const client = to?.name ?? target;
         toast(t`${shown} belongs to ${client} now`, { undo });
-        close();
       },
+      whileShown: close,
     });
   };
   return (

@@ -66,10 +66,8 @@ export function CampaignActions({
           busy={remove.isPending}
           onConfirm={() =>
             remove.mutate(input, {
-              onSuccess: () => {
-                toast(t`Deleted ${name}`);
-                onDeleted();
-              },
+              onSuccess: () => toast(t`Deleted ${name}`),
+              whileShown: onDeleted,
               onError,
             })
           }

@@ -1,5 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
+import { isNotFound } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
@@ -36,7 +37,7 @@ export function CampaignDrawer({ campaignId, close }: { campaignId: string; clos
       title={campaign?.name ?? t`Campaign`}
       description={campaign?.description}
     >
-      {error && isOpen && !campaign ? (
+      {error && isOpen && (!campaign || isNotFound(error)) ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : campaign && data ? (
         <>

@@ -62,13 +62,15 @@ export function CampaignForm({
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const body = bodyOf(draft);
-    const onSuccess = ({ campaign: saved }: { campaign: Campaign }): void => {
-      toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`);
-      close();
-      onSaved(saved._id);
+    const callbacks = {
+      onSuccess: () => toast(campaign ? t`The campaign was changed` : t`The campaign was created as a draft`),
+      afterRefetch: ({ campaign: saved }: { campaign: Campaign }): void => {
+        close();
+        onSaved(saved._id);
+      },
     };
-    if (campaign) update.mutate({ params: { id: campaign._id }, body }, { onSuccess });
-    else create.mutate({ body }, { onSuccess });
+    if (campaign) update.mutate({ params: { id: campaign._id }, body }, callbacks);
+    else create.mutate({ body }, callbacks);
   };
   const changeStep = (key: string, update: (step: StepDraft) => StepDraft): void =>
     setDraft((current) => ({

@@ -39,8 +39,9 @@ export function AddLead({
     create.mutate(
       { body: { leads: [bodyOf(given)], ...(target !== '' && { listId: target }), source: 'console' } },
       {
-        onSuccess: ({ leadIds, duplicateCount }) => {
-          toast(duplicateCount > 0 ? t`The list already has this lead` : t`The lead was added`);
+        onSuccess: ({ duplicateCount }) =>
+          toast(duplicateCount > 0 ? t`The list already has this lead` : t`The lead was added`),
+        whileShown: ({ leadIds }) => {
           end();
           if (leadIds[0]) onAdded(leadIds[0]);
         },

@@ -30,10 +30,8 @@ export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }
     remove.mutate(
       { params: { id: lead._id }, query: erase ? { erase: 'true' } : {} },
       {
-        onSuccess: () => {
-          toast(erase ? t`Erasing ${name}` : t`Deleted ${name}`);
-          onGone();
-        },
+        onSuccess: () => toast(erase ? t`Erasing ${name}` : t`Deleted ${name}`),
+        whileShown: onGone,
         onError: toastError,
       },
     );

@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
+import { isNotFound } from '#console/api/client.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
@@ -43,7 +44,7 @@ export function LeadDrawer({
       title={lead ? leadName(lead) : t`Lead`}
       description={lead && [lead.jobTitle, lead.companyName].filter(Boolean).join(' · ')}
     >
-      {error && isOpen && !lead ? (
+      {error && isOpen && (!lead || isNotFound(error)) ? (
         <ErrorState error={error} retry={() => void refetch()} />
       ) : lead ? (
         <>

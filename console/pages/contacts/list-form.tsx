@@ -34,8 +34,8 @@ export function ListForm({
             toast(t`The list was changed`, {
               undo: () => update.mutate({ params: { id: list._id }, body: before }, { onError: toastError }),
             });
-            close();
           },
+          afterRefetch: close,
         },
       );
       return;
@@ -46,6 +46,8 @@ export function ListForm({
         onSuccess: ({ list: made }) => {
           const { name: listName } = made;
           toast(t`Created ${listName}`);
+        },
+        whileShown: ({ list: made }) => {
           close();
           onCreated(made._id);
         },

@@ -22,8 +22,8 @@ export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () =>
     remove.mutate(
       { params: { id: list._id } },
       {
-        onSuccess: () => {
-          toast(t`Deleted ${name}`);
+        onSuccess: () => toast(t`Deleted ${name}`),
+        whileShown: () => {
           close();
           onDeleted();
         },

@@ -121,8 +121,8 @@ export function AddOptOut({ close }: { close: () => void }) {
         onSuccess: ({ optOut: made }) => {
           const name = addressName(made.address);
           toast(t`${name} is opted out`);
-          close();
         },
+        whileShown: close,
       },
     );
   };

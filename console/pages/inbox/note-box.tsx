@@ -29,8 +29,8 @@ export function NoteBox({ address, close }: { address: string; close: () => void
     write.mutate(
       { params: { address }, body },
       {
-        onSuccess: () => {
-          toast(t`The note was added`);
+        onSuccess: () => toast(t`The note was added`),
+        whileShown: () => {
           // So that everybody who views the conversation refetches its notes.
           if (userId !== null) void reportPresence(address, 'viewing');
           close();

@@ -2,12 +2,14 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, Ban } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { isNotFound } from '#console/api/client.ts';
 import { onPresence, useLiveInterval } from '#console/api/live.ts';
 import { refreshReads, useRead, useReadPages, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { Bubble, type Contact } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
@@ -73,7 +75,11 @@ export function Thread({
     () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
     [thread.data],
   );
-  if (thread.error && !thread.data)
+  const showEarlier = async (): Promise<void> => {
+    const { isFetchNextPageError, error } = await thread.fetchNextPage();
+    if (isFetchNextPageError) toastError(error);
+  };
+  if (thread.error && (!thread.data || isNotFound(thread.error)))
     return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
@@ -117,12 +123,7 @@ export function Thread({
         notes={shownNotes}
         earlier={
           thread.hasNextPage && (
-            <Button
-              small
-              kind="ghost"
-              busy={thread.isFetchingNextPage}
-              onClick={() => void thread.fetchNextPage()}
-            >
+            <Button small kind="ghost" busy={thread.isFetchingNextPage} onClick={() => void showEarlier()}>
               <Trans>Show earlier messages</Trans>
             </Button>
           )

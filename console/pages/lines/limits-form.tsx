@@ -68,9 +68,9 @@ export function LimitsForm({ line }: { line: Line }) {
     update.mutate(
       { params: { id: line._id }, body: before },
       {
-        onSuccess: () => {
-          setInitial(initial);
-          setValues(initial);
+        onSuccess: ({ line: restored }) => {
+          setInitial(valuesOf(restored));
+          setValues(valuesOf(restored));
         },
         onError: toastError,
       },

@@ -24,8 +24,10 @@ export function RequestActions({ line }: { line: Line }) {
     act.mutate(
       { params: { id: line._id }, body: { action } },
       {
-        onSuccess: ({ paymentUrl }) => {
+        whileShown: ({ paymentUrl }) => {
           if (action === 'payment_link' && paymentUrl !== undefined) location.assign(paymentUrl);
+        },
+        onSuccess: () => {
           if (action === 'cancel') toast(t`The request was canceled`);
           if (action === 'retry') toast(t`The line is being set up again`);
         },

@@ -37,9 +37,12 @@ export function RequestLine({
     request.mutate(
       { body: enteredIn(event.currentTarget) as never },
       {
-        onSuccess: ({ line, paymentUrl: payAt }) => {
+        onSuccess: ({ paymentUrl: payAt }) => {
           if (payAt !== undefined) return;
           toast(t`The line is being set up`);
+        },
+        whileShown: ({ line, paymentUrl: payAt }) => {
+          if (payAt !== undefined) return;
           close();
           onRequested(line._id);
         },

@@ -159,10 +159,8 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
     revoke.mutate(
       { params: { id: apiKey._id } },
       {
-        onSuccess: () => {
-          toast(t`The key ${name} was revoked`);
-          close();
-        },
+        onSuccess: () => toast(t`The key ${name} was revoked`),
+        whileShown: close,
         onError: toastError,
       },
     );

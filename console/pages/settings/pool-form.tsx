@@ -20,12 +20,12 @@ export function PoolForm({ pool, close }: { pool: Pool | null; close: () => void
   const error = create.error ?? update.error;
   const submit = (): void => {
     const body = bodyOf(draft);
-    const onSuccess = (): void => {
-      toast(pool ? t`The pool was changed` : t`The pool was created`);
-      close();
+    const callbacks = {
+      onSuccess: () => toast(pool ? t`The pool was changed` : t`The pool was created`),
+      afterRefetch: close,
     };
-    if (pool) update.mutate({ params: { id: pool._id }, body }, { onSuccess });
-    else create.mutate({ body }, { onSuccess });
+    if (pool) update.mutate({ params: { id: pool._id }, body }, callbacks);
+    else create.mutate({ body }, callbacks);
   };
   return (
     <FormDialog

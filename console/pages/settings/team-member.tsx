@@ -85,10 +85,8 @@ function RemoveMember({
     remove.mutate(
       { params: { userId }, query: { revokeKeys: revokesKeys ? 'true' : 'false' } },
       {
-        onSuccess: () => {
-          toast(t`${shown} was removed`);
-          close();
-        },
+        onSuccess: () => toast(t`${shown} was removed`),
+        whileShown: close,
         onError: toastError,
       },
     );

@@ -38,10 +38,8 @@ export function DeleteWebhook({
           remove.mutate(
             { params: { id: webhook._id } },
             {
-              onSuccess: () => {
-                toast(t`The webhook was deleted`);
-                onDeleted();
-              },
+              onSuccess: () => toast(t`The webhook was deleted`),
+              whileShown: onDeleted,
               onError: toastError,
             },
           )
