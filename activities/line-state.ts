@@ -14,17 +14,18 @@ export interface LineState {
   stored: UsedUp;
   history: LineHistory;
   isPaused: boolean;
-  hasOpenAttempts: boolean;
+  /** By when the first of its open attempts, which a crash or a lost response left, is answered; null: it has none. */
+  firstAnswerBy: Date | null;
 }
 
 /** Reads what the rules need to know about a line. */
 export async function lineState(db: TenantDb, row: LineRow, now: Date): Promise<LineState> {
   const line = await loadPacedLine(db, row, now);
   const since = { day: dayBounds(line.timezone, now).start, hour: hourBounds(line.timezone, now).start };
-  const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, row.id, since);
+  const { firstAnswerBy, ...history } = await lineHistory(db, row.id, since);
   const usedUp = usedUpAt(line, history, now);
   const isPaused = row.pausedAt !== null;
-  return { row, line: { ...line, usedUp }, stored: line.usedUp, history, isPaused, hasOpenAttempts };
+  return { row, line: { ...line, usedUp }, stored: line.usedUp, history, isPaused, firstAnswerBy };
 }
 
 /** Stores which caps are used up. The status of held messages is derived from it. */

@@ -16,8 +16,7 @@ import type { Settle } from './settlement.ts';
 
 /** A call that timed out may have reached the carrier at that moment, and clocks differ. */
 const MARGIN_MS = 1000;
-/** When to look at an open attempt again. */
-export const ASK_AGAIN_MS = 10_000;
+const ASK_AGAIN_MS = 10_000;
 
 /** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(
@@ -76,13 +75,14 @@ export function createReconciliation(
         await reconcileOne(line, attempt);
     }
     const left = await findOpen();
-    return left.length === 0 || left.length < open.length ? currentTime() : askAgainAt(left);
+    if (left.length === 0 || left.length < open.length) return currentTime();
+    return askAgainAt(new Date(Math.min(...left.map(({ answerBy }) => answerBy.getTime()))));
   };
 }
 
-/** When the first of their calls has ended; later when the carrier has been asked about that one already. */
-function askAgainAt(open: readonly AttemptRow[]): Date {
+/** When the first call has ended; later when the carrier has been asked about it already. */
+export function askAgainAt(firstAnswerBy: Date): Date {
   const now = currentTime().getTime();
-  const firstEnd = Math.min(...open.map(({ answerBy }) => answerBy.getTime() + MARGIN_MS));
+  const firstEnd = firstAnswerBy.getTime() + MARGIN_MS;
   return new Date(firstEnd < now ? now + ASK_AGAIN_MS : Math.max(now + 1000, firstEnd));
 }

@@ -48,8 +48,8 @@ export interface SendPlan extends Look {
   isResting: boolean;
   /** The current carrier of the line. */
   carrier: string;
-  /** The line has earlier attempts without an outcome, due to a crash or a lost response. */
-  hasOpenAttempts: boolean;
+  /** As in `LineState`. */
+  firstAnswerBy: Date | null;
 }
 
 /**
@@ -106,7 +106,7 @@ export async function planSends(
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, afterSends(history, sent), now));
 
   // A send changes the holds, and so does the outcome of an open attempt.
-  const isStable = claims.length === 0 && (!state.hasOpenAttempts || holds.all?.at === null);
+  const isStable = claims.length === 0 && (state.firstAnswerBy === null || holds.all?.at === null);
   return {
     ...nothing,
     ...nextLook(line, holds, claimed, others, isStable ? hold : undefined, now),
@@ -119,7 +119,7 @@ export async function planSends(
 }
 
 /** A plan in which the line sends nothing. */
-const nothingPlanned = ({ row, isPaused, hasOpenAttempts }: LineState) => ({
+const nothingPlanned = ({ row, isPaused, firstAnswerBy }: LineState) => ({
   claims: [],
   resumesAt: null,
   forced: [],
@@ -128,7 +128,7 @@ const nothingPlanned = ({ row, isPaused, hasOpenAttempts }: LineState) => ({
   isLong: false,
   isPaused,
   isResting: false,
-  hasOpenAttempts,
+  firstAnswerBy,
   carrier: row.carrier,
   blockedBy: null,
 });

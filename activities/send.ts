@@ -68,7 +68,7 @@ export function createSendActivities(dependencies: Dependencies) {
           continue;
         }
         const { retryAt } = await sender.send(line, plan);
-        if (!plan.hasOpenAttempts) askAt = null;
+        if (plan.firstAnswerBy === null) askAt = null;
         else if (askAt === null || askAt.getTime() <= currentTime().getTime())
           askAt = await sender.reconcile(line);
         const nextAt = earliest(plan.nextAt, earliest(retryAt, askAt));

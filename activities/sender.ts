@@ -15,7 +15,7 @@ import { type CarrierAccount, createCarrierCalls, type Doubt } from './carrier-c
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import { createComposer, type Draft } from './outbound-message.ts';
-import { ASK_AGAIN_MS, createReconciliation } from './reconciliation.ts';
+import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { type Claim, claimFallback } from './send-claim.ts';
 import { planSends, type SendPlan } from './send-plan.ts';
 import { createSettle } from './settlement.ts';
@@ -102,7 +102,7 @@ export function createSender(dependencies: Dependencies) {
         // If the round waits for the end of the gap anyway, it needs no plan that says so.
         const planned = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
         // Stored, so that somebody settles an open attempt even if this run of the workflow is lost.
-        const nextAt = plan.hasOpenAttempts ? earliest(planned, fromNow(ASK_AGAIN_MS)) : planned;
+        const nextAt = earliest(planned, plan.firstAnswerBy && askAgainAt(plan.firstAnswerBy));
         return { ...plan, nextAt, isAtWork: plan.blockedBy === null && staysFor(nextAt) };
       };
       return decide(pools, line.workspaceId, linePacerId(line.lineId), look, { genericPlans: true });

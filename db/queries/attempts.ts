@@ -171,25 +171,25 @@ const HistoryRow = z.object({
   newToday: z.int(),
   newThisHour: z.int(),
   lastSentAt: z.date().nullable(),
-  hasOpen: z.boolean(),
+  firstAnswerBy: z.date().nullable(),
 });
 
 /**
  * What the pacing rules need to know about a line: its sends of the current day and hour, counting those that may have
- * happened, and whether it has attempts without an outcome.
+ * happened, and by when the first of its attempts without an outcome is answered; null: it has none.
  */
 export async function lineHistory(
   db: TenantDb,
   lineId: string,
   since: { day: Date; hour: Date },
-): Promise<LineHistory & { hasOpen: boolean }> {
+): Promise<LineHistory & { firstAnswerBy: Date | null }> {
   return db.one(sql.type(HistoryRow)`
     select count(*) sent_today, count(*) filter (where is_new) new_today,
       count(*) filter (where is_new and started_at >= ${sql.timestamp(since.hour)}) new_this_hour,
       (select max(started_at) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
         and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))) last_sent_at,
-      exists (select from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-        and outcome is null) has_open
+      (select min(answer_by) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and outcome is null) first_answer_by
     from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at >= ${sql.timestamp(since.day)}
       and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);

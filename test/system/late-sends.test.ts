@@ -170,7 +170,7 @@ test('a message whose outcome is unknown is sent although the run that was to as
   );
   await app.temporal.workflow.getHandle(pacer).terminate();
   await age(app.pools, 'attempts', ['answer_by'], '2 hours', `id = '${attempt.id}'`);
-  await age(app.pools, 'workflow_wakes', ['wake_at', 'sweep_at'], '1 hour', `workflow_id = '${pacer}'`);
+  await age(app.pools, 'workflow_wakes', ['wake_at', 'sweep_at'], '2 hours', `workflow_id = '${pacer}'`);
   await runSweep(app);
   await eventually(async () => (await attemptsTo(to)).at(-1)?.outcome === 'accepted');
   expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
