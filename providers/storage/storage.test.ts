@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStorage, FileTooLarge, type Storage } from './storage.ts';
@@ -42,25 +42,6 @@ describe('storage in a folder', () => {
     );
     await expect(storage.put('org_1/b', broken, 100)).rejects.toThrow('connection lost');
     expect(await readdir(folder)).toEqual([]);
-  });
-
-  it('stores few files of a workspace at once, and those of others meanwhile', async () => {
-    const put = (key: string) => {
-      const content = new PassThrough();
-      content.write('begun');
-      return { content, stored: storage.put(key, content, 100) };
-    };
-    const isRead = ({ content }: { content: PassThrough }): boolean => content.readableFlowing === true;
-    const own = Array.from({ length: 6 }, (_, index) => put(`org_1/${index}`));
-    const other = put('org_2/a');
-    await expect.poll(() => isRead(other)).toBe(true);
-    await expect.poll(() => own.map(isRead)).toEqual([true, true, true, true, false, false]);
-    own[4]?.content.destroy(new Error('connection lost'));
-    for (const { content } of [...own, other]) content.end();
-    await expect(own[4]?.stored).rejects.toThrow('connection lost');
-    await Promise.all([own[0]?.stored, own[5]?.stored, other.stored]);
-    expect(await read('org_1/5')).toBe('begun');
-    expect(await read('org_1/4')).toBeNull();
   });
 
   it('refuses keys that lead out of the folder', async () => {

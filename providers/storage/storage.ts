@@ -8,7 +8,7 @@ import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
 import type { DriverContract } from 'flydrive/types';
 import type { ByteRange } from '#domain/byte-range.ts';
-import { createFairQueue } from '#domain/fair-queue.ts';
+import { createReceivedBytes } from './received-bytes.ts';
 
 /** File storage for all workspaces: a folder, or a bucket shared by all processes. */
 export interface StorageOptions {
@@ -28,7 +28,7 @@ export interface Storage {
   /**
    * Stores a stream under a key, replacing an existing file. Leaves nothing behind if the stream fails.
    * @returns the size in bytes.
-   * @throws FileTooLarge, and Busy if others are stored all the time
+   * @throws FileTooLarge; Busy if too much is being received
    */
   put(key: string, content: Readable, limit: number, contentType?: string | null): Promise<number>;
   /** @returns null if there is no such file. */
@@ -42,8 +42,9 @@ export class FileTooLarge extends Error {
   }
 }
 
-/** Files that are stored at once. With the largest of 100 MB, they fit the temporary folder of 1 GiB of the Helm chart. */
-const AT_ONCE = { size: 8, share: 4, maxWaiting: 100, timeoutMs: 30_000 };
+const MB = 1024 * 1024;
+/** The temporary folder of the Helm chart has 1 GiB. */
+const RECEIVED_AT_MOST = { inAll: 768 * MB, workspace: 512 * MB };
 
 /** Not derived from file names, which callers choose. */
 export const storageKey = (workspaceId: string, attachmentId: string): string =>
@@ -54,30 +55,25 @@ const workspaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 export async function createStorage({ folder, s3 }: StorageOptions): Promise<Storage> {
   const { driver, openRange } = s3 ? await bucket(s3) : files(resolve(folder));
   const disk = new Disk(driver);
-  const turns = createFairQueue(AT_ONCE);
-
-  /** Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing. */
-  async function store(key: string, content: Readable, limit: number, contentType: string | null) {
-    const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
-    try {
-      const counter = new ByteCounter(limit);
-      const path = join(scratch, 'file');
-      await pipeline(content, counter, createWriteStream(path));
-      const file = createReadStream(path);
-      // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
-      file.on('error', () => {});
-      await disk.putStream(key, file, contentType === null ? {} : { contentType });
-      return counter.bytes;
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
-  }
-
+  const received = createReceivedBytes(RECEIVED_AT_MOST);
   return {
-    put(key, content, limit, contentType = null) {
-      // A stream may fail while it waits, before anybody else listens.
-      content.on('error', () => {});
-      return turns.run(workspaceOf(key), () => store(key, content, limit, contentType));
+    async put(key, content, limit, contentType) {
+      // Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing.
+      const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
+      const bytes = received.ofFile(workspaceOf(key));
+      try {
+        const counter = new ByteCounter(limit, bytes.add);
+        const path = join(scratch, 'file');
+        await pipeline(content, counter, createWriteStream(path));
+        const file = createReadStream(path);
+        // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
+        file.on('error', () => {});
+        await disk.putStream(key, file, contentType ? { contentType } : {});
+        return counter.bytes;
+      } finally {
+        await rm(scratch, { recursive: true, force: true });
+        bytes.release();
+      }
     },
     async open(key, range) {
       if (!(await disk.exists(key))) return null;
@@ -128,10 +124,13 @@ async function bucket({
 class ByteCounter extends Transform {
   bytes = 0;
   readonly #limit: number;
+  readonly #receive: (bytes: number) => void;
 
-  constructor(limit: number) {
+  /** @param receive called with the size of each chunk; what it throws fails the stream. */
+  constructor(limit: number, receive: (bytes: number) => void) {
     super();
     this.#limit = limit;
+    this.#receive = receive;
   }
 
   override _transform(
@@ -140,7 +139,12 @@ class ByteCounter extends Transform {
     done: (error: Error | null, chunk?: Buffer) => void,
   ): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.#limit) done(new FileTooLarge(this.#limit));
-    else done(null, chunk);
+    if (this.bytes > this.#limit) return done(new FileTooLarge(this.#limit));
+    try {
+      this.#receive(chunk.length);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done(null, chunk);
   }
 }
