@@ -96,10 +96,13 @@ export async function listConversations(
   return [...rows];
 }
 
-/** Includes conversations that have only scheduled messages or automatic replies. */
+/** Includes conversations that have only scheduled messages or automatic replies, and not those that are only locked. */
 export async function findConversation(db: TenantDb, address: string): Promise<ConversationRow | null> {
-  const [found] = await findConversations(db, [address]);
-  return found ?? null;
+  const ofContact = sql.fragment`workspace_id = ${db.workspaceId} and address = ${address}`;
+  return db.maybeOne(sql.type(ConversationRow)`
+    ${conversations(db)} where c.workspace_id = ${db.workspaceId} and c.address = ${address}
+      and (${STARTED} or exists (select from messages where ${ofContact})
+        or exists (select from inbound_messages where ${ofContact}))`);
 }
 
 export async function findConversations(
