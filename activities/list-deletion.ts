@@ -1,13 +1,20 @@
-import { currentTime } from '#domain/clock.ts';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { decide } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { isDue, roundOf } from './round.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
+const BUSY_MS = 1000;
+
+const LOOKS: Record<Awaited<ReturnType<typeof deleteChunk>>, () => Look> = {
+  done: () => ({ nextAt: null, reason: 'the list is deleted', ended: true }),
+  more: () => ({ nextAt: currentTime(), reason: 'there are more leads to delete' }),
+  busy: () => ({ nextAt: fromNow(BUSY_MS), reason: 'the leads that are left are being changed' }),
+};
 
 export function createListDeletionActivities({ pools }: Dependencies) {
   return {
@@ -17,9 +24,7 @@ export function createListDeletionActivities({ pools }: Dependencies) {
         const end = Date.now() + ROUND_MS;
         while (!canceled.aborted && Date.now() < end) {
           const look = await decide(pools, workspaceId, listDeletionId(listId), async (db) =>
-            (await deleteChunk(db, listId, currentTime()))
-              ? { nextAt: null, reason: 'the list is deleted', ended: true }
-              : { nextAt: currentTime(), reason: 'there are more leads to delete' },
+            LOOKS[await deleteChunk(db, listId, currentTime())](),
           );
           if (!isDue(look)) return roundOf(look);
         }

@@ -19,15 +19,18 @@ export async function deleteList(db: TenantDb, id: string, now: Date): Promise<v
   await db.query(sql.type(NoRows)`
     update lead_imports set status = 'failed', error = 'the list was deleted', updated_at = now()
     where workspace_id = ${db.workspaceId} and list_id = ${id} and status = 'running'`);
-  const isDone = await deleteChunk(db, id, now);
-  if (!isDone) wake(db, listDeletionId(id), now, 'requested');
+  if ((await deleteChunk(db, id, now)) !== 'done') wake(db, listDeletionId(id), now, 'requested');
 }
 
 /**
  * Deletes the next rows of a hidden list.
- * @returns true when nothing is left.
+ * @returns `busy` if others have locked the leads that are left.
  */
-export async function deleteChunk(db: TenantDb, listId: string, now: Date): Promise<boolean> {
+export async function deleteChunk(
+  db: TenantDb,
+  listId: string,
+  now: Date,
+): Promise<'done' | 'more' | 'busy'> {
   // A change of a lead may still move its addresses within the list.
   await db.query(sql.type(NoRows)`
     select from lead_lists where workspace_id = ${db.workspaceId} and id = ${listId} for no key update`);
@@ -38,18 +41,18 @@ export async function deleteChunk(db: TenantDb, listId: string, now: Date): Prom
   await deleteLeads(db, listId, owned, now);
   const isLeft = await db.exists(sql.type(NoRows)`
     select from leads where workspace_id = ${db.workspaceId} and list_id = ${listId}`);
-  if (isLeft) return false;
+  if (isLeft) return owned.length === 0 ? 'busy' : 'more';
 
   // The memberships of leads that belong to other lists.
   const entries = sql.fragment`list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}`;
-  if (await deleteSome(db, 'list_addresses', entries)) return false;
+  if (await deleteSome(db, 'list_addresses', entries)) return 'more';
   const rejected = sql.fragment`rejected_rows where workspace_id = ${db.workspaceId} and import_id = any(array(
     select id from lead_imports where workspace_id = ${db.workspaceId} and list_id = ${listId}))`;
-  if (await deleteSome(db, 'rejected_rows', rejected)) return false;
+  if (await deleteSome(db, 'rejected_rows', rejected)) return 'more';
 
   await db.query(sql.type(NoRows)`
     delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${listId} and deleted_at is not null`);
-  return true;
+  return 'done';
 }
 
 /** @returns whether there may be more. */
