@@ -159,9 +159,12 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       await CancellationScope.nonCancellable(() => failLine(line));
       return;
     }
+    if (!allHandlersFinished() && patched('orders-before-billing')) {
+      await condition(allHandlersFinished);
+      if (isGivenUp) return;
+    }
     // A line that is given up from here on would stay on the agency's invoice.
     isBilling = true;
-    if (!allHandlersFinished() && patched('orders-before-billing')) await condition(allHandlersFinished);
     await CancellationScope.nonCancellable(async () => {
       await addLineToAgencyInvoice(line);
       await activateLine(line);

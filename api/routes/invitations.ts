@@ -168,8 +168,8 @@ const needsSession = ({ config }: Services): boolean =>
   config.auth.jwksUrl !== null || config.auth.client !== null;
 
 /**
- * Requires a session of a user who has the invited address, or no account yet: the link proves access to that mailbox.
- * So a leaked link is of no use to anybody who has an account under another address.
+ * Requires the session of the user with the invited address. A user without an account gets that address, because the link
+ * proves access to its mailbox. So a leaked link is of no use to anybody who has an account with another address.
  */
 async function acceptSignedIn(
   context: Context,

@@ -61,8 +61,8 @@ export async function nextLeads(
 }
 
 /**
- * Plans the messages of leads that enter now: all steps that can reach them, with their earliest time and line. Stores
- * nothing except the position of the lines' round-robin.
+ * Plans the messages of leads that enter now: all steps that can reach them, with their earliest time and line. Stores only
+ * the position of the lines' round-robin, and the contacts' conversations, which it locks: consents are read afterwards.
  */
 export async function planEntry(
   db: TenantDb,

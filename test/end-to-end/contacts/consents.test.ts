@@ -173,7 +173,7 @@ describe('a campaign that requires consent', () => {
   it.each([
     ['a line', { message: 'Hi' }, { phone: phone() }],
     ['no line', { messageType: 'email', subject: 'Hi', message: 'Hi' }, { email: 'late@example.com' }],
-  ])('sends nothing to who withdraws while it enters them (%s)', async (_, only, lead) => {
+  ])('sends nothing to somebody who withdraws while it enters them (%s)', async (_, only, lead) => {
     const [address = ''] = Object.values(lead);
     const [leadId = ''] = (await newList([lead])).leadIds;
     await consent({ address });
