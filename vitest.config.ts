@@ -42,6 +42,7 @@ export default defineConfig({
     isolate: false,
     // Long, because a busy machine may take ten times as long. What fails earlier fails for another reason.
     testTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default', './test/setup/summary-reporter.ts'],
     projects: [
       {

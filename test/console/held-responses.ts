@@ -20,3 +20,19 @@ export async function holdResponses(page: Page, method: string, url: string): Pr
   });
   return { count: () => count, release };
 }
+
+/**
+ * Counts requests that the page sends after its first response to another one.
+ * @param method of that other one.
+ * @param path of the requests, without a query.
+ */
+export function countRequestsAfter(page: Page, method: string, path: string): () => number {
+  let [isAnswered, count] = [false, 0];
+  page.on('response', (response) => {
+    if (response.request().method() === method) isAnswered = true;
+  });
+  page.on('request', (request) => {
+    if (isAnswered && new URL(request.url()).pathname === path) count += 1;
+  });
+  return () => count;
+}

@@ -54,8 +54,11 @@ export function DraftCard({ draft }: { draft: Draft }) {
   const editor = useRef<HTMLTextAreaElement>(null);
   const decide = useWrite('POST /api/knowledge-base/auto-replies', { refresh: REFRESH });
 
+  // A second key may come before the card shows that a decision is under way.
+  const isDeciding = useRef(false);
   const act = (action: Action): void => {
-    if (decide.isPending) return;
+    if (isDeciding.current) return;
+    isDeciding.current = true;
     const edited =
       action === 'approve' && text !== null && text.trim() !== draftMessage ? { message: text } : {};
     decide.mutate(
@@ -64,6 +67,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
         onSuccess: ({ messageId }) =>
           toast(t(DONE[action]), messageId === undefined ? {} : { undo: () => void takeBack(messageId) }),
         onError: (error) => {
+          isDeciding.current = false;
           if (error instanceof ApiFailure && error.code === 'DRAFT_ALREADY_RESOLVED')
             toast(t`Somebody else has decided about this draft`);
           else toastError(error);
@@ -72,7 +76,7 @@ export function DraftCard({ draft }: { draft: Draft }) {
     );
   };
   const edit = (): void => {
-    if (decide.isPending) return;
+    if (isDeciding.current) return;
     setText((current) => current ?? draftMessage);
     requestAnimationFrame(() => editor.current?.focus());
   };

@@ -103,6 +103,14 @@ describe('the ledger of consents', () => {
     ]);
   });
 
+  it('makes no conversation of a contact whom nothing has reached', async () => {
+    const address = phone();
+    await consent({ address, status: 'revoked' });
+    expect((await workspace.api('GET', `/api/conversations/${encodeURIComponent(address)}`)).status).toBe(
+      404,
+    );
+  });
+
   it('is exported and erased with its contact, whose refusal stays in force', async () => {
     const address = phone();
     const { leadIds } = await newList([{ phone: address }]);

@@ -1,4 +1,4 @@
-import { WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
@@ -122,14 +122,33 @@ describe('giving up a line request', () => {
     expect(await statusOf(other.api, other.id)).toBe('awaiting_payment');
   });
 
-  it('comes before the line is billed, or is refused', async () => {
-    const [healthy, verdict] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+  /** A request whose line becomes healthy while an operator gives it up. @param giveUpLine called once the line is healthy. */
+  async function raceWithHealth(
+    giveUpLine: (request: { status: string }) => void,
+    expectation: (race: {
+      client: Client;
+      request: WorkflowHandle;
+      order: Promise<unknown>;
+      isPending: (activity: string) => Promise<unknown>;
+      isBilled: () => boolean;
+    }) => Promise<void>,
+  ): Promise<void> {
+    const [healthy, decided] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const state = { status: 'provisioning' };
+    let isBilled = false;
     const activities = {
-      lookAtLineRequest: async () => ({ status: 'provisioning', owes: false }),
+      lookAtLineRequest: async () => ({ ...state, owes: false }),
       allocateLine: async () => {},
       configureInbound: async () => {},
       probeNewLine: () => healthy.promise,
-      giveUpLine: () => verdict.promise,
+      giveUpLine: async () => {
+        await decided.promise;
+        giveUpLine(state);
+      },
+      async addLineToAgencyInvoice() {
+        isBilled = true;
+        await new Promise(() => {});
+      },
     };
     await withStandIns(activities, async (client) => {
       const id = newId();
@@ -151,10 +170,28 @@ describe('giving up a line request', () => {
       // Answered after the workflow has gone on from there.
       await request.query(statusQuery);
       expect(await pending()).toEqual(['giveUpLine']);
-      verdict.reject(ApplicationFailure.nonRetryable('There is no such request', 'NOT_FOUND'));
+      decided.resolve();
+      await expectation({ client, request, order, isPending, isBilled: () => isBilled });
+    });
+  }
+
+  it('keeps its line from being billed', async () => {
+    const accept = (request: { status: string }): void => void (request.status = 'failed');
+    await raceWithHealth(accept, async ({ request, order, isBilled }) => {
+      await order;
+      await expect(request.result()).rejects.toThrow(WorkflowFailedError);
+      expect(isBilled()).toBe(false);
+    });
+  });
+
+  it('is refused once its line is billed', async () => {
+    const refuse = (): void => {
+      throw ApplicationFailure.nonRetryable('There is no such request', 'NOT_FOUND');
+    };
+    await raceWithHealth(refuse, async ({ client, request, order, isPending }) => {
       expect(await refusalOf(order)).toMatchObject({ type: 'NOT_FOUND' });
       await isPending('addLineToAgencyInvoice');
-      expect(await refusalOf(ask(client, lineRequestId(id), giveUp, DANA))).toMatchObject({
+      expect(await refusalOf(ask(client, request.workflowId, giveUp, DANA))).toMatchObject({
         type: 'INVALID_STATE',
       });
       await request.terminate();
