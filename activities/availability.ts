@@ -1,5 +1,5 @@
 import { currentTime } from '#domain/clock.ts';
-import { countResult, findJob, setLeadStatus } from '#db/queries/availability.ts';
+import { countResult, findJob, storeAvailability } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
 import { decide } from '#db/decisions.ts';
@@ -32,7 +32,7 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
         ? { status: 'error', lineId: null }
         : await checkAddress(pools, workspace, address, askCarrier(dependencies), { cached: true });
     return withTenant(pools, workspace.id, async (db) => {
-      if (lead && !result.unverified) await setLeadStatus(db, leadId, result.status);
+      if (lead) await storeAvailability(db, leadId, result);
       return countResult(db, jobId, index, result.status);
     });
   }

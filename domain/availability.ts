@@ -23,7 +23,7 @@ export type AvailabilityResult =
 export const AvailabilityResponse = z.object({
   success: z.literal(true),
   available: z.boolean(),
-  verified: z.literal(false).optional().meta({ description: 'Present only if no line could run the check.' }),
+  verified: z.literal(false).optional().meta({ description: 'Present only if the check could not be made.' }),
   reason: UnverifiedReason.optional(),
 });
 
@@ -33,7 +33,8 @@ export const toAvailabilityResponse = ({
 }: AvailabilityResult): z.input<typeof AvailabilityResponse> => ({
   success: true,
   available: status === 'available',
-  ...(unverified && { verified: false, reason: unverified }),
+  ...(status === 'error' && { verified: false }),
+  ...(unverified && { reason: unverified }),
 });
 
 /** A background check of many leads. */

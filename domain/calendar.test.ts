@@ -189,6 +189,10 @@ test('offsetsOf lists every change of the clocks', () => {
 test('isTimeZone accepts IANA names only', () => {
   expect(['UTC', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires'].every(isTimeZone)).toBe(true);
   expect(['', 'Mars/Olympus', '+02:00', 'GMT+25', 'PST', 'IST'].filter(isTimeZone)).toEqual([]);
+  expect(
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00[Europe/Berlin]', '2026-01-01'].filter(isTimeZone),
+  ).toEqual([]);
+  expect(Intl.supportedValuesOf('timeZone').filter((name) => !isTimeZone(name))).toEqual([]);
   expect(['CET', 'EST', 'US/Eastern', 'NZ', 'GMT'].every(isTimeZone)).toBe(true);
 });
 

@@ -104,9 +104,12 @@ export function fromWallClock(zone: string, wall: Date): Date | null {
   return start.getTime() + DAY_MS <= at && at < end.getTime() - DAY_MS ? new Date(at) : null;
 }
 
+/** Temporal also accepts offsets, and times with a zone, such as `2026-01-01T00:00Z`. */
+const ZONE_NAME = /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/;
+
 /** Whether `value` is an IANA time zone. An offset such as `+02:00` is not one; nor is `PST`, which only `Intl` accepts. */
 export function isTimeZone(value: string): boolean {
-  if (/^[+-]/.test(value)) return false;
+  if (!ZONE_NAME.test(value)) return false;
   try {
     toZoned(value, new Date(0));
     return true;

@@ -6,6 +6,7 @@ import { withTenant } from '#db/transactions.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import { BACKGROUND_HEADER, SESSION_HEADER } from '../auth/user-sessions.ts';
+import { requireWritable } from '../read-only.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp } from './client-address.ts';
@@ -74,10 +75,9 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
 /** @throws READ_ONLY, SUBSCRIPTION_REQUIRED */
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
-  const { subscriptionStatus } = caller.workspace;
-  if (subscriptionStatus === 'past_due' && route.method !== 'GET' && !route.openWhenReadOnly)
-    throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
-  if (subscriptionStatus === 'none' && route.needsSubscription) throw new ApiError('SUBSCRIPTION_REQUIRED');
+  if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);
+  const isUnsubscribed = caller.workspace.subscriptionStatus === 'none';
+  if (isUnsubscribed && route.needsSubscription) throw new ApiError('SUBSCRIPTION_REQUIRED');
 }
 
 /** Answers in the time of a workspace in test mode, if it has room. */

@@ -17,7 +17,7 @@ import { EmailPreferences, setAllPreferences } from '#domain/email-preferences.t
 import { WorkspaceId } from '#domain/ids.ts';
 import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
-import { refuseReadOnly } from '../read-only-clients.ts';
+import { refuseReadOnly } from '../read-only.ts';
 
 const PreferencesByWorkspace = z.object({
   success: z.literal(true),

@@ -11,7 +11,7 @@ import { usesOperatorAccount } from '#providers/carriers/carrier.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
-import { refuseReadOnly } from '../read-only-clients.ts';
+import { refuseReadOnly } from '../read-only.ts';
 import type { Services } from '../services.ts';
 
 const LineAction = z

@@ -7,7 +7,7 @@ import { Webhook, WebhookInput } from '#domain/webhook.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
-import { refuseReadOnly } from '../read-only-clients.ts';
+import { refuseReadOnly } from '../read-only.ts';
 import { checkWebhookUrl, registerWebhooks } from '../webhook-registration.ts';
 
 const AgencyWebhookInput = WebhookInput.extend({

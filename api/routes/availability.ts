@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/queries/availability.ts';
+import { findJob, insertJob, leadsToCheck, storeAvailability } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -21,6 +21,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { requireWritable } from '../read-only.ts';
 import type { Services } from '../services.ts';
 
 const CHECKS = perMinute(200);
@@ -90,11 +91,7 @@ export const availabilityRoutes = [
           : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), {
               now,
             });
-      if (!result.unverified) {
-        await withTenant(services.pools, caller.workspace.id, (db) =>
-          setLeadStatus(db, lead.id, result.status),
-        );
-      }
+      await withTenant(services.pools, caller.workspace.id, (db) => storeAvailability(db, lead.id, result));
       return {
         status: 200,
         body: { ...toAvailabilityResponse(result), leadId: lead.id, status: result.status },
@@ -109,6 +106,8 @@ export const availabilityRoutes = [
     tag: 'Availability',
     scope: 'read',
     transaction: false,
+    // A check of one address writes nothing.
+    openWhenReadOnly: true,
     summary:
       'Check whether an address has iMessage; with leadIds or listId, check many leads in the background',
     limit: CHECKS,
@@ -118,6 +117,7 @@ export const availabilityRoutes = [
       200: AvailabilityResponse.extend({ address: z.string() }),
       202: AcceptedJob,
     },
+    errors: ['READ_ONLY'],
     async handler({ caller, body, header, now, ...services }) {
       const { pools, secrets } = services;
       if (body.leadIds === undefined && body.listId === undefined) {
@@ -127,6 +127,7 @@ export const availabilityRoutes = [
         });
         return { status: 200, body: { ...toAvailabilityResponse(result), address } };
       }
+      requireWritable(caller);
       const request = {
         route: 'checkAvailability',
         key: header('idempotency-key'),

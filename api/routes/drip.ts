@@ -9,6 +9,9 @@ import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
+/** That of `correlationId` in the body. */
+const MAX_CORRELATION_ID_LENGTH = 200;
+
 /** Warnings come from the body alone: intake makes no query for them. */
 const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
@@ -37,11 +40,14 @@ export const dripRoutes = [
     ],
     async handler({ caller, body, header, intake, waitingMessages, now }) {
       waitingMessages.admit(caller.workspace.id);
-      const idempotencyKey = header('idempotency-key');
-      if (idempotencyKey.length > MAX_KEY_LENGTH) {
-        throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
-      }
-      const correlationId = header('x-correlation-id').slice(0, 200) || body.correlationId || randomUUID();
+      const bounded = (name: string, max: number): string => {
+        const value = header(name.toLowerCase());
+        if (value.length > max) throw invalid(name, `must be at most ${max} characters`);
+        return value;
+      };
+      const idempotencyKey = bounded('Idempotency-Key', MAX_KEY_LENGTH);
+      const correlationId =
+        bounded('X-Correlation-Id', MAX_CORRELATION_ID_LENGTH) || body.correlationId || randomUUID();
       try {
         const { acknowledgement, replayed } = await intake.accept({
           caller,

@@ -23,6 +23,7 @@ import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { type HandlerResult, workspaceRoute } from '../http/route.ts';
+import { requireWritable } from '../read-only.ts';
 
 const CREATE = 'createLineRequest';
 
@@ -133,10 +134,8 @@ export const lineRequestRoutes = [
       changes: ['action'],
     },
     async handler({ caller, params, body: { action }, audit, ...services }) {
-      const { id: workspaceId, subscriptionStatus } = caller.workspace;
-      const ref = { workspaceId, lineId: requestId(params.id) };
-      if (action === 'retry' && subscriptionStatus === 'past_due')
-        throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
+      const ref = { workspaceId: caller.workspace.id, lineId: requestId(params.id) };
+      if (action === 'retry') requireWritable(caller);
       const record = (db: TenantDb) => audit(db, [{ id: ref.lineId }]);
       const act = {
         payment_link: () => findPaymentLink(services, ref),

@@ -54,7 +54,7 @@ export async function conversationsOfDay(
     ), newest as (
       select *, count(*) over () total from active order by last_at desc, address limit ${limit}
     )
-    select n.address, n.sent, n.replied, n.last_at, n.last_message, n.last_direction, n.lead_id, n.total,
+    select n.address, n.sent, n.replied, n.last_at, n.last_message, n.last_direction, l.id lead_id, n.total,
       coalesce(nullif(trim(concat_ws(' ', l.first_name, l.last_name)), ''), n.recipient_name, n.address) "name"
     from newest n left join leads l on l.workspace_id = ${db.workspaceId} and l.id = n.lead_id
     order by n.last_at desc, n.address`);

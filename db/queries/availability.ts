@@ -1,6 +1,11 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } from '#domain/availability.ts';
+import {
+  type AvailabilityResult,
+  DAILY_CHECKS_PER_LINE,
+  AVAILABLE_CACHE_HOURS,
+  type UnverifiedReason,
+} from '#domain/availability.ts';
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import { isVisible } from './leads.ts';
@@ -54,13 +59,18 @@ export async function reserveCheck(
   return 'daily_quota_exhausted';
 }
 
-export async function setLeadStatus(
+/** Stores the result of a lead's check. If no line could make the check, an earlier result is kept. */
+export async function storeAvailability(
   db: TenantDb,
   leadId: string,
-  status: 'available' | 'unavailable' | 'error',
+  { status, unverified }: AvailabilityResult,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update leads set status = ${status}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${leadId}`);
+    update leads set status = ${status}, updated_at = now()
+    where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId} and id = ${leadId}`,
+      unverified && sql.fragment`status is null`,
+    ])}`);
 }
 
 const JobRow = z.object({

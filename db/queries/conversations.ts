@@ -11,7 +11,7 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { inboundFiles, uploadFacts } from './attachments.ts';
 import { type Reader, unreadMessages } from './conversation-reads.ts';
-import { findLeads, findLeadsByAddress } from './leads.ts';
+import { findLeads, findLeadsByAddress, type LeadRow } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from './messages.ts';
@@ -127,15 +127,7 @@ export async function presentConversations(
   rows: readonly ConversationRow[],
   reader: Reader,
 ): Promise<Conversation[]> {
-  const known = await findLeadsByAddress(
-    db,
-    rows.filter(({ leadId }) => leadId === null).map(({ address }) => address),
-  );
-  const idOf = (row: ConversationRow): string | null => row.leadId ?? known.get(row.address) ?? null;
-  const leads = await findLeads(
-    db,
-    rows.flatMap((row) => idOf(row) ?? []),
-  );
+  const leads = await leadsOf(db, rows);
   const optedOut = await optedOutAmong(
     db,
     rows.map(({ address }) => address),
@@ -147,7 +139,7 @@ export async function presentConversations(
   );
   return rows.map((row) => {
     const status = statusAt(row, reader.now);
-    const lead = leads.get(idOf(row) ?? '') ?? null;
+    const lead = leads.get(row.address) ?? null;
     const isEmail = row.address.includes('@');
     const body = row.lastBody ?? '';
     return {
@@ -173,6 +165,28 @@ export async function presentConversations(
       unreadCount: unread.get(row.address) ?? 0,
     };
   });
+}
+
+/** By address: the lead of the last message, or if that has none or was deleted, a lead that has the address. */
+async function leadsOf(
+  db: TenantDb,
+  rows: readonly ConversationRow[],
+): Promise<ReadonlyMap<string, LeadRow>> {
+  const leads = await findLeads(
+    db,
+    rows.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const known = await findLeadsByAddress(
+    db,
+    rows.filter(({ leadId }) => !leads.has(leadId ?? '')).map(({ address }) => address),
+  );
+  for (const [id, lead] of await findLeads(db, [...known.values()])) leads.set(id, lead);
+  return new Map(
+    rows.flatMap(({ address, leadId }) => {
+      const lead = leads.get(known.get(address) ?? leadId ?? '');
+      return lead ? [[address, lead] as const] : [];
+    }),
+  );
 }
 
 const ThreadRow = z.object({

@@ -109,7 +109,7 @@ export async function presentReplies(
     const own = files.get(row.id);
     const isEmail = row.address.includes('@');
     const reply: Reply = {
-      leadId: row.leadId,
+      leadId: lead?.id ?? null,
       messageId: row.id,
       respondedAtUtc: row.receivedAt.toISOString(),
       recipientEmail: isEmail ? row.address : null,

@@ -22,7 +22,7 @@ import { applyCall, applyRecording } from './calls.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
-import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { findLead, findLeadsByAddress } from '#db/queries/leads.ts';
 import { countReply } from '#db/queries/line-signals.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
@@ -178,7 +178,7 @@ async function insertInbound(
   now: Date,
 ): Promise<InboundRow | null> {
   const original = await findOriginal(db, lineId, address, event.replyTo);
-  const leadId = original?.leadId ?? (await findLeadsByAddress(db, [address])).get(address) ?? null;
+  const leadId = await findLeadId(db, address, original?.leadId ?? null);
   const keyword: Keyword | null = event.autoReply ? null : optOutKeyword(event.text);
   return db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, campaign_id,
@@ -188,6 +188,12 @@ async function insertInbound(
       ${sql.timestamp(event.at)}, ${sql.timestamp(now)})
     on conflict (workspace_id, line_id, carrier_message_id) do nothing
     returning *`);
+}
+
+/** @param answered the lead of the message that the contact answers, who may have been deleted since. */
+async function findLeadId(db: TenantDb, address: string, answered: string | null): Promise<string | null> {
+  if (answered !== null && (await findLead(db, answered))) return answered;
+  return (await findLeadsByAddress(db, [address])).get(address) ?? null;
 }
 
 const OriginalRow = z.object({

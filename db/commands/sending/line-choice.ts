@@ -236,7 +236,7 @@ async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<M
     cross join ${conversationWith(db, sql.fragment`a.address`)}
     left join lateral (
       select line_id from inbound_messages
-      where workspace_id = ${db.workspaceId} and address = a.address and received_at > ${since}
+      where workspace_id = ${db.workspaceId} and address = a.address and received_at > ${since} and not auto_reply
       order by received_at desc, id desc limit 1
     ) i on c.last_inbound_at > ${since}`);
   return new Map(rows.map((row) => [row.address, row]));

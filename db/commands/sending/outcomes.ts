@@ -199,6 +199,9 @@ export async function fail(
 const publicReason = ({ address }: MessageRow, reason: string): string =>
   isErased(address) ? reasonCode(reason) : reason;
 
+/** The reason of a fallback without an attempt on the primary channel. */
+const FORCED = 'forced';
+
 type FallbackAccount = NonNullable<Awaited<ReturnType<typeof findFallbackAccount>>>;
 
 /**
@@ -224,9 +227,10 @@ async function fallBack(
     ...(account && { fallbackAt: now }),
   });
   if (!fallen) return;
-  const data = isErased(fallen.address)
-    ? { reason: publicReason(fallen, reason) }
-    : { reason, checkedAddresses: [fallen.address] };
+  const data = {
+    reason: publicReason(fallen, reason),
+    ...(reason !== FORCED && !isErased(fallen.address) && { checkedAddresses: [fallen.address] }),
+  };
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
@@ -264,7 +268,7 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
     return fail(db, message, 'recipient_suppressed', now);
   const account = await findFallbackAccount(db);
   if (!account?.enabled) return fail(db, message, 'fallback_not_configured', now);
-  return fallBack(db, message, 'forced', (await isOfErased(db, message)) ? null : account, now);
+  return fallBack(db, message, FORCED, (await isOfErased(db, message)) ? null : account, now);
 }
 
 /** Records the outcome of a fallback SMS. The message's status stays `fallback`. */

@@ -160,14 +160,18 @@ describe('an availability check', () => {
       body: { available: false, verified: false, reason: 'daily_quota_exhausted', lineId: null },
     });
     const bare = await createWorkspace(app);
-    expect(
-      (await apiClient(app.url, bare.key)('POST', '/api/leads/check-availability', { address: phone() }))
-        .body,
-    ).toMatchObject({
-      available: false,
-      verified: false,
-      reason: 'no_healthy_line',
-    });
+    const unchecked = { available: false, verified: false, reason: 'no_healthy_line' };
+    const { body } = await bare.api('POST', '/api/leads/check-availability', { address: phone() });
+    expect(body).toMatchObject(unchecked);
+    for (const [before, after] of [
+      [null, 'error'],
+      ['available', 'available'],
+    ] as const) {
+      const leadId = await createLead(app, bare.id, { phones: [phone()], status: before });
+      const check = await bare.api('GET', `/api/leads/check-availability?id=${leadId}`);
+      expect(check.body).toMatchObject({ ...unchecked, status: 'error' });
+      expect((await bare.api('GET', `/api/leads/${leadId}`)).body.lead.status).toBe(after);
+    }
   });
 });
 

@@ -94,7 +94,7 @@ describe('events', () => {
     );
     expect(of(fallback, 'message.fallback').json).toMatchObject({
       message: { status: 'fallback' },
-      data: { reason: expect.any(String) },
+      data: { reason: expect.any(String), checkedAddresses: [expect.stringMatching(/0001$/)] },
     });
     const read = of(opened, 'message.opened').json;
     expect(read.data.readAt).toBe(read.message.readAt);

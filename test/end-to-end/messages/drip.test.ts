@@ -107,6 +107,13 @@ describe('POST /api/drip', () => {
       correlationId: 'from-body',
     });
     expect(field.body.correlationId).toBe('from-body');
+    const long = await call(
+      'POST',
+      '/api/drip',
+      { message: 'c', recipientPhone: phone() },
+      { 'x-correlation-id': 'x'.repeat(201) },
+    );
+    expect(long).toMatchObject({ status: 400, body: { issues: [{ path: 'X-Correlation-Id' }] } });
   });
 
   it('collapses drips with the same recipient and body within an hour', async () => {

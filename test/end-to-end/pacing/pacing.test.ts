@@ -240,6 +240,13 @@ test('messages to one contact rotate, except that whoever wrote within a day is 
   await eventually(hasWritten);
   expect(new Set(await linesOf())).toEqual(new Set([lines[2]]));
 
+  await writeIn(app, { lineId: lines[0] ?? '', from: to, text: 'I am out of office', autoReply: true });
+  await eventually(async () =>
+    systemDb(app.pools).exists(sql.type(z.unknown())`
+      select from inbound_messages where workspace_id = ${workspaceId} and address = ${to} and auto_reply`),
+  );
+  expect(new Set(await linesOf())).toEqual(new Set([lines[2]]));
+
   const ofContact = `workspace_id = '${workspaceId}' and address = '${to}'`;
   await age(app.pools, 'inbound_messages', ['received_at'], '25 hours', ofContact);
   await age(app.pools, 'conversations', ['last_inbound_at'], '25 hours', ofContact);

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -329,6 +330,9 @@ describe('subscriptions', () => {
     expect((await api('GET', '/api/lists')).status).toBe(200);
     const check = { address: '+14155550123' };
     expect((await api('POST', '/api/check-availability-rr', check)).status).toBe(200);
+    const lookup = '/api/leads/check-availability';
+    expect((await api('POST', lookup, check)).status).toBe(200);
+    expect((await api('POST', lookup, { leadIds: [newId()] })).body.code).toBe('READ_ONLY');
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });

@@ -1,8 +1,15 @@
 import type { Client } from '#db/queries/agency.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
 import { ApiError } from './http/errors.ts';
 
 /** Nobody, not even the agency, may change a client whose subscription is past due. @throws READ_ONLY */
 export function refuseReadOnly(clients: readonly Client[]): void {
   const readOnly = clients.find(({ isReadOnly }) => isReadOnly);
   if (readOnly) throw new ApiError('READ_ONLY', undefined, { reason: 'past_due', workspaceId: readOnly.id });
+}
+
+/** For routes with `openWhenReadOnly` of which some requests write. @throws READ_ONLY */
+export function requireWritable({ workspace }: WorkspaceCaller): void {
+  if (workspace.subscriptionStatus === 'past_due')
+    throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
 }
