@@ -67,8 +67,8 @@ import { savedFilterRoutes } from './routes/saved-filters.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
+import { teamInvitationRoutes } from './routes/team-invitations.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
-import { teamRoutes } from './routes/team.ts';
 import { testClockRoutes } from './routes/test-clock.ts';
 import { testModeRoutes } from './routes/test-mode.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
@@ -137,7 +137,7 @@ export const routes: readonly Route[] = [
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),
   ...under('/api/email-preferences', emailPreferenceRoutes),
-  ...under('/api/team', teamRoutes),
+  ...under('/api/team', teamInvitationRoutes),
   ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
@@ -155,10 +155,7 @@ export const routes: readonly Route[] = [
   ...under('/api/agency/webhooks', agencyWebhookRoutes),
   ...under('/api/agency/suppressions', agencySuppressionRoutes),
   ...under('/api/agency/billing', agencyBillingRoutes),
-  ...under(
-    ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],
-    agencyMemberRoutes,
-  ),
+  ...under(['/api/agency/members', '/api/agency/admins', '/api/agency/invitations'], agencyMemberRoutes),
 
   ...under(
     '/mcp',

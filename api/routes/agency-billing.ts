@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findClient } from '#db/queries/agency.ts';
 import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/commands/billing/billing.ts';
 import { systemDb, withSystemShare } from '#db/transactions.ts';
+import { BillingMode } from '#domain/agency.ts';
 import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { CardDeclined, PaymentsUnavailable } from '#domain/payments.ts';
@@ -9,6 +10,20 @@ import { ApiError } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
 
 export const agencyBillingRoutes = [
+  agencyRoute({
+    id: 'getAgencyBilling',
+    method: 'GET',
+    path: '/api/agency/billing',
+    tag: 'Agency',
+    summary: "Get the agency's billing mode",
+    credential: 'session',
+    role: 'owner',
+    responses: { 200: z.object({ success: z.literal(true), billingMode: BillingMode }) },
+    async handler({ caller }) {
+      return { status: 200, body: { success: true, billingMode: caller.agency.billingMode } };
+    },
+  }),
+
   agencyRoute({
     id: 'subscribeClient',
     method: 'POST',
@@ -25,7 +40,7 @@ export const agencyBillingRoutes = [
         workspaceId: WorkspaceId,
         plan: Plan,
         subscriptionId: z.string().nullable(),
-        billingMode: z.enum(['card', 'invoice']),
+        billingMode: BillingMode,
       }),
     },
     errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],

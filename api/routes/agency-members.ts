@@ -4,7 +4,6 @@ import { agencyNames, listAgencyMembers, mayMail, removeCoAdmin } from '#db/quer
 import { revokeKeysInAgency } from '#db/queries/api-keys.ts';
 import { deleteInvitation, pageOfAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
-import { BillingMode } from '#domain/agency.ts';
 import { Id, UserId } from '#domain/ids.ts';
 import { AgencyInvitation, INVITATION_DAYS, INVITATIONS_PER_HOUR } from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -13,7 +12,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { Removed, RevokeKeys } from './team-members.ts';
 import { agencyRoute } from '../http/route.ts';
-import { INVITATION_LIMIT, limitAgencyInvitations, invitationMailAt, newToken } from './team.ts';
+import { INVITATION_LIMIT, limitAgencyInvitations, invitationMailAt, newToken } from './team-invitations.ts';
 
 const Member = z
   .object({ userId: z.string(), email: z.string(), name: z.string(), role: z.enum(['owner', 'co_admin']) })
@@ -159,20 +158,6 @@ export const agencyMemberRoutes = [
         throw new ApiError('NOT_FOUND', 'Co-admin not found');
       const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysInAgency(db, agency.id, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };
-    },
-  }),
-
-  agencyRoute({
-    id: 'getAgencyBilling',
-    method: 'GET',
-    path: '/api/agency/billing',
-    tag: 'Agency',
-    summary: "Get the agency's billing mode",
-    credential: 'session',
-    role: 'owner',
-    responses: { 200: z.object({ success: z.literal(true), billingMode: BillingMode }) },
-    async handler({ caller }) {
-      return { status: 200, body: { success: true, billingMode: caller.agency.billingMode } };
     },
   }),
 ];

@@ -21,7 +21,7 @@ import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
-import { hashToken } from './team.ts';
+import { hashToken } from './team-invitations.ts';
 
 const NOT_VALID = html`This invitation is no longer valid`;
 

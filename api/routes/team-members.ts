@@ -41,6 +41,18 @@ export const teamMemberRoutes = [
   }),
 
   workspaceRoute({
+    id: 'listTeam',
+    method: 'GET',
+    path: '/api/team/members',
+    tag: 'Team',
+    summary: 'List the members of the workspace, the owner first',
+    responses: { 200: Members },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, members: await listTeam(db) } };
+    },
+  }),
+
+  workspaceRoute({
     id: 'updateTeamMember',
     method: 'PATCH',
     path: '/api/team/{userId}',

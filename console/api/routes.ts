@@ -52,8 +52,8 @@ import type { savedFilterRoutes } from '#api/routes/saved-filters.ts';
 import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { setupRoutes } from '#api/routes/setup.ts';
 import type { snippetRoutes } from '#api/routes/snippets.ts';
+import type { teamInvitationRoutes } from '#api/routes/team-invitations.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
-import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
 import type { webhookRoutes } from '#api/routes/webhooks.ts';
 import type { workspaceRoutes } from '#api/routes/workspace.ts';
@@ -119,7 +119,7 @@ type Declared = (
   | typeof sessionRoutes
   | typeof snippetRoutes
   | typeof teamMemberRoutes
-  | typeof teamRoutes
+  | typeof teamInvitationRoutes
   | typeof webhookDeliveryRoutes
   | typeof webhookRoutes
   | typeof workspaceKeyRoutes

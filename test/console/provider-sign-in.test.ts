@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { hashToken } from '#api/routes/team.ts';
+import { hashToken } from '#api/routes/team-invitations.ts';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
