@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { setOverride } from '#db/commands/lines/line-reputation.ts';
+import { judgeLines, setOverride } from '#db/commands/lines/line-reputation.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
 import { findLine, lineEffects } from '#db/queries/lines.ts';
 import { workspaceReputationPolicy } from '#db/queries/workspaces.ts';
@@ -15,6 +15,7 @@ import {
   OverrideInput,
   Reputation,
 } from '#domain/reputation.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -34,8 +35,12 @@ export const lineReputationRoutes = [
     params,
     responses: { 200: Reputation },
     errors: ['NOT_FOUND'],
-    async handler({ db, params, now }) {
-      return { status: 200, body: await reputationOf(db, params.id, now) };
+    async handler({ db, params, secrets, now }) {
+      const shown = await reputationOf(db, params.id, now);
+      if (shown.isScored) return { status: 200, body: shown.reputation };
+      // So that lists, effects and events agree with the terms, which are of now. Its pacer may be doing so already.
+      await judgeLines(db, [params.id], mailSeal(secrets, db.workspaceId), now);
+      return { status: 200, body: (await reputationOf(db, params.id, now)).reputation };
     },
   }),
 
@@ -56,7 +61,10 @@ export const lineReputationRoutes = [
       if (!(await setOverride(db, params.id, override))) throw notFound();
       // The pacer sleeps until the line has recovered.
       wake(db, linePacerId(params.id), now, 'lineChanged');
-      return { status: 200, body: { success: true, reputation: await reputationOf(db, params.id, now) } };
+      return {
+        status: 200,
+        body: { success: true, reputation: (await reputationOf(db, params.id, now)).reputation },
+      };
     },
   }),
 
@@ -74,28 +82,41 @@ export const lineReputationRoutes = [
     async handler({ db, params, now }) {
       if (!(await setOverride(db, params.id, null))) throw notFound();
       wake(db, linePacerId(params.id), now, 'lineChanged');
-      return { status: 200, body: { success: true, reputation: await reputationOf(db, params.id, now) } };
+      return {
+        status: 200,
+        body: { success: true, reputation: (await reputationOf(db, params.id, now)).reputation },
+      };
     },
   }),
 ];
 
-/** The state was determined when the line was last scored, and affects its pacing; the terms are current. */
-async function reputationOf(db: TenantDb, lineId: string, now: Date): Promise<Reputation> {
+/**
+ * The reputation as of now.
+ * @returns `isScored`: whether the line was scored like this already, which affects its pacing.
+ */
+async function reputationOf(
+  db: TenantDb,
+  lineId: string,
+  now: Date,
+): Promise<{ reputation: Reputation; isScored: boolean }> {
   const line = await findLine(db, lineId);
   if (!line) throw notFound();
   const ofWorkspace = await workspaceReputationPolicy(db);
-  const since = daysBefore(now, JUDGED_DAYS + HISTORY_DAYS);
-  const signals = (await findSignals(db, [lineId], since)).get(lineId) ?? [];
+  const firstDay = daysBefore(now, JUDGED_DAYS + HISTORY_DAYS);
+  const signals = (await findSignals(db, [lineId], firstDay)).get(lineId) ?? [];
   const { reputationOverrideUntil: until, reputationOverrideReason: reason } = line;
-  return {
+  const { state, score, terms } = judge(line.channel, signals, now);
+  const since = state === line.reputationState ? line.reputationSince : now;
+  const reputation = {
     lineId,
-    state: line.reputationState,
-    score: line.reputationScore,
-    since: line.reputationSince?.toISOString() ?? null,
+    state,
+    score,
+    since: since?.toISOString() ?? null,
     policy: line.reputationPolicy ?? ofWorkspace,
     override: until !== null && until > now ? { until: until.toISOString(), reason: reason ?? '' } : null,
-    effects: lineEffects(line, ofWorkspace, now),
-    terms: judge(line.channel, signals, now).terms,
+    effects: lineEffects({ ...line, reputationState: state }, ofWorkspace, now),
+    terms,
     history: historyOf(line.channel, signals, now),
   };
+  return { reputation, isScored: state === line.reputationState && score === line.reputationScore };
 }
