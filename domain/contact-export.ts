@@ -8,6 +8,7 @@ import { Id } from './ids.ts';
 import { Lead } from './lead.ts';
 import { Message } from './message.ts';
 import { OptOut } from './opt-out.ts';
+import { OptOutSuspicion } from './opt-out-suspicion.ts';
 
 const At = z.iso.datetime();
 
@@ -71,6 +72,7 @@ export const ContactExport = z
     addresses: z.array(z.string()).meta({ description: 'The phone numbers and emails of the contact.' }),
     leads: z.array(Lead.extend({ lists: z.array(z.object({ listId: Id, name: z.string() })) })),
     optOuts: z.array(OptOut),
+    suspectedOptOuts: z.array(OptOutSuspicion),
     consents: z.array(Consent),
     conversations: z.array(Conversation.omit({ unread: true, unreadCount: true })),
     availability: z.array(

@@ -19,6 +19,7 @@ import { consentsOf, presentConsent } from '#db/queries/consents.ts';
 import { notesOf, presentNotes } from '#db/queries/conversation-notes.ts';
 import { findConversations, presentConversations } from '#db/queries/conversations.ts';
 import { findLead } from '#db/queries/leads.ts';
+import { presentSuspicion, suspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { Contact } from '#domain/contact.ts';
@@ -74,6 +75,7 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
   return {
     leads: once((db) => exportLeads(db, contact)),
     optOuts: once(async (db) => (await findOptOuts(db, addresses)).map(presentOptOut)),
+    suspectedOptOuts: once(async (db) => (await suspicionsOf(db, addresses)).map(presentSuspicion)),
     consents: async (db, after) =>
       paged(await consentsOf(db, addresses, { limit: PAGE, after }), presentConsent),
     conversations: once(async (db) => exportConversations(db, addresses, now)),

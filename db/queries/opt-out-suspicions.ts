@@ -84,6 +84,14 @@ export async function findSuspicion(db: TenantDb, id: string): Promise<Suspicion
     ${suspicions(db, sql.fragment`s.id = ${id}`)}`);
 }
 
+export async function suspicionsOf(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<readonly SuspicionRow[]> {
+  return db.any(sql.type(SuspicionRow)`
+    ${suspicions(db, sql.fragment`s.address = any(${sql.array([...addresses], 'text')})`)} order by s.id`);
+}
+
 const InsertedRow = z.object({ id: z.string() });
 
 /** One that the model has not judged yet. A clear reply, or a further doubtful one, takes the place of the doubtful one. */

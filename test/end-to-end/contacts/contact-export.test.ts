@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ContactExport } from '#domain/contact-export.ts';
 import { newId } from '#domain/ids.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { createWorkspace } from '#test/support/factories.ts';
+import { createWorkspace, createWorkspaceWithLine } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { PNG } from '#test/support/files.ts';
 import { newPerson, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 
@@ -75,6 +77,18 @@ describe('the export of a contact', () => {
     expect(events).toEqual(
       expect.arrayContaining(['message.sent', 'message.reply', 'message.reaction', 'message.ai_draft']),
     );
+  });
+
+  it('contains replies that may have asked to be left alone', async () => {
+    const { api, lineId } = await createWorkspaceWithLine(app);
+    const from = phone();
+    const { leadIds } = (await api('POST', '/api/leads', { leads: [{ firstName: 'Ada', phone: from }] }))
+      .body;
+    await callBack(app, lineId, replyEvent(from, 'Please take me off your list', { at: new Date() }));
+    const { body } = await api('GET', `/api/leads/${leadIds[0]}/export`);
+    expect(body.suspectedOptOuts).toMatchObject([
+      { address: from, message: 'Please take me off your list', status: 'open' },
+    ]);
   });
 
   it('covers its own workspace only and is recorded in the audit log', async () => {
