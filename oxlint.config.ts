@@ -99,7 +99,7 @@ const LAYERS: OxlintOverride[] = [
         'temporal-polyfill',
         'node:crypto',
       ],
-      'domain holds pure rules: no input, output or timers.',
+      'domain holds rules: no input or output.',
     ),
   ),
   layer('db/*.ts', NO_PARSERS, ...DB_ONLY_FROM, {

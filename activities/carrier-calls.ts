@@ -30,8 +30,8 @@ export interface AttemptContent {
 export interface Doubt {
   lost: LostRecords;
   /**
-   * The workspace's other lines without these records: a request that is repeated can be given another line. Those that cannot
-   * be reached hold up nothing.
+   * The workspace's other lines whose records are lost too: a repeated request may get another line. A line that cannot be reached
+   * delays nothing.
    */
   others: readonly (CarrierAccount & { lineId: string })[];
 }
@@ -41,7 +41,8 @@ export interface CarrierCalls {
   /**
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
-   * @param doubt whether the message may have been sent without a record: then the carrier has it, or gets it.
+   * @param doubt set if the message may have been sent without a record. The carrier is asked first, and gets the message only if it
+   * does not have it.
    * @returns whether the carrier accepted the message in this call.
    */
   send(

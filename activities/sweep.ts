@@ -16,7 +16,7 @@ const GRACE_SECONDS = 30;
 export function createSweepActivities(dependencies: Dependencies) {
   const { pools, waker, logger, onSweep } = dependencies;
   return {
-    /** Wakes overdue workflows, and then ends snoozes that are over. @returns how many workflows. */
+    /** Wakes overdue workflows, and then ends snoozes that are over. @returns the number of workflows, without those of agencies. */
     wakeOverdue: (): Promise<number> =>
       withHeartbeat(async () => {
         const db = systemDb(pools);

@@ -40,7 +40,7 @@ export interface Share extends TaskSlots {
 export function createShare(slots: number): Share {
   const held = new Map<string, number>();
   let busy = 0;
-  /** By what ends the wait, the workspace it is for; the oldest first. */
+  /** The workspaces of the waiting tasks, by the function that ends the wait; the oldest first. */
   const waiting = new Map<() => void, string>();
   const of = (workspaceId: string): number => held.get(workspaceId) ?? 0;
   const free = (): number => slots - busy - waiting.size;

@@ -99,7 +99,7 @@ async function inTransaction(
   );
 }
 
-/** Without a parameter that would be refused although no route declares it. */
+/** The query without `__proto__`, which validation would refuse although no route declares it. */
 function parameters({ query }: Exchange): Record<string, unknown> {
   const { ['__proto__']: _, ...others } = query;
   return others;

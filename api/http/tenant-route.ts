@@ -37,7 +37,7 @@ export async function answerTenant(route: TenantRoute, context: Exchange, servic
   };
   const { maxValues, csvField } = route;
   const body = route.body ? await readBody(context, { maxValues, admit, csvField }) : undefined;
-  // A stream that stays open is not somebody who uses the session.
+  // An open stream does not count as use of the session.
   const again = () => authenticate(route, { ...request, inBackground: true }, services);
   const answer = () => respond(route, caller, context, body, again, services);
   const isTest = caller.kind === 'workspace' && modeOf(caller.workspace) === 'test';

@@ -94,7 +94,9 @@ const StepPreview = z.object({
   fromLineId: Id.nullable(),
   hasConsent: z
     .boolean()
-    .meta({ description: 'Whether the latest consent for this address and channel is a consent.' }),
+    .meta({
+      description: 'Whether the latest entry of the ledger for this address and channel grants consent.',
+    }),
 });
 
 export const campaignLeadRoutes = [

@@ -135,7 +135,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
       announced_at = least(announced_at, now()),
-      -- By its own id an email is known that is read again. Some senders write their address into it.
+      -- An email that is read again is recognized by its own id. Some senders write their address into it.
       carrier_message_id = case when exists (
           select from unnest(${texts(erasure.addresses)}) as n (name) where strpos(lower(i.carrier_message_id), n.name) > 0)
         then erased_id(i.carrier_message_id) else i.carrier_message_id end

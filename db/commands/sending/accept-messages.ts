@@ -9,8 +9,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake, wakeForMessage } from '#db/wakes.ts';
 
 /**
- * Queues drafts as messages: assigns leads and lines. Messages that exist are skipped. Messages to opted-out addresses fail
- * at once, which is an outcome and not an error.
+ * Queues drafts as messages: assigns leads and lines. Messages that exist are skipped. Messages to opted-out or suppressed
+ * addresses fail at once, which is an outcome and not an error.
  */
 export async function acceptMessages(
   db: TenantDb,
