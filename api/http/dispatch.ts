@@ -23,17 +23,17 @@ const CALLER_HEADERS = ['authorization', 'x-workspace-id', 'x-forwarded-for'];
  * metrics and logs are as if the caller had sent it.
  */
 export async function dispatch(
-  koa: Pick<Exchange, 'app' | 'get' | 'req' | 'state'>,
+  exchange: Pick<Exchange, 'app' | 'get' | 'req' | 'state'>,
   { method, path, query, body }: OwnRequest,
 ): Promise<OwnResponse> {
-  const { remoteAddress } = koa.req.socket;
+  const { remoteAddress } = exchange.req.socket;
   const headers = Object.fromEntries(
-    CALLER_HEADERS.flatMap((name) => (koa.get(name) === '' ? [] : [[name, koa.get(name)]])),
+    CALLER_HEADERS.flatMap((name) => (exchange.get(name) === '' ? [] : [[name, exchange.get(name)]])),
   );
-  const response = await inject(koa.app.callback(), {
+  const response = await inject(exchange.app.callback(), {
     method,
     url: { pathname: path, query },
-    headers: { ...headers, 'x-request-id': String(koa.state['requestId']) },
+    headers: { ...headers, 'x-request-id': String(exchange.state['requestId']) },
     ...(remoteAddress !== undefined && { remoteAddress }),
     ...(body && { payload: body }),
   });

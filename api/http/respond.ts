@@ -29,15 +29,15 @@ import type { HandlerResult, TenantRoute } from './route.ts';
 export async function respond(
   route: TenantRoute,
   caller: Caller,
-  koa: Exchange,
+  exchange: Exchange,
   body: unknown,
   authenticate: () => Promise<unknown>,
   services: Services,
 ): Promise<HandlerResult> {
   requireMode(route, caller);
   const parsed = {
-    params: route.params && parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
-    query: route.query && parse(route.query, parameters(koa)),
+    params: route.params && parse(route.params, exchange['params'], () => new ApiError('NOT_FOUND')),
+    query: route.query && parse(route.query, parameters(exchange)),
     body: route.body && (await parseInTurns(route.body, body)),
   };
   const audit = auditRecorder(route.audit, caller, parsed.body);
@@ -47,10 +47,10 @@ export async function respond(
     caller,
     audit,
     now: currentTime(),
-    header: (name: string) => koa.get(name),
-    raw: koa.req,
+    header: (name: string) => exchange.get(name),
+    raw: exchange.req,
     authenticate,
-    dispatch: (own: OwnRequest) => dispatch(koa, own),
+    dispatch: (own: OwnRequest) => dispatch(exchange, own),
   };
   const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
     if (route.adds && db) await requireRoom(db as TenantDb, route.adds);
@@ -62,8 +62,8 @@ export async function respond(
 
   await (route.check as Check | undefined)?.(request);
   // The same key for another resource is another request: the same lead may be added to each campaign once.
-  const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
-  const key = route.idempotent ? koa.get('idempotency-key') : '';
+  const target = [route.id, ...Object.values(exchange['params'] as Record<string, string>)].join(' ');
+  const key = route.idempotent ? exchange.get('idempotency-key') : '';
   const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
   const answer = await inTransaction(route, caller, keyed, services, handle);
   return { ...answer, body: await parseAnswer(route, answer) };

@@ -92,11 +92,9 @@ const StepPreview = z.object({
     .nullable()
     .meta({ description: 'Why the step would not be sent; null: it would be.' }),
   fromLineId: Id.nullable(),
-  hasConsent: z
-    .boolean()
-    .meta({
-      description: 'Whether the latest entry of the ledger for this address and channel grants consent.',
-    }),
+  hasConsent: z.boolean().meta({
+    description: 'Whether the latest entry of the ledger for this address and channel grants consent.',
+  }),
 });
 
 export const campaignLeadRoutes = [
