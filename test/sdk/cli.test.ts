@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vit
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { DROPS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -254,6 +255,20 @@ describe('listen', () => {
     const [delivery] = endpoint.received;
     expect(delivery?.json).toMatchObject({ event: 'message.sent', workspaceId: workspace.id });
     verify(delivery!, secret);
+  });
+
+  it('tells that events may be missing, and forwards only events that webhooks get', async () => {
+    const { url } = await startDroppingStream(DROPS);
+    const endpoint = await startTestEndpoint();
+    const env = { ...signedIn(), LINEPACE_URL: url };
+    const child = spawn(program, ['listen', '--forward-to', endpoint.url], { env, cwd: home });
+    onTestFinished(() => void child.kill());
+    await printed(child, /Events may be missing/);
+    await vi.waitFor(() => expect(endpoint.received.length).toBeGreaterThan(1), 20_000);
+    expect(endpoint.received.slice(0, 2).map(({ json }) => json.event)).toEqual([
+      'message.sent',
+      'message.reply',
+    ]);
   });
 
   const printed = (child: ChildProcess, pattern: RegExp): Promise<string> =>

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, inject, it, test, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { codeSamples } from '#test/support/code-samples.ts';
+import { ASKED_OF_DROPS, DROPS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { startLossyFront } from '#test/support/lossy-front.ts';
@@ -100,16 +101,20 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     const file = join(project, 'delivery.json');
     await writeFile(file, JSON.stringify({ body: delivery.body, headers: delivery.headers, secret }));
     const lossy = await startLossyFront(app.url, (attempt) => attempt === 1);
+    const dropping = await startDroppingStream(DROPS);
     await run(python, [resolve('sdk/python/tests/test_client.py')], {
       cwd: project,
       env: {
         ...environment(),
         LINE_ID: workspace.lineId,
         LOSSY_URL: lossy.url,
+        DROPPING_URL: dropping.url,
         DELIVERY: file,
         FIRST_EVENT_ID: String(delivery.headers['webhook-id']),
       },
     });
     expect(lossy.attempts()).toBe(2);
+    // Synchronously and asynchronously.
+    expect(dropping.asked).toEqual([...ASKED_OF_DROPS, ...ASKED_OF_DROPS]);
   }, 240_000);
 });

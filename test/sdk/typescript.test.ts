@@ -8,6 +8,12 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { codeSamples } from '#test/support/code-samples.ts';
+import {
+  ASKED_OF_DROPS,
+  DROPS,
+  EVENTS_OF_DROPS,
+  startDroppingStream,
+} from '#test/support/dropping-stream.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { listening, startLossyFront } from '#test/support/lossy-front.ts';
@@ -165,6 +171,17 @@ describe('the client', () => {
     const resumed = client().stream({ lastEventId: value.id });
     const missed = await client().messages.send({ message: 'missed', recipientPhone: '+14155550123' });
     for await (const { data } of resumed) if (data.messageId === missed._id) break;
+  });
+
+  it('misses no event when the connection is lost before the first one, or at a reset', async () => {
+    const { url, asked } = await startDroppingStream(DROPS);
+    const seen: string[] = [];
+    for await (const { event } of client({ baseUrl: url }).stream()) {
+      seen.push(event);
+      if (seen.length === EVENTS_OF_DROPS.length) break;
+    }
+    expect(seen).toEqual(EVENTS_OF_DROPS);
+    expect(asked).toEqual(ASKED_OF_DROPS);
   });
 
   /** Sends messages until one is streamed, because a stream begins some time after it was asked for. */

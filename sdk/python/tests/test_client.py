@@ -1,7 +1,7 @@
 """Tests of the installed package against a running server.
 
-Environment: LINEPACE_URL, LINEPACE_API_KEY, LINE_ID, LOSSY_URL (loses the first response), and DELIVERY, a file with the
-body, headers and secret of a webhook's delivery.
+Environment: LINEPACE_URL, LINEPACE_API_KEY, LINE_ID, LOSSY_URL (loses the first response), DROPPING_URL (an event stream whose
+connections end early), FIRST_EVENT_ID, and DELIVERY, a file with the body, headers and secret of a webhook's delivery.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from linepace import (
 
 TOMORROW = (datetime.now(timezone.utc) + timedelta(days=1)).isoformat()
 LINE = os.environ["LINE_ID"]
+DROPPING_URL = os.environ["DROPPING_URL"]
+EVENTS_OF_DROPS = ["stream.reset", "message.sent", "message.reply"]
 
 
 def schedule(linepace: Linepace, text: str) -> str:
@@ -76,6 +78,10 @@ class ClientTest(unittest.TestCase):
         events = linepace.stream(last_event_id=os.environ["FIRST_EVENT_ID"])
         self.assertTrue(any(event.data["messageId"] == message_id for event in events))
 
+    def test_the_stream_misses_nothing_when_connections_are_lost(self) -> None:
+        events = Linepace(base_url=DROPPING_URL).stream()
+        self.assertEqual([next(events).event for _ in EVENTS_OF_DROPS], EVENTS_OF_DROPS)
+
     def test_a_delivery_is_verified(self) -> None:
         delivery = json.loads(Path(os.environ["DELIVERY"]).read_text())
         body, headers, secret = delivery["body"], delivery["headers"], delivery["secret"]
@@ -96,6 +102,11 @@ class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
             async for event in linepace.stream(last_event_id=os.environ["FIRST_EVENT_ID"]):
                 if event.data["messageId"] == message["_id"]:
                     break
+
+    async def test_the_stream_misses_nothing_when_connections_are_lost(self) -> None:
+        async with AsyncLinepace(base_url=DROPPING_URL) as linepace:
+            events = linepace.stream()
+            self.assertEqual([(await anext(events)).event for _ in EVENTS_OF_DROPS], EVENTS_OF_DROPS)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import { backoff, pause } from './transport.ts';
 import type { WebhookEvent } from './webhooks.ts';
 
 export interface StreamedEvent {
-  /** To resume after this event. */
+  /** To resume after this event. `stream.reset` has none: it is empty. */
   id: string;
   /** `stream.reset` if events were missed, because the stream was away for longer than they are kept. */
   event: WebhookEvent['event'] | 'stream.reset';
@@ -27,15 +27,21 @@ export async function* readEventStream(
   connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>,
   { lastEventId, signal = new AbortController().signal }: EventStreamOptions = {},
 ): AsyncGenerator<StreamedEvent, void, undefined> {
-  let last = lastEventId;
+  // The server takes an empty id for none.
+  let last = lastEventId === '' ? undefined : lastEventId;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     const silence = new AbortController();
     try {
       const response = await connect(last, AbortSignal.any([signal, silence.signal]));
       if (!response.ok) throw new LinepaceError(response, await response.json().catch(() => null));
+      // The place before the first event. Without it, what happens between a lost connection and the next would be missed.
+      const start = response.headers.get('Last-Event-ID') ?? undefined;
+      last ??= start;
       for await (const event of eventsOf(response, silence)) {
         attempt = 0;
-        last = event.id;
+        // Only now: if the reset itself is lost, the old id makes the server send it again.
+        if (event.event === 'stream.reset') last = start ?? last;
+        else if (event.id !== '') last = event.id;
         yield event;
       }
     } catch (error) {

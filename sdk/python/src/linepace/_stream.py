@@ -22,23 +22,26 @@ class StreamedEvent(NamedTuple):
     """An event, and the id to resume after it."""
 
     id: str
+    """`stream.reset` has none: it is empty."""
     event: str
     """`stream.reset` if events were missed, because the stream was away for longer than they are kept."""
     data: dict[str, Any]
 
 
 def read_stream(client: httpx.Client, last_event_id: str | None) -> Iterator[StreamedEvent]:
-    attempt = 0
+    attempt, place = 0, _Place(last_event_id)
     while True:
         try:
-            with client.stream("GET", _PATH, headers=_resume(last_event_id), timeout=_TIMEOUT) as response:
+            with client.stream("GET", _PATH, headers=place.headers(), timeout=_TIMEOUT) as response:
                 if response.status_code >= 400:
                     response.read()
                     raise LinepaceError(response)
+                place.connected(response)
                 block = _Block()
                 for line in response.iter_lines():
                     if event := block.add(line):
-                        attempt, last_event_id = 0, event.id
+                        attempt = 0
+                        place.received(event)
                         yield event
         except httpx.TransportError:
             pass
@@ -49,17 +52,19 @@ def read_stream(client: httpx.Client, last_event_id: str | None) -> Iterator[Str
 
 
 async def read_stream_async(client: httpx.AsyncClient, last_event_id: str | None) -> AsyncIterator[StreamedEvent]:
-    attempt = 0
+    attempt, place = 0, _Place(last_event_id)
     while True:
         try:
-            async with client.stream("GET", _PATH, headers=_resume(last_event_id), timeout=_TIMEOUT) as response:
+            async with client.stream("GET", _PATH, headers=place.headers(), timeout=_TIMEOUT) as response:
                 if response.status_code >= 400:
                     await response.aread()
                     raise LinepaceError(response)
+                place.connected(response)
                 block = _Block()
                 async for line in response.aiter_lines():
                     if event := block.add(line):
-                        attempt, last_event_id = 0, event.id
+                        attempt = 0
+                        place.received(event)
                         yield event
         except httpx.TransportError:
             pass
@@ -69,14 +74,35 @@ async def read_stream_async(client: httpx.AsyncClient, last_event_id: str | None
         attempt += 1
 
 
-def _resume(last_event_id: str | None) -> dict[str, str]:
-    return {} if last_event_id is None else {"Last-Event-ID": last_event_id}
-
-
 def _give_up_if_final(error: LinepaceError) -> None:
     """Raises the error if the server refuses the request, for example because the key was revoked."""
     if error.status < 500 and error.status != 429:
         raise error
+
+
+class _Place:
+    """Where the next connection continues."""
+
+    def __init__(self, last_event_id: str | None) -> None:
+        # The server takes an empty id for none.
+        self._last = last_event_id or None
+        self._start: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        return {} if self._last is None else {"Last-Event-ID": self._last}
+
+    def connected(self, response: httpx.Response) -> None:
+        # The place before the first event. Without it, what happens between a lost connection and the next would be missed.
+        self._start = response.headers.get("Last-Event-ID")
+        if self._last is None:
+            self._last = self._start
+
+    def received(self, event: StreamedEvent) -> None:
+        # Only now: if the reset itself is lost, the old id makes the server send it again.
+        if event.event == "stream.reset":
+            self._last = self._start or self._last
+        elif event.id:
+            self._last = event.id
 
 
 class _Block:
