@@ -57,7 +57,7 @@ for (const command of [
   completion,
   doctor,
 ])
-  program.addCommand(command().exitOverride().copyInheritedSettings(program));
+  program.addCommand(withSettingsOf(program, command()));
 
 // Whoever reads the output may stop, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -68,6 +68,13 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = report(error);
+}
+
+/** A command copies the settings when it is made, so those of commands in a command come from before the program's. */
+function withSettingsOf(parent: Command, command: Command): Command {
+  command.copyInheritedSettings(parent);
+  for (const nested of command.commands) withSettingsOf(command, nested);
+  return command;
 }
 
 /** Tells people what went wrong. @returns the exit code. */

@@ -106,6 +106,17 @@ describe('exit codes', () => {
     });
     expect(await linepace('--help')).toMatchObject({ code: 0 });
   });
+
+  it.each([
+    ['a missing argument', ['campaigns', 'start'], "missing required argument 'campaignId'"],
+    ['a wrong choice', ['keys', 'create', 'Reader', '--scopes', 'nope'], 'Allowed choices are read,'],
+    ['an unknown option', ['drafts', 'approve', 'x', '--nope'], "unknown option '--nope'"],
+  ])('tell that a command in a command is used wrongly: %s', async (_title, args, reason) => {
+    expect(await linepace(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(new RegExp(`${reason}[^]*\\(see --help\\)`)) as string,
+    });
+  });
 });
 
 describe('send, messages, timeline', () => {
