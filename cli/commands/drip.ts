@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import pLimit from 'p-limit';
-import { LinepaceError } from '#sdk/typescript/src/index.ts';
+import { type Linepace, LinepaceError } from '#sdk/typescript/src/index.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
 import { readInput } from '../input.ts';
-import { print, progressBar } from '../output.ts';
-import { connect } from '../session.ts';
+import { globalOptions, print, progressBar } from '../output.ts';
+import { type Credentials, credentials } from '../profiles.ts';
+import { clientOf } from '../session.ts';
 
 interface Options {
   message?: string;
@@ -39,20 +40,21 @@ const SAVE_EVERY = 200;
 export const drip = (): Command =>
   new Command('drip')
     .description(
-      'Queue one message for each row of a CSV file. Interrupted or repeated, it sends each row once: the file is known by its content.',
+      'Queue one message for each row of a CSV file. Interrupted or repeated, it sends each row to a workspace once: the file is known by its content.',
     )
     .argument('<file>', `with the columns ${COLUMNS.join(', ')}`)
     .option('-m, --message <text>', 'the text of rows without one')
     .option('-f, --from <lineId>', 'the line of rows without one')
     .action(async (file: string, { message, from }: Options, command: Command) => {
-      const linepace = await connect(command);
+      const account = await credentials(globalOptions(command).profile);
+      const linepace = clientOf(account);
       const content = await readInput(file);
       const rows = parseRows(content);
       const digest = createHash('sha256')
         .update(content)
         .update(`\0${message ?? ''}\0${from ?? ''}`)
         .digest('hex');
-      const place = await openPlace(digest);
+      const place = await openPlace(`${digest} ${await destinationOf(linepace, account)}`);
       const show = progressBar(rows.length);
       const failures: Failure[] = [];
       const limit = pLimit(PARALLEL);
@@ -60,7 +62,7 @@ export const drip = (): Command =>
       await Promise.all(
         rows.map((row, index) =>
           limit(async () => {
-            if (place.done.has(index)) return;
+            if (place.queued.has(index)) return;
             try {
               await linepace.messages.drip(bodyOf(row, { message, from }), {
                 headers: { 'Idempotency-Key': `${digest.slice(0, 40)}-${index}` },
@@ -72,11 +74,13 @@ export const drip = (): Command =>
                 await place.save();
                 throw error;
               }
+              // Not written down as done, so that a repeated command tells it again.
               failures.push({ row: index + 2, error: error.message });
+              return show(place.queued.size + failures.length);
             }
-            place.done.add(index);
-            if (place.done.size % SAVE_EVERY === 0) await place.save();
-            show(place.done.size);
+            place.queued.add(index);
+            if (place.queued.size % SAVE_EVERY === 0) await place.save();
+            show(place.queued.size + failures.length);
           }),
         ),
       );
@@ -112,17 +116,32 @@ function bodyOf(
   };
 }
 
-/** Which rows of a file were queued, so that an interrupted command goes on where it ended. */
-async function openPlace(digest: string) {
+/** The server and the workspace, whose other keys and sessions continue where one of them was interrupted. */
+async function destinationOf(linepace: Linepace, { url, apiKey }: Credentials): Promise<string> {
+  try {
+    return `${url} ${(await linepace.workspace.get()).workspace._id}`;
+  } catch (error) {
+    // A key without the scope `read` does not learn its workspace.
+    if (!(error instanceof LinepaceError) || error.code !== 'INSUFFICIENT_SCOPE') throw error;
+    return `${url} ${apiKey}`;
+  }
+}
+
+/**
+ * Which rows of a file were queued, so that an interrupted command goes on where it ended.
+ * @param work the rows and where they go; only its hash is stored.
+ */
+async function openPlace(work: string) {
   const folder = join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'linepace');
-  const file = join(folder, `drip-${digest.slice(0, 40)}.json`);
+  const name = createHash('sha256').update(work).digest('hex').slice(0, 40);
+  const file = join(folder, `drip-${name}.json`);
   const saved = await readFile(file, 'utf8').catch(() => '[]');
-  const done = new Set(JSON.parse(saved) as number[]);
+  const queued = new Set(JSON.parse(saved) as number[]);
   return {
-    done,
+    queued,
     async save() {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(file, JSON.stringify([...done]), { mode: 0o600 });
+      await writeFile(file, JSON.stringify([...queued]), { mode: 0o600 });
     },
     remove: () => rm(file, { force: true }),
   };

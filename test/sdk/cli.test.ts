@@ -1,6 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -8,6 +10,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { DROPS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { listening } from '#test/support/lossy-front.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { openTestMode } from '#test/support/test-mode.ts';
 import { installTypeScriptPackage } from '#test/support/typescript-package.ts';
@@ -205,6 +208,71 @@ describe('drip', () => {
     });
     const { body } = await other.api('GET', '/api/messages?limit=200');
     expect(body.messages).toHaveLength(50);
+  });
+
+  describe('that was interrupted', () => {
+    /** An API that refuses the row `12`, and the last row until `recovers` is called. */
+    async function startInterruptingApi() {
+      let isRecovered = false;
+      const accepted: string[] = [];
+      const held: (() => void)[] = [];
+      const server = createServer(async (request, response) => {
+        const key = String(request.headers.authorization);
+        const answer = (status: number, body: object) =>
+          response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+        if (request.url === '/api/workspace') return answer(200, { workspace: { _id: key } });
+        const { recipientPhone, message } = (await json(request)) as Record<string, string>;
+        const accept = () => {
+          accepted.push(`${key} ${message}`);
+          answer(200, { success: true });
+        };
+        if (recipientPhone === '12') return answer(400, { error: 'recipientPhone is invalid' });
+        if (isRecovered) return accept();
+        // As many rows are under way as the command sends at a time, so the last one follows when the refusal was received.
+        if (message !== 'last') return held.push(accept);
+        for (const release of held.splice(0)) release();
+        answer(403, { error: 'The subscription has ended' });
+      });
+      return { url: await listening(server), accepted, recovers: () => (isRecovered = true) };
+    }
+
+    async function interrupted() {
+      const api = await startInterruptingApi();
+      const state = await mkdtemp(join(inject('runFolder'), 'cli-state-'));
+      const file = join(home, 'interrupted.csv');
+      const rows = Array.from({ length: 19 }, (_, index) => `+1415555${2100 + index},held ${index}`);
+      await writeFile(
+        file,
+        ['recipientPhone,message', '12,refused', ...rows, '+14155552999,last'].join('\n'),
+      );
+      const drip = (apiKey: string) =>
+        run(['drip', file, '--json'], {
+          ...environment(),
+          XDG_STATE_HOME: state,
+          LINEPACE_URL: api.url,
+          LINEPACE_API_KEY: apiKey,
+        });
+      expect(await drip('svc_a')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('ended') as string,
+      });
+      api.recovers();
+      return { ...api, drip };
+    }
+
+    it('tells the rows again that were refused before', async () => {
+      const { drip } = await interrupted();
+      const { code, stdout } = await drip('svc_a');
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ queued: 20, failures: [{ row: 2 }] });
+    });
+
+    it('begins anew for another workspace', async () => {
+      const { drip, accepted } = await interrupted();
+      const { stdout } = await drip('svc_b');
+      expect(JSON.parse(stdout)).toMatchObject({ queued: 20 });
+      expect(accepted.filter((row) => row.startsWith('Bearer svc_b'))).toHaveLength(20);
+    });
   });
 
   it('names what is wrong once, in the order of the rows', async () => {
