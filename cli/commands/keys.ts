@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { pages, type WorkspaceKey } from '#sdk/typescript/src/index.ts';
+import { decimalNumber, wholeNumber } from '../options.ts';
 import { print, table } from '../output.ts';
 import { connect } from '../session.ts';
 
@@ -7,7 +8,7 @@ const SCOPES = ['read', 'send', 'draft', 'manage'] as const;
 
 interface NewKey {
   scopes?: (typeof SCOPES)[number][];
-  expiresInDays?: string;
+  expiresInDays?: number;
   test?: boolean;
 }
 
@@ -41,14 +42,14 @@ export function keys(): Command {
     .description('Create a key, which is shown once.')
     .argument('<name>')
     .addOption(new Option('-s, --scopes <scopes...>', 'what it may do; default: everything').choices(SCOPES))
-    .option('--expires-in-days <days>')
+    .option('--expires-in-days <days>', 'default: never', wholeNumber)
     .option('--test', 'for the test workspace')
     .action(async (name: string, { scopes, expiresInDays, test }: NewKey, self: Command) => {
       const linepace = await connect(self);
       const created = await linepace.keys.create({
         name,
         ...(scopes !== undefined && { scopes }),
-        ...(expiresInDays !== undefined && { expiresInDays: Number(expiresInDays) }),
+        ...(expiresInDays !== undefined && { expiresInDays }),
         ...(test && { mode: 'test' as const }),
       });
       print(self, created, ({ key }) => key);
@@ -57,10 +58,10 @@ export function keys(): Command {
     .command('roll')
     .description('Create a key with the same settings; the old one ends after the overlap.')
     .argument('<keyId>')
-    .requiredOption('--overlap-hours <hours>')
-    .action(async (id: string, { overlapHours }: { overlapHours: string }, self: Command) => {
+    .requiredOption('--overlap-hours <hours>', 'how long both work', decimalNumber)
+    .action(async (id: string, { overlapHours }: { overlapHours: number }, self: Command) => {
       const linepace = await connect(self);
-      print(self, await linepace.keys.roll({ id, overlapHours: Number(overlapHours) }), ({ key }) => key);
+      print(self, await linepace.keys.roll({ id, overlapHours }), ({ key }) => key);
     });
   command
     .command('revoke')

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { MessageStatus } from '#sdk/typescript/src/index.ts';
+import { wholeNumber } from '../options.ts';
 import { print, table } from '../output.ts';
 import { connect } from '../session.ts';
 
@@ -7,7 +8,7 @@ interface Options {
   status?: MessageStatus;
   line?: string;
   campaign?: string;
-  limit: string;
+  limit: number;
 }
 
 const STATUSES = ['pending', 'scheduled', 'sent', 'delivered', 'fallback', 'failed', 'canceled'];
@@ -18,11 +19,11 @@ export const messages = (): Command =>
     .addOption(new Option('-s, --status <status>', 'only of this status').choices(STATUSES))
     .option('-l, --line <id>', 'only of this line')
     .option('-c, --campaign <id>', 'only of this campaign')
-    .option('-n, --limit <number>', 'at most 200', '20')
+    .option('-n, --limit <number>', 'at most 200', wholeNumber, 20)
     .action(async ({ status, line, campaign, limit }: Options, command: Command) => {
       const linepace = await connect(command);
       const found = await linepace.messages.list({
-        limit: Number(limit),
+        limit,
         ...(status !== undefined && { status }),
         ...(line !== undefined && { lineId: line }),
         ...(campaign !== undefined && { campaignId: campaign }),

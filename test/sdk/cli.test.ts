@@ -120,6 +120,18 @@ describe('exit codes', () => {
       stderr: expect.stringMatching(new RegExp(`${reason}[^]*\\(see --help\\)`)) as string,
     });
   });
+
+  it.each([
+    'keys create Reader --expires-in-days abc',
+    'keys create Reader --expires-in-days 1.5',
+    'keys roll x --overlap-hours ',
+    'messages --limit all',
+  ])('tell that an option is no number: %s', async (line) => {
+    expect(await linepace(...line.split(' '))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is invalid\. It must be a (whole )?number\./) as string,
+    });
+  });
 });
 
 describe('send, messages, timeline', () => {
