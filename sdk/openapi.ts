@@ -21,6 +21,9 @@ interface Operation {
 
 interface Schema {
   $ref?: string;
+  type?: string;
+  format?: string;
+  anyOf?: Schema[];
   properties?: Record<string, Schema>;
 }
 
@@ -57,6 +60,8 @@ export function sdkSource(): SdkSource {
         idempotent.push(`${method.toUpperCase()} ${path}`);
       const bodies = Object.values(requestBody?.content ?? {});
       for (const content of bodies) content.schema = resolved(content.schema, document);
+      const file = requestBody?.content['text/csv'];
+      if (file?.schema.type === 'string') file.schema = TEXT_OR_BYTES;
       // A field that may also be in the query is an argument of the body.
       const fields = new Set(bodies.flatMap(({ schema }) => Object.keys(schema.properties ?? {})));
       operation.parameters = parameters.filter(
@@ -70,6 +75,9 @@ export function sdkSource(): SdkSource {
   const digest = createHash('sha256').update(JSON.stringify({ document, idempotent })).digest('hex');
   return { document, idempotent, digest };
 }
+
+/** A file is not always UTF-8, and a text would be sent as UTF-8. */
+const TEXT_OR_BYTES: Schema = { anyOf: [{ type: 'string' }, { type: 'string', format: 'binary' }] };
 
 function resolved(schema: Schema, { components }: SdkDocument): Schema {
   const name = schema.$ref?.split('/').at(-1);

@@ -20,13 +20,14 @@ export const importLeads = (): Command =>
         command: Command,
       ) => {
         const linepace = await connect(command);
-        const csv = (await readInput(file)).toString('utf8');
+        const csv = await readInput(file);
         const { importId } = await linepace.contacts.importLeads({
           id: list,
-          body: csv,
+          // As they are: the server finds out their encoding.
+          body: new Blob([csv]),
           ...(countryCode !== undefined && { defaultCountryCode: countryCode }),
         });
-        const rows = csv.split('\n').length;
+        const rows = linesOf(csv);
         const show = progressBar(rows);
         for (;;) {
           const state = await linepace.contacts.getImport({ id: list, importId });
@@ -46,3 +47,9 @@ export const importLeads = (): Command =>
         }
       },
     );
+
+function linesOf(csv: Buffer): number {
+  let lines = 1;
+  for (let end = csv.indexOf('\n'); end !== -1; end = csv.indexOf('\n', end + 1)) lines += 1;
+  return lines;
+}

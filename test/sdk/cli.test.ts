@@ -327,6 +327,19 @@ describe('import', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'completed', saved: 2, rejected: 1 });
   });
+
+  it.each([
+    ['Windows-1252', (csv: string) => Buffer.from(csv, 'latin1')],
+    ['UTF-16', (csv: string) => Buffer.from(`\uFEFF${csv}`, 'utf16le')],
+  ])('keeps the letters of a file in %s', async (encoding, encoded) => {
+    const { body } = await workspace.api('POST', '/api/lists', { name: encoding });
+    const file = join(home, `${encoding}.csv`);
+    await writeFile(file, encoded('firstName,phone\nJosé,+14155553003\nZoë,+14155553004\n'));
+    expect(await linepace('import', file, '--list', body.list._id)).toMatchObject({ code: 0 });
+    const found = await workspace.api('GET', `/api/leads?listId=${body.list._id}`);
+    const names = found.body.leads.map(({ firstName }: { firstName: string }) => firstName);
+    expect(names.toSorted()).toEqual(['José', 'Zoë']);
+  });
 });
 
 describe('listen', () => {

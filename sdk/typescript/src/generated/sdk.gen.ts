@@ -2270,7 +2270,7 @@ export class Contacts extends HeyApiClient {
     public importLeads<ThrowOnError extends boolean = true>(parameters: {
         id: string;
         defaultCountryCode?: string;
-        body: string;
+        body: string | Blob | File;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiListsByIdImportResponses, PostApiListsByIdImportErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'path', key: 'id' },

@@ -5801,7 +5801,7 @@ export type GetApiLeadsCheckAvailabilityResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if no line could run the check.
+         * Present only if the check could not be made.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5840,7 +5840,7 @@ export type PostApiLeadsCheckAvailabilityResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if no line could run the check.
+         * Present only if the check could not be made.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5919,7 +5919,7 @@ export type GetApiCheckAvailabilityRrResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if no line could run the check.
+         * Present only if the check could not be made.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5956,7 +5956,7 @@ export type PostApiCheckAvailabilityRrResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if no line could run the check.
+         * Present only if the check could not be made.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -6414,7 +6414,7 @@ export type GetApiListsByIdConsentResponses = {
 export type GetApiListsByIdConsentResponse = GetApiListsByIdConsentResponses[keyof GetApiListsByIdConsentResponses];
 
 export type PostApiListsByIdImportData = {
-    body: string;
+    body: string | Blob | File;
     path: {
         id: string;
     };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4b6550da2a01b91c91e61ca0e0310c6881de495127dd8e512683cac095ba1289"
+DIGEST = "4a2643ad3bc68a0bd4000efe566d013a60eb335c1c9a6816396a82902362fa39"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -2690,7 +2690,10 @@ class ImportLeadsParametersQuery(TypedDict):
     defaultCountryCode: NotRequired[str]
 
 
-class ImportLeadsRequest(TypedDict):
+ImportLeadsRequest: TypeAlias = str | bytes
+
+
+class ImportLeadsRequest1(TypedDict):
     file: bytes
 
 
