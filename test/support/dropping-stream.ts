@@ -26,8 +26,11 @@ export async function startDroppingStream(connections: readonly Connection[]) {
   return { url: await listening(server), asked };
 }
 
-export const streamed = (event: string, id?: string): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify({ event })}\n\n`;
+/** Contacts also write separators that are no line breaks in JSON, and none of the stream. */
+const TEXT = 'one\u2028two\u0085three';
+
+const streamed = (event: string, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify({ event, text: TEXT })}\n\n`;
 
 /** Everything that can be lost with a connection. A client sees `EVENTS_OF_DROPS` and asks for `ASKED_OF_DROPS`. */
 export const DROPS: readonly Connection[] = [

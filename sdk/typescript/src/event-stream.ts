@@ -80,7 +80,8 @@ async function* eventsOf({ body }: Response, silence: AbortController): AsyncGen
 function parseBlock(block: string): StreamedEvent | null {
   const fields: Record<string, string> = {};
   for (const line of block.split('\n')) {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    // With `s`, because a text may contain U+2028, at which `.` ends.
+    const [, name = '', value = ''] = /^(\w+): ?(.*)$/s.exec(line) ?? [];
     fields[name] = value;
   }
   const { id = '', event, data } = fields;

@@ -37,9 +37,9 @@ def read_stream(client: httpx.Client, last_event_id: str | None) -> Iterator[Str
                     response.read()
                     raise LinepaceError(response)
                 place.connected(response)
-                block = _Block()
-                for line in response.iter_lines():
-                    if event := block.add(line):
+                blocks = _Blocks()
+                for text in response.iter_text():
+                    for event in blocks.add(text):
                         attempt = 0
                         place.received(event)
                         yield event
@@ -60,9 +60,9 @@ async def read_stream_async(client: httpx.AsyncClient, last_event_id: str | None
                     await response.aread()
                     raise LinepaceError(response)
                 place.connected(response)
-                block = _Block()
-                async for line in response.aiter_lines():
-                    if event := block.add(line):
+                blocks = _Blocks()
+                async for text in response.aiter_text():
+                    for event in blocks.add(text):
                         attempt = 0
                         place.received(event)
                         yield event
@@ -105,19 +105,17 @@ class _Place:
             self._last = event.id
 
 
-class _Block:
-    """The lines of one event."""
+class _Blocks:
+    """The text of a connection, as events."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, str] = {}
+        self._rest = ""
 
-    def add(self, line: str) -> StreamedEvent | None:
-        """Returns the event that an empty line ends."""
-        if line:
-            name, _, value = line.partition(": ")
-            self._fields[name] = value
-            return None
-        fields, self._fields = self._fields, {}
-        if "event" not in fields or "data" not in fields:
-            return None
-        return StreamedEvent(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
+    def add(self, text: str) -> Iterator[StreamedEvent]:
+        """The events that this part of the text ends."""
+        # Not with `iter_lines`, which also splits at U+2028 and the like. Texts may contain those.
+        *blocks, self._rest = (self._rest + text).split("\n\n")
+        for block in blocks:
+            fields = {name: value for name, _, value in (line.partition(": ") for line in block.split("\n"))}
+            if "event" in fields and "data" in fields:
+                yield StreamedEvent(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
