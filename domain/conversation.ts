@@ -14,6 +14,9 @@ export const statusAt = (
 ): ConversationStatus =>
   status === 'snoozed' && snoozedUntil !== null && snoozedUntil <= now ? 'open' : status;
 
+/** For this long after a contact wrote, messages to them are answers: sent by the line they wrote to, and before others. */
+export const ANSWER_MS = 24 * 3_600_000;
+
 /** How far an inbox looks back for unread messages. */
 export const UNREAD_DAYS = 30;
 /** Counts of unread messages and conversations stop here. */

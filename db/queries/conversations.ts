@@ -5,7 +5,13 @@ import { inboxHref } from '#domain/analytics-conversation.ts';
 import type { FileLinks, LinkReader } from '#domain/attachment.ts';
 import { fromNow } from '#domain/clock.ts';
 import { mediaTypeOf } from '#domain/attachment-type.ts';
-import { type Conversation, ConversationStatus, statusAt, type ThreadItem } from '#domain/conversation.ts';
+import {
+  ANSWER_MS,
+  type Conversation,
+  ConversationStatus,
+  statusAt,
+  type ThreadItem,
+} from '#domain/conversation.ts';
 import { shownStatus, StoredStatus } from '#domain/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
@@ -46,6 +52,14 @@ export const conversationWith = (db: TenantDb, address: FragmentSqlToken) => sql
     select line_id, last_inbound_at from conversations
     where workspace_id = ${db.workspaceId} and address = ${address} offset 0
   ) c`;
+
+/** The line to which a contact wrote last, since then, automatic replies aside. To be joined to the rows with the addresses. */
+export const lineWrittenTo = (db: TenantDb, address: FragmentSqlToken, since: Date) => sql.fragment`
+  lateral (
+    select line_id from inbound_messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and received_at > ${sql.timestamp(since)} and not auto_reply
+    order by received_at desc, id desc limit 1
+  ) heard`;
 
 /** The last message was received. */
 const HEARD_LAST = sql.fragment`heard.at > coalesce(sent.at, '-infinity')`;
@@ -317,21 +331,18 @@ export async function lastInbound(
     order by received_at desc, id desc limit 1`);
 }
 
-/** The lines that contacts wrote to within 24 hours, by address: the last one of each. */
+/** The lines that answer contacts who have just written, by address. */
 export async function linesWrittenTo(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   if (addresses.length === 0) return new Map();
+  const since = fromNow(-ANSWER_MS);
   const rows = await db.any(sql.type(ContactLineRow)`
-    select a.address, last.line_id
+    select a.address, heard.line_id
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
-    cross join lateral (
-      select i.line_id from inbound_messages i
-      where i.workspace_id = ${db.workspaceId} and i.address = a.address and not i.auto_reply
-      order by i.received_at desc, i.id desc limit 1
-    ) last
-    where c.last_inbound_at > ${sql.timestamp(fromNow(-24 * 3_600_000))}`);
+    cross join ${lineWrittenTo(db, sql.fragment`a.address`, since)}
+    where c.last_inbound_at > ${sql.timestamp(since)}`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }

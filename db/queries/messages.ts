@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
+import { ANSWER_MS } from '#domain/conversation.ts';
 import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
@@ -87,6 +88,9 @@ const zonesOf = (db: TenantDb, leadId: ReturnType<typeof sql.fragment>) => sql.f
 
 const InsertedRow = z.object({ id: z.string(), isNew: z.boolean() });
 
+/** `ANSWER_MS` as a constant of the statement. */
+export const ANSWER_TIME = sql.fragment`interval ${sql.literalValue(`${ANSWER_MS} milliseconds`)}`;
+
 /**
  * Inserts messages in order; messages that exist are skipped.
  * @returns the ids of the others, with whether they are in a lane of new contacts.
@@ -129,7 +133,7 @@ export async function insertMessages(
       sql.fragment`, `,
     )},
       coalesce(${zonesOf(db, sql.fragment`m.lead_id`)}, m.recipient_zones), (
-        select c.last_inbound_at + interval '24 hours' from conversations c
+        select c.last_inbound_at + ${ANSWER_TIME} from conversations c
         where c.workspace_id = ${db.workspaceId} and c.address = m.address)
     from ${recordset('messages', rows)} m
     order by m.arrival

@@ -11,6 +11,7 @@ import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
+import { ANSWER_TIME } from '#db/queries/messages.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
@@ -204,7 +205,7 @@ const AnswerRow = z.object({ address: z.string(), answersUntil: z.string() });
 /** Until when messages to these contacts are answers to their replies. */
 async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promise<Map<string, string>> {
   const rows = await db.any(sql.type(AnswerRow)`
-    select a.address, (c.last_inbound_at + interval '24 hours')::text answers_until
+    select a.address, (c.last_inbound_at + ${ANSWER_TIME})::text answers_until
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
     where c.last_inbound_at is not null`);

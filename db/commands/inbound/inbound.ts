@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
-import { ConversationStatus } from '#domain/conversation.ts';
+import { ANSWER_MS, ConversationStatus } from '#domain/conversation.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
@@ -221,9 +221,6 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
     order by ${DISPATCHED_AT} desc, id desc limit 1`)
   );
 }
-
-/** How long after a reply messages to the contact count as answers. */
-const ANSWER_MS = 24 * 3_600_000;
 
 const LineIdRow = z.object({ lineId: z.string().nullable() });
 

@@ -2,8 +2,9 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
+import { ANSWER_MS } from '#domain/conversation.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
-import { conversationWith } from '#db/queries/conversations.ts';
+import { conversationWith, lineWrittenTo } from '#db/queries/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/line-pools.ts';
 import {
   lockLinesShared,
@@ -220,24 +221,17 @@ const KnownLinesRow = z.object({
 });
 type KnownLines = z.infer<typeof KnownLinesRow>;
 
-/** A contact expects an answer from the line that it wrote to. */
-const ANSWERED_WITHIN_MS = 24 * 3_600_000;
-
 /** The lines that the contacts of these drafts know, by address. */
 async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, KnownLines>> {
   const addresses = new Set(
     drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
   );
   if (addresses.size === 0) return new Map();
-  const since = sql.timestamp(fromNow(-ANSWERED_WITHIN_MS));
+  const since = fromNow(-ANSWER_MS);
   const rows = await db.any(sql.type(KnownLinesRow)`
-    select a.address, c.line_id of_conversation, i.line_id written_to
+    select a.address, c.line_id of_conversation, heard.line_id written_to
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
-    left join lateral (
-      select line_id from inbound_messages
-      where workspace_id = ${db.workspaceId} and address = a.address and received_at > ${since} and not auto_reply
-      order by received_at desc, id desc limit 1
-    ) i on c.last_inbound_at > ${since}`);
+    left join ${lineWrittenTo(db, sql.fragment`a.address`, since)} on c.last_inbound_at > ${sql.timestamp(since)}`);
   return new Map(rows.map((row) => [row.address, row]));
 }
