@@ -8,8 +8,7 @@ import { isTestTime } from '#db/workspace-clock.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 /** Drips come in bursts: polling for a moment is cheaper than a signal for each. */
@@ -18,35 +17,31 @@ const LINGER_MS = 3000;
 const POLL_MS = 250;
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
+const MORE = 'more is buffered';
 
 export function createDrainActivities({ pools, logger }: Dependencies) {
   return {
     /** Turns the buffered drips of a workspace into scheduled messages until none are left. */
     async drainDrips({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        let idleSince = Date.now();
-        while (Date.now() < end && !canceled.aborted) {
-          const { taken, refused } = await withTenant(
-            pools,
-            workspaceId,
-            async (db) => {
-              const drips = await takeDrips(db, ROWS_PER_TRANSACTION);
-              return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
-            },
-            { genericPlans: true },
-          );
-          for (const { messageId, reason } of refused)
-            logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
-          if (taken === ROWS_PER_TRANSACTION) continue;
-          if (taken > 0) idleSince = Date.now();
-          if (Date.now() - idleSince < LINGER_MS && !isTestTime()) await pause(POLL_MS);
-          else {
-            const look = await decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
-            if (!isDue(look)) return roundOf(look);
-          }
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'more is buffered' };
+      let idleSince = Date.now();
+      return repeatFor(ROUND_MS, MORE, async () => {
+        const { taken, refused } = await withTenant(
+          pools,
+          workspaceId,
+          async (db) => {
+            const drips = await takeDrips(db, ROWS_PER_TRANSACTION);
+            return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
+          },
+          { genericPlans: true },
+        );
+        for (const { messageId, reason } of refused)
+          logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
+        if (taken === ROWS_PER_TRANSACTION) return null;
+        if (taken > 0) idleSince = Date.now();
+        if (Date.now() - idleSince >= LINGER_MS || isTestTime())
+          return decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
+        await pause(POLL_MS);
+        return null;
       });
     },
   };
@@ -54,6 +49,6 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
 
 async function lookAtBuffer(db: TenantDb): Promise<Look> {
   return (await hasBufferedDrips(db))
-    ? { nextAt: currentTime(), reason: 'more is buffered' }
+    ? { nextAt: currentTime(), reason: MORE }
     : { nextAt: null, reason: 'the buffer is empty' };
 }

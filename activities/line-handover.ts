@@ -12,13 +12,13 @@ import type { TenantDb } from '#db/transactions.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { lineHandoverId, type WakeInput } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 
 const DONE: Look = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
-const more = (): Look => ({ nextAt: currentTime(), reason: 'there are more messages to hand over' });
+const MORE = 'there are more messages to hand over';
+const more = (): Look => ({ nextAt: currentTime(), reason: MORE });
 
 export function createLineHandoverActivities({ pools }: Dependencies) {
   return {
@@ -66,14 +66,9 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
         return more();
       }
 
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (!canceled.aborted && Date.now() < end) {
-          const decision = await decide(pools, workspaceId, lineHandoverId(lineId, workspaceId), look);
-          if (!isDue(decision)) return roundOf(decision);
-        }
-        return roundOf(more());
-      });
+      return repeatFor(ROUND_MS, MORE, () =>
+        decide(pools, workspaceId, lineHandoverId(lineId, workspaceId), look),
+      );
     },
   };
 }

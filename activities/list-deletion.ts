@@ -4,32 +4,26 @@ import { decide } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 const BUSY_MS = 1000;
+const MORE = 'there are more leads to delete';
 
 const LOOKS: Record<Awaited<ReturnType<typeof deleteChunk>>, () => Look> = {
   done: () => ({ nextAt: null, reason: 'the list is deleted', ended: true }),
-  more: () => ({ nextAt: currentTime(), reason: 'there are more leads to delete' }),
+  more: () => ({ nextAt: currentTime(), reason: MORE }),
   busy: () => ({ nextAt: fromNow(BUSY_MS), reason: 'the leads that are left are being changed' }),
 };
 
 export function createListDeletionActivities({ pools }: Dependencies) {
   return {
     /** Deletes the leads of a deleted list, in one transaction per chunk. */
-    async clearList({ workspaceId, listId }: { workspaceId: string; listId: string }): Promise<Round> {
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (!canceled.aborted && Date.now() < end) {
-          const look = await decide(pools, workspaceId, listDeletionId(listId), async (db) =>
-            LOOKS[await deleteChunk(db, listId, currentTime())](),
-          );
-          if (!isDue(look)) return roundOf(look);
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more leads to delete' };
-      });
-    },
+    clearList: ({ workspaceId, listId }: { workspaceId: string; listId: string }): Promise<Round> =>
+      repeatFor(ROUND_MS, MORE, () =>
+        decide(pools, workspaceId, listDeletionId(listId), async (db) =>
+          LOOKS[await deleteChunk(db, listId, currentTime())](),
+        ),
+      ),
   };
 }

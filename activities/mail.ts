@@ -19,8 +19,7 @@ import { TEMPLATES } from '#providers/mail/templates.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;
@@ -72,15 +71,10 @@ export function createMailActivities({
 
   /** Sends the due emails of one outbox, for up to a minute. */
   const sendDue = (server: Mailer, sender: Sender): Promise<Round> =>
-    withHeartbeat(async (canceled) => {
-      const end = Date.now() + ROUND_MS;
-      while (Date.now() < end && !canceled.aborted) {
-        // Connections are shared: before it is claimed, an email waits for a connection, behind the emails of other senders.
-        if (await connections(sendNext, server, sender)) continue;
-        const look = await sender.look();
-        if (!isDue(look)) return roundOf(look);
-      }
-      return { nextAt: currentTime().toISOString(), reason: 'more emails are due' };
+    repeatFor(ROUND_MS, 'more emails are due', async () => {
+      // Connections are shared: before it is claimed, an email waits for a connection, behind the emails of other senders.
+      const wasDue = await connections(sendNext, server, sender);
+      return wasDue ? null : sender.look();
     });
 
   return {

@@ -23,8 +23,7 @@ import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 const ROUND_MS = 60_000;
@@ -138,18 +137,12 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
 
   return {
     /** Writes the due notification emails of a workspace, each exactly once. */
-    async writeNotifications({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (Date.now() < end && !canceled.aborted) {
-          const count = await withTenant(pools, workspaceId, (db) => writeDue(db, currentTime()));
-          if (count === ROWS_PER_TRANSACTION) continue;
-          const look = await decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
-          if (!isDue(look)) return roundOf(look);
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more notifications to write' };
-      });
-    },
+    writeNotifications: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
+      repeatFor(ROUND_MS, 'there are more notifications to write', async () => {
+        const count = await withTenant(pools, workspaceId, (db) => writeDue(db, currentTime()));
+        if (count === ROWS_PER_TRANSACTION) return null;
+        return decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
+      }),
   };
 }
 

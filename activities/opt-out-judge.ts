@@ -9,14 +9,14 @@ import { optOutJudgeId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { isDue, type Look, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one workspace. */
 const CONCURRENCY = 8;
 const BATCH = 64;
 /** The length of a round. Short rounds let operators see progress. */
 const ROUND_MS = 45_000;
+const MORE = 'there are more replies to judge';
 
 export function createOptOutJudgeActivities({
   pools,
@@ -37,19 +37,16 @@ export function createOptOutJudgeActivities({
   return {
     /** Asks the model about the doubtful replies of a workspace, in batches. @returns what the workspace waits for. */
     judgeReplies: ({ workspaceId }: { workspaceId: string }): Promise<Round> =>
-      withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (!canceled.aborted && Date.now() < end) {
-          const work = await decide(pools, workspaceId, optOutJudgeId(workspaceId), look);
-          if (!isDue(work)) return roundOf(work);
-          const atOnce = pLimit(CONCURRENCY);
-          await Promise.all(
-            work.awaited.map((reply) =>
-              atOnce(async () => (canceled.aborted ? undefined : judge(workspaceId, reply, canceled))),
-            ),
-          );
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more replies to judge' };
+      repeatFor(ROUND_MS, MORE, async (canceled) => {
+        const work = await decide(pools, workspaceId, optOutJudgeId(workspaceId), look);
+        if (!isDue(work)) return work;
+        const atOnce = pLimit(CONCURRENCY);
+        await Promise.all(
+          work.awaited.map((reply) =>
+            atOnce(async () => (canceled.aborted ? undefined : judge(workspaceId, reply, canceled))),
+          ),
+        );
+        return null;
       }),
   };
 }
@@ -58,5 +55,5 @@ export function createOptOutJudgeActivities({
 async function look(db: TenantDb): Promise<Look & { awaited: readonly AwaitedVerdict[] }> {
   const awaited = await awaitedVerdicts(db, BATCH);
   if (awaited.length === 0) return { awaited, nextAt: null, reason: 'no reply is doubtful', ended: true };
-  return { awaited, nextAt: currentTime(), reason: 'there are more replies to judge' };
+  return { awaited, nextAt: currentTime(), reason: MORE };
 }

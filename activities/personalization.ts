@@ -24,14 +24,14 @@ import { personalizerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { isDue, type Look, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one campaign. */
 const CONCURRENCY = 16;
 const BATCH = 64;
 /** The length of a round. Short rounds let operators see progress. */
 const ROUND_MS = 45_000;
+const MORE = 'there are more messages to write';
 /** How long to collect messages that fall due one by one: half of the time by which they are written in advance. */
 const COLLECT_MS = 5 * 60_000;
 
@@ -87,21 +87,18 @@ export function createPersonalizationActivities({
         return { use, answer: fault === null ? { text: answer.message } : { error: fault } };
       }
 
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (!canceled.aborted && Date.now() < end) {
-          const work = await decide(pools, workspaceId, personalizerId(campaignId), (db) =>
-            look(db, campaignId, currentTime()),
-          );
-          if (!isDue(work)) return roundOf(work);
-          const atOnce = pLimit(CONCURRENCY);
-          await Promise.all(
-            work.messages.map((message) =>
-              atOnce(async () => (canceled.aborted ? undefined : write(message, work, canceled))),
-            ),
-          );
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more messages to write' };
+      return repeatFor(ROUND_MS, MORE, async (canceled) => {
+        const work = await decide(pools, workspaceId, personalizerId(campaignId), (db) =>
+          look(db, campaignId, currentTime()),
+        );
+        if (!isDue(work)) return work;
+        const atOnce = pLimit(CONCURRENCY);
+        await Promise.all(
+          work.messages.map((message) =>
+            atOnce(async () => (canceled.aborted ? undefined : write(message, work, canceled))),
+          ),
+        );
+        return null;
       });
     },
   };
@@ -125,7 +122,7 @@ async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> 
       messages.flatMap(({ leadId }) => leadId ?? []),
     );
     // The round continues after these. If its worker crashes, the sweep finds the campaign.
-    return { instructions, messages, leads, nextAt: now, reason: 'there are more messages to write' };
+    return { instructions, messages, leads, nextAt: now, reason: MORE };
   }
   const progress = progressText(await personalizationProgress(db, campaignId));
   const next = await nextPersonalization(db, campaignId);

@@ -18,8 +18,7 @@ import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
@@ -95,19 +94,14 @@ export function createReplyAttachmentActivities({
     async fetchReplyAttachments({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (Date.now() < end && !canceled.aborted) {
-          const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH));
-          const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
-          await Promise.race([fetched, pause(MAX_WAIT_MS, undefined, { ref: false })]);
-          await tenant((db) => emitReplyEvents(db, { links, now: currentTime() }));
-          await fetched;
-          if (due.length > 0) continue;
-          const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
-          if (!isDue(look)) return roundOf(look);
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more files to fetch' };
+      return repeatFor(ROUND_MS, 'there are more files to fetch', async () => {
+        const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH));
+        const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
+        await Promise.race([fetched, pause(MAX_WAIT_MS, undefined, { ref: false })]);
+        await tenant((db) => emitReplyEvents(db, { links, now: currentTime() }));
+        await fetched;
+        if (due.length > 0) return null;
+        return decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
       });
     },
   };

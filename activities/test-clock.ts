@@ -7,13 +7,12 @@ import {
   stopTestClock,
 } from '#db/commands/test-mode/clock.ts';
 import { decide } from '#db/decisions.ts';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { testClockId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isDue, roundOf } from './round.ts';
+import { type Look, repeatFor } from './round.ts';
 import { createSendActivities } from './send.ts';
 
 /** How often to check whether the workflows are idle. */
@@ -26,6 +25,7 @@ const WAKE_AFTER_MS = 250;
 /** Longer than a line takes to send all messages that a workspace in test mode holds, if it has no gaps. */
 const STUCK_MS = 10 * 60_000;
 const ROUND_MS = 120_000;
+const MOVING = 'the clock is moving';
 
 export function createTestClockActivities(dependencies: Dependencies) {
   const { pools, secrets } = dependencies;
@@ -41,34 +41,30 @@ export function createTestClockActivities(dependencies: Dependencies) {
   return {
     /** Moves the clock of a workspace in test mode from one due time to the next, and waits for the work of each. */
     async moveTestClock({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        let wakeAfterMs = WAKE_AFTER_MS;
-        while (!canceled.aborted && Date.now() < end) {
-          const step = await withTenant(pools, workspaceId, (db) => stepTestClock(db, wakeAfterMs));
-          if (step.kind !== 'busy') wakeAfterMs = WAKE_AFTER_MS;
-          else if (step.sinceMs >= wakeAfterMs) wakeAfterMs = step.sinceMs * 2;
-          if (step.kind === 'arrived') {
-            const look = await decide(pools, workspaceId, testClockId(workspaceId), async (db) =>
-              (await readTestClock(db)).targetAt === null
-                ? { nextAt: null, reason: 'the clock is not moving', ended: true }
-                : { nextAt: currentTime(), reason: 'the clock is moving' },
+      let wakeAfterMs = WAKE_AFTER_MS;
+      return repeatFor(ROUND_MS, MOVING, async () => {
+        const step = await withTenant(pools, workspaceId, (db) => stepTestClock(db, wakeAfterMs));
+        if (step.kind !== 'busy') wakeAfterMs = WAKE_AFTER_MS;
+        else if (step.sinceMs >= wakeAfterMs) wakeAfterMs = step.sinceMs * 2;
+        if (step.kind === 'arrived') return decide(pools, workspaceId, testClockId(workspaceId), lookAtClock);
+        if (step.kind === 'moved') {
+          if (step.isAtTarget)
+            await withTenant(pools, workspaceId, (db) =>
+              runDueHousekeeping(db, mailSeal(secrets, workspaceId)),
             );
-            if (!isDue(look)) return roundOf(look);
-          } else if (step.kind === 'moved') {
-            if (step.isAtTarget)
-              await withTenant(pools, workspaceId, (db) =>
-                runDueHousekeeping(db, mailSeal(secrets, workspaceId)),
-              );
-            await Promise.all(step.lineIds.map((lineId) => send(workspaceId, lineId)));
-          } else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
-          else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));
-        }
-        return { nextAt: currentTime().toISOString(), reason: 'the clock is moving' };
+          await Promise.all(step.lineIds.map((lineId) => send(workspaceId, lineId)));
+        } else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
+        else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));
+        return null;
       });
     },
   };
 }
+
+const lookAtClock = async (db: TenantDb): Promise<Look> =>
+  (await readTestClock(db)).targetAt === null
+    ? { nextAt: null, reason: 'the clock is not moving', ended: true }
+    : { nextAt: currentTime(), reason: MOVING };
 
 const stuck = (workflowIds: readonly string[]): string =>
   `Not done in time: ${workflowIds.slice(0, 3).join(', ')}`;
