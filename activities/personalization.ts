@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { currentTime } from '#domain/clock.ts';
-import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { findLeads, type LeadRow, presentLead } from '#db/queries/leads.ts';
@@ -13,6 +12,7 @@ import {
 } from '#db/commands/campaigns/personalizations.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { wakeLines } from '#db/wakes.ts';
 import {
   personalizationProblem,
   personalizationPrompt,

@@ -46,6 +46,16 @@ export function wakeForMessage(
   db.wakes.requestForMessage(db.workspaceId, linePacerId(lineId), scheduledAt, isNew);
 }
 
+/** Wakes the pacers of these lines when the messages are due. */
+export function wakeLines(
+  db: TenantDb,
+  due: readonly { lineId: string | null; scheduledAt: Date; isNew?: boolean }[],
+): void {
+  for (const { lineId, ...message } of due) {
+    if (lineId !== null) wakeForMessage(db, lineId, message);
+  }
+}
+
 const SeenRow = z.object({ requestedBy: z.string(), wakeAt: z.date() });
 
 /** To be read before a workflow looks at anything else. Takes no lock. */

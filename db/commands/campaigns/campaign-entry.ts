@@ -17,7 +17,7 @@ import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wakeForMessage } from '#db/wakes.ts';
+import { wakeLines } from '#db/wakes.ts';
 import { workspacePace, workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
@@ -308,14 +308,4 @@ async function insertStepMessages(
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.place
     ${ROWS_INSERTED}`);
-}
-
-/** Wakes the pacers of these lines when the messages are due. */
-export function wakeLines(
-  db: TenantDb,
-  due: readonly { lineId: string | null; scheduledAt: Date; isNew?: boolean }[],
-): void {
-  for (const { lineId, ...message } of due) {
-    if (lineId !== null) wakeForMessage(db, lineId, message);
-  }
 }

@@ -4,14 +4,13 @@ import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
-import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { findPool } from '#db/queries/line-pools.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake, wakeSelf } from '#db/wakes.ts';
+import { wake, wakeLines, wakeSelf } from '#db/wakes.ts';
 
 /** The statuses in which each action is allowed. All actions require `lockCampaign`. */
 const FROM = {

@@ -1,13 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { stepDate } from '#domain/campaign-schedule.ts';
-import { wakeLines } from './campaign-entry.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
 import { campaignWindow, findCampaign } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { wakeLines } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({

@@ -1,6 +1,5 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { type Author, optOut } from '#db/commands/sending/opt-outs.ts';
@@ -15,7 +14,7 @@ import {
 import { holdSuspected } from '#db/queries/queue.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wake, wakeLines } from '#db/wakes.ts';
 import { optOutSuspicion } from '#domain/doubtful-opt-out.ts';
 import { shownReply } from '#domain/reply.ts';
 import { optOutJudgeId } from '#workflows/messages/wake.ts';

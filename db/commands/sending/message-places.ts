@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
-import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { recordset } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { wakeLines } from '#db/wakes.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 
 const WaitingRow = MessageRow.pick({ id: true, address: true, recipientPhone: true, lineId: true });
