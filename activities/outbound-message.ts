@@ -5,6 +5,7 @@ import type { Settled } from '#db/commands/sending/outcomes.ts';
 import { withTenant } from '#db/transactions.ts';
 import { type OutgoingText, outgoingText } from '#domain/outgoing-text.ts';
 import type { OutboundMessage } from '#providers/carriers/carrier.ts';
+import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
@@ -54,7 +55,7 @@ export function createComposer({
         text: rendered.text,
         ...(message.subject !== null && { subject: message.subject }),
         attachments: files.attachments,
-        callbackUrl: `${publicUrl}/callbacks/carriers/${attempt.carrier}/${attempt.lineId}`,
+        callbackUrl: callbackAddress(publicUrl, { name: attempt.carrier }, attempt.lineId),
         ...(attempt.channel === 'email' && {
           unsubscribeUrl: unsubscribeLinks.url({ workspaceId: message.workspaceId, messageId: message.id }),
         }),
