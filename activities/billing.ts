@@ -5,7 +5,7 @@ import { findLineRequest, type StoredLineRequest } from '#db/queries/line-reques
 import { NO_CARRIER } from '#domain/line.ts';
 import { withTenant } from '#db/transactions.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
-import type { LineRequestView } from '#workflows/messages/line-request.ts';
+import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/messages/line-request.ts';
 import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -18,8 +18,6 @@ interface RequestedLine {
 
 /** Longer than a step usually takes. An extra signal does no harm to a step that takes longer. */
 const STEP_MS = 60_000;
-/** How often to read an open invoice, in case the provider's callback was lost. */
-const CHECK_EVERY_MS = 6 * 3_600_000;
 
 export function createBillingActivities({ pools, payments }: Dependencies) {
   const invoicesOf = ({ workspaceId, lineId }: RequestedLine) =>

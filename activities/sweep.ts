@@ -10,8 +10,6 @@ import { endDueSnoozes } from './snoozes.ts';
 
 /** The maximum number of workflows that one sweep wakes. */
 const BATCH = 5000;
-/** Longer than a healthy workflow takes to look at due work. */
-const GRACE_SECONDS = 30;
 
 export function createSweepActivities(dependencies: Dependencies) {
   const { pools, waker, logger, onSweep } = dependencies;
@@ -22,7 +20,7 @@ export function createSweepActivities(dependencies: Dependencies) {
         const db = systemDb(pools);
         const overdue = await claimOverdue(db, BATCH);
         for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId, 'overdue');
-        for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
+        for (const agencyId of await overdueAgencyOutboxes(db))
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
         await recordRun(db, 'sweep');
         await endDueSnoozes(dependencies);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
+import { MAX_AGE_MS } from '#workflows/messages/round.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, type TenantOptions, withTenant } from './transactions.ts';
@@ -29,9 +30,6 @@ export interface Decision {
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
 /** A decision, with the wakes that were visible when the look began. */
 type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D;
-
-/** After this time, a run that waits for somebody looks again, and continues as new with the current code. */
-const MONTH_MS = 30 * 24 * 3_600_000;
 
 /** The sweep considers a workflow lost half a minute after the time at which it should have looked. */
 const REFRESH_MS = 15_000;
@@ -77,7 +75,7 @@ export async function decide<D extends Decision | null>(
 
 /** Until when a workflow rests if nobody wakes it. */
 const restOf = ({ nextAt, keepsOpen }: Decision): Date =>
-  keepsOpen && nextAt === null ? new Date(currentTime().getTime() + MONTH_MS) : NEVER;
+  keepsOpen && nextAt === null ? new Date(currentTime().getTime() + MAX_AGE_MS) : NEVER;
 
 /** Whether the row says that the workflow must look now. Only the workflow itself can postpone that. */
 function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {

@@ -34,8 +34,8 @@ const StoredRow = z.object({
 });
 type StoredWake = z.infer<typeof StoredRow>;
 
-/** Longer than a healthy workflow takes to look at due work. */
-const GRACE = sql.fragment`interval '30 seconds'`;
+/** Longer than a healthy workflow takes to look at due work. The database's function `after_grace` adds the same. */
+export const GRACE = sql.fragment`interval '30 seconds'`;
 
 const timestamp = (at: Date | null): string | null => at && formatTimestamp(at);
 

@@ -21,7 +21,7 @@ import {
   settleLineInvoices,
 } from './line-request-steps.ts';
 import { createLoop, isHistoryLong } from './work-loop.ts';
-import type { LineRequestView } from './messages/line-request.ts';
+import { CHECK_EVERY_MS, type LineRequestView } from './messages/line-request.ts';
 import type { Round } from './messages/round.ts';
 import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { checkPayment, giveUp } from './messages/updates.ts';
@@ -172,9 +172,6 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     isBilling = false;
   }
 }
-
-/** How often a request that awaits payment is checked without a signal. Payments and cancellations signal it immediately. */
-const CHECK_EVERY_MS = 6 * 3_600_000;
 
 function waitOf({ status, isChanged }: LineRequestView): Round {
   if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };

@@ -8,7 +8,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Round } from './messages/round.ts';
+import { MAX_AGE_MS, type Round } from './messages/round.ts';
 import { STATE } from './messages/search-attributes.ts';
 import { type SignalName, SIGNALS } from './messages/signals.ts';
 import { type Status, statusQuery } from './messages/queries.ts';
@@ -21,9 +21,6 @@ const MAX_HISTORY = 250;
 
 /** An idle workflow whose subject is not open ends after this time. The next signal starts it again. */
 const MAX_IDLE = '1 day';
-
-/** The age at which a run continues as new, so that no run needs much older code. The sweep wakes it then. */
-const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** Runs the rounds of a long-lived workflow: each looks at the database, then waits for a signal or the next due time. */
 export interface WorkLoop {

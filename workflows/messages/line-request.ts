@@ -11,5 +11,8 @@ export interface LineRequestView {
   carrier?: string;
 }
 
+/** How often an open invoice is read without a signal, in case the provider's callback was lost. */
+export const CHECK_EVERY_MS = 6 * 3_600_000;
+
 /** The failure type of an activity when the carrier refuses permanently. */
 export const LINE_REFUSED = 'LineRefused';

@@ -1,3 +1,9 @@
+/**
+ * The age at which a run continues as new, so that no run needs much older code. One that waits without a timer does so when
+ * the sweep wakes it, this long after it has begun to wait.
+ */
+export const MAX_AGE_MS = 30 * 24 * 3_600_000;
+
 /** The result of a round of work: when the next is due, and what the workflow waits for. */
 export interface Round {
   /** ISO 8601; null: when a signal arrives. */

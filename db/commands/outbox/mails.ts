@@ -6,6 +6,7 @@ import { mailSenderId } from '#workflows/messages/wake.ts';
 import { AtRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import { GRACE } from '#db/workflow-wakes.ts';
 
 /** The emails of one workspace, or of one agency. */
 export interface Outbox {
@@ -113,10 +114,10 @@ export async function lastMailAt(
 const AgencyIdRow = z.object({ agencyId: z.string() });
 
 /** Agencies with overdue emails, because a crash prevented the signal after a commit. */
-export async function overdueAgencyOutboxes(db: SystemDb, graceSeconds: number): Promise<string[]> {
+export async function overdueAgencyOutboxes(db: SystemDb): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(AgencyIdRow)`
     select distinct agency_id from agency_mails
-    where status = 'pending' and next_attempt_at < now() - make_interval(secs => ${graceSeconds})`);
+    where status = 'pending' and next_attempt_at < now() - ${GRACE}`);
   return [...ids];
 }
 
