@@ -46,8 +46,6 @@ export interface WorkLoop {
   inTurn(work: () => Promise<void>): Promise<void>;
   /** Adds a sentence to the current details, until the next note. */
   setNote(note: string): void;
-  /** Whether a signal or an update arrived since the last round started. */
-  isSignaled(): boolean;
   /** Sets the status and the search attribute `State`. */
   setStatus(state: string, reason: string, until?: string | null): void;
   status(): Status;
@@ -130,7 +128,6 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
       await turn;
     },
     setNote: (text) => void (note = text === '' ? '' : ` ${text}`),
-    isSignaled,
     setStatus,
     status: () => status,
     get isOver() {

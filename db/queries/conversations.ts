@@ -128,12 +128,10 @@ export async function findConversations(
     order by c.address`);
 }
 
-/** @returns false if there is no such conversation. */
-export async function setTags(db: TenantDb, address: string, tags: readonly string[]): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
+export async function setTags(db: TenantDb, address: string, tags: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
     update conversations set tags = ${sql.array([...tags], 'text')}
     where workspace_id = ${db.workspaceId} and address = ${address}`);
-  return rowCount > 0;
 }
 
 export async function presentConversations(

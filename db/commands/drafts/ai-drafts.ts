@@ -168,12 +168,11 @@ async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void>
     where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
-/** Discards a waiting draft. @returns false if it is no longer waiting. */
-export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
+/** Discards a draft that is still waiting. */
+export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
     update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting'`);
-  return rowCount > 0;
 }
 
 const ListedRow = DraftRow.extend({
