@@ -21,11 +21,6 @@ export type Settle = (
   text?: string | null,
 ) => Promise<void>;
 
-/** In a larger batch, the first would wait for the last. */
-const MAX_TOGETHER = 64;
-/** While one batch waits for a lock, the workspace's other batches continue. */
-const BATCHES_AT_ONCE = 2;
-
 export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>): Settle {
   /** What the carrier accepts after its attempt was settled counts as accepted, and operators are told. */
   function noteLate(
@@ -49,7 +44,6 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),
-    { maxSize: MAX_TOGETHER, concurrency: BATCHES_AT_ONCE },
   );
 
   async function settleSms(

@@ -4,8 +4,6 @@ import { lookUp } from '#db/queries/lookups.ts';
 import { withAuth } from '#db/transactions.ts';
 import { createBatches } from '#domain/batches.ts';
 
-const MAX_TOGETHER = 64;
-const LOOKUPS_AT_ONCE = 2;
 const MIN_CONCURRENT_SIZE = 16;
 
 /** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
@@ -28,7 +26,7 @@ export function createCallbackLines(pools: ApiPools): CallbackLines {
       );
       for (const one of asked) one.found = found.get(one.lineId) ?? null;
     },
-    { maxSize: MAX_TOGETHER, concurrency: LOOKUPS_AT_ONCE, minConcurrentSize: MIN_CONCURRENT_SIZE },
+    { minConcurrentSize: MIN_CONCURRENT_SIZE },
   );
   async function checkNode(client: string, lineId: string): Promise<void> {
     const workspaceId = await withAuth(pools, client, `workspace of line ${lineId}`, (db) =>

@@ -5,10 +5,13 @@ export interface Batches<Item> {
 }
 
 export interface BatchOptions {
-  /** The maximum number of items in a batch. */
-  maxSize: number;
-  /** The maximum number of an owner's batches in progress. Further items wait. */
-  concurrency: number;
+  /** The maximum number of items in a batch; default: 64. In a larger one, the first would wait for the last. */
+  maxSize?: number;
+  /**
+   * The maximum number of an owner's batches in progress; default: 2, so that while one waits for a lock, the others
+   * continue. Further items wait.
+   */
+  concurrency?: number;
   /**
    * While one batch is in progress, another starts only with this many items, so that they share its cost; default: 1.
    * After a moment it starts with fewer, so that a slow batch does not delay them.
@@ -37,7 +40,7 @@ interface Owner<Item> {
  */
 export function createBatches<Item>(
   work: (owner: string, items: readonly Item[]) => Promise<void>,
-  { maxSize, concurrency, minConcurrentSize = 1 }: BatchOptions,
+  { maxSize = 64, concurrency = 2, minConcurrentSize = 1 }: BatchOptions = {},
 ): Batches<Item> {
   const owners = new Map<string, Owner<Item>>();
 
