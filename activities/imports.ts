@@ -201,13 +201,11 @@ const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
 function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: Home): ReadRow {
   const input = readRow(cells, columns);
-  const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);
-  const reason =
-    'reason' in input
-      ? input.reason
-      : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
-  const rejected = (why: string): ReadRow => ({ rejected: { rowNumber, reason: why, fields: cells } });
-  if (!lead || reason !== '') return rejected(reason);
+  const rejected = (reason: string): ReadRow => ({ rejected: { rowNumber, reason, fields: cells } });
+  if ('reason' in input) return rejected(input.reason);
+  const { lead, problems } = normalizeLead(input, home);
+  if (problems.length > 0)
+    return rejected(problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; '));
   try {
     const [source, at] = (['consentSource', 'consentAt'] as const).map((field) =>
       cellOf(cells, columns, field),

@@ -126,10 +126,8 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     const preferences = await findEmailPreferences(db);
     const wanted = due.filter(({ kind }) => preferences[kind].enabled);
     const mails = writer(db, mailSeal(secrets, db.workspaceId), now);
-    const [replies, notices] = [
-      wanted.filter((row) => isReplyAlert(row)),
-      wanted.filter((row) => !isReplyAlert(row)),
-    ];
+    const replies = wanted.filter((row) => isReplyAlert(row));
+    const notices = wanted.filter((row) => !isReplyAlert(row));
     await writeNotices(db, mails, notices, now);
     await writeReplies(db, mails, replies, preferences.reply.mode);
     return due.length;

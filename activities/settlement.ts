@@ -46,7 +46,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
     }),
   );
 
-  async function settleSms(
+  async function settleFallbackSms(
     db: TenantDb,
     attempt: AttemptRow,
     outcome: Settled,
@@ -76,7 +76,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
     await withTenant(pools, workspaceId, async (db) => {
       if (attempt.kind === 'primary' && outcome.kind !== 'accepted')
         await settlePrimary(db, attempt, outcome, now);
-      else await settleSms(db, attempt, outcome, text, now);
+      else await settleFallbackSms(db, attempt, outcome, text, now);
       await followCampaign(db, attempt.messageId, now);
     });
   };

@@ -211,12 +211,6 @@ async function leadOf(
   country: string,
   now: Date,
 ): Promise<LeadRow> {
-  const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
-  if (leadId === undefined) {
-    if (problems.length > 0)
-      throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
-    await requireCustomFields(db, [lead.customFields]);
-  }
   if (leadId !== undefined) {
     // Also keeps a deletion, which cancels the lead's messages, from missing those that are inserted here.
     const known = await lockLead(db, leadId);
@@ -224,6 +218,10 @@ async function leadOf(
     if (listId !== null && (await lockList(db, listId))) await addLeadToList(db, known, listId);
     return known;
   }
+  const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
+  if (problems.length > 0)
+    throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
+  await requireCustomFields(db, [lead.customFields]);
   const isListed = listId !== null && (await lockList(db, listId));
   const target = isListed ? listId : await quickSendsList(db);
   if (!isListed) await lockList(db, target);

@@ -122,10 +122,10 @@ async function linesOfWorkspace(
   // By channel and array, because the drafts of a campaign share one.
   const found = new Map<readonly string[] | null, Partial<Record<Channel, Candidates | null>>>();
   const candidatesOf = ({ channel, eligibleLineIds }: Choosable): Candidates | null => {
-    let known = found.get(eligibleLineIds);
-    if (!known) found.set(eligibleLineIds, (known = {}));
-    const cached = known[channel];
-    return cached === undefined ? (known[channel] = candidatesFor(channel, eligibleLineIds)) : cached;
+    let byChannel = found.get(eligibleLineIds);
+    if (!byChannel) found.set(eligibleLineIds, (byChannel = {}));
+    const cached = byChannel[channel];
+    return cached === undefined ? (byChannel[channel] = candidatesFor(channel, eligibleLineIds)) : cached;
   };
   const settled = drafts.map((draft) => {
     if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: null };
