@@ -61,13 +61,13 @@ export const carrierMessageOf = ({ lineId, event }: LineEvent): CarrierMessage =
     event.kind === 'call' || event.kind === 'recording' ? event.callId : event.carrierMessageId,
 });
 
-/** A stored event. */
+/** The event as the column `waiting` keeps it. */
 const waitingOf = (event: CarrierEvent): string => JSON.stringify({ ...event, at: event.at.toISOString() });
 
 const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
 
 /** A receipt that reports only the delivery of a message. */
-export type Delivered = Extract<CarrierEvent, { kind: 'receipt' }>;
+export type Delivered = Extract<CarrierEvent, { kind: 'receipt' }> & { status: 'delivered' };
 
 export const isDelivered = (one: LineEvent): one is LineEvent<Delivered> =>
   one.event.kind === 'receipt' && one.event.status === 'delivered' && !endsContact(one.event);
@@ -95,7 +95,7 @@ export async function receiveReceipts(
   const early = new Set(
     receipts.filter((receipt) => !attempts.has(carrierMessageKey(carrierMessageOf(receipt)))),
   );
-  await markPrimary(db, await recordCarrierEvents(db, receipts, early), attempts);
+  await markMessagesDelivered(db, await recordCarrierEvents(db, receipts, early), attempts);
 }
 
 /** Like `applyMessageEvent`, for receipts of many messages. */
@@ -105,7 +105,7 @@ async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Deliver
   for (const receipt of receipts) {
     if (!attempts.has(carrierMessageKey(carrierMessageOf(receipt)))) await deferEvent(db, receipt);
   }
-  await markPrimary(db, receipts, attempts);
+  await markMessagesDelivered(db, receipts, attempts);
 }
 
 type DeliveredAttempt = z.infer<typeof DeliveredAttemptRow>;
@@ -123,8 +123,8 @@ async function attemptsOf(
   return new Map(attempts.map((attempt) => [carrierMessageKey(attempt), attempt]));
 }
 
-/** A receipt for a fallback SMS does not change the message, whose status stays `fallback`. */
-async function markPrimary(
+/** Leaves out receipts for a fallback SMS, see `applyMessageEvent`. */
+async function markMessagesDelivered(
   db: TenantDb,
   receipts: readonly LineEvent<Delivered>[],
   attempts: ReadonlyMap<string, DeliveredAttempt>,
