@@ -75,7 +75,7 @@ export async function claimDue(
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
     // Before other messages are locked, because this waits for their locks.
-    await failOptedOut(db, found.filter(isUnwelcome), now);
+    await failUnwelcome(db, found.filter(isUnwelcome), now);
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
@@ -178,7 +178,7 @@ const refusal = (optedOut: boolean | undefined) =>
   optedOut ? 'recipient_opted_out' : 'recipient_suppressed';
 
 /** Fails messages whose contacts opted out, or were suppressed, after they were accepted. */
-async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
+async function failUnwelcome(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
   if (messages.length === 0) return;
   await lockSequences(
     db,
