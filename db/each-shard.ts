@@ -11,10 +11,14 @@ const ResultRow = z.object({ result: z.string() });
 export const onEachShard = (db: SystemDb, table: string, command: string): Promise<readonly string[]> =>
   db.anyFirst(sql.type(ResultRow)`select result from on_each_shard(${table}, ${command}) result`);
 
-/** The workspaces that have rows of a table. Reads one index entry for each, if an index begins with the workspace. */
-export async function workspacesIn(db: SystemDb, table: string): Promise<string[]> {
+/**
+ * The workspaces that have rows of a table. Reads one index entry for each, if an index begins with the workspace.
+ * @param until only those with a row that has a lower id; an index has the workspace and then the id.
+ */
+export async function workspacesIn(db: SystemDb, table: string, until?: string): Promise<string[]> {
+  const columns = until === undefined ? 'workspace_id' : 'workspace_id, id';
   const first = (condition: string): string =>
-    `(select workspace_id from %1$s ${condition} order by workspace_id limit 1)`;
+    `(select ${columns} from %1$s ${condition} order by ${columns} limit 1)`;
   const results = await onEachShard(
     db,
     table,
@@ -22,7 +26,7 @@ export async function workspacesIn(db: SystemDb, table: string): Promise<string[
        ${first('')}
        union all
        select next.* from found f cross join lateral ${first('where workspace_id > f.workspace_id')} next
-     ) select coalesce(json_agg(workspace_id), '[]')::text from found`,
+     ) select coalesce(json_agg(workspace_id), '[]')::text from found ${until === undefined ? '' : `where id < '${until}'`}`,
   );
   return results.flatMap((ids) => z.array(z.string()).parse(JSON.parse(ids)));
 }

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { onEachShard } from '#db/each-shard.ts';
+import { onEachShard, workspacesIn } from '#db/each-shard.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 import { realFromNow } from '#domain/clock.ts';
@@ -78,7 +78,10 @@ export async function trimAged(
   let trimmed = 0;
   for (const aged of KEPT) {
     let count = BATCH;
-    while (count >= BATCH && mayContinue()) trimmed += count = await trimBatch(db, aged, retention);
+    while (count >= BATCH && mayContinue()) {
+      count = await trimBatch(db, aged, retention);
+      trimmed += count;
+    }
   }
   return trimmed + (await trimAttempts(db, retention.attempts, mayContinue));
 }
@@ -91,20 +94,8 @@ const BatchRow = z.object({ found: z.int(), lastId: z.string().nullable() });
  */
 async function trimAttempts(db: SystemDb, days: number, mayContinue: () => boolean): Promise<number> {
   const until = firstId(realFromNow(-days * 86_400_000));
-  const first = (after: string): string =>
-    `(select workspace_id, id from %1$s ${after} order by workspace_id, id limit 1)`;
-  // One index entry for each workspace.
-  const workspaceIds = await onEachShard(
-    db,
-    'attempts',
-    `with recursive oldest as (
-       ${first('')}
-       union all
-       select next.* from oldest o cross join lateral ${first('where workspace_id > o.workspace_id')} next
-     ) select coalesce(json_agg(workspace_id), '[]')::text from oldest where id < '${until}'`,
-  );
   let trimmed = 0;
-  for (const workspaceId of workspaceIds.flatMap((ids) => JSON.parse(ids) as string[])) {
+  for (const workspaceId of await workspacesIn(db, 'attempts', until)) {
     // Continues from the last, because deleted rows stay in the index until no older transaction needs them.
     for (let after: string | null = ''; after !== null && mayContinue();) {
       const { found, lastId }: z.infer<typeof BatchRow> = await db.one(sql.type(BatchRow)`

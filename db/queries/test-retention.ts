@@ -22,7 +22,10 @@ export async function trimTestMode(db: SystemDb, mayContinue: () => boolean): Pr
   for (const workspaceId of twins) {
     for (const trimBatch of [trimMessages, trimReplies]) {
       let count = BATCH;
-      while (count === BATCH && mayContinue()) trimmed += count = await trimBatch(db, workspaceId);
+      while (count === BATCH && mayContinue()) {
+        count = await trimBatch(db, workspaceId);
+        trimmed += count;
+      }
     }
   }
   return trimmed;
