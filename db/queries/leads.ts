@@ -60,7 +60,10 @@ export async function lockLeads(db: TenantDb, ids: readonly string[]): Promise<r
     order by id for no key update`);
 }
 
-/** Like `lockLeads`, for one lead; null if it is not visible. */
+/**
+ * Like `lockLeads`, for one lead; null if it is not visible. Reads it again under the lock, because its lists may have been
+ * deleted meanwhile.
+ */
 export async function lockLead(db: TenantDb, id: string): Promise<LeadRow | null> {
   await lockLeads(db, [id]);
   return findLead(db, id);
