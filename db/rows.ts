@@ -12,6 +12,11 @@ export const NoRows = z.unknown();
 
 /** Rows that many statements return. Shared, because zod compiles each new schema. */
 export const IdRow = z.object({ id: z.string() });
+export const AddressRow = z.object({ address: z.string() });
+export const CountRow = z.object({ count: z.int() });
+export const NameRow = z.object({ name: z.string() });
+export const LineIdRow = z.object({ lineId: z.string() });
+export const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 /** A time or null. */
 export const AtRow = z.object({ at: z.date().nullable() });
 

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Contact } from '#domain/contact.ts';
+import { AddressRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const ContactRow = z.object({ addresses: z.array(z.string()), leadIds: z.array(z.string()) });
@@ -23,8 +24,6 @@ export async function findContact(db: TenantDb, leadId: string): Promise<Contact
   const former = await formerAddresses(db, known);
   return { ...known, addresses: [...known.addresses, ...former] };
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** Addresses that the contact was written to or wrote from, and that are of no other lead. */
 async function formerAddresses(db: TenantDb, contact: Contact): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { CountRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { MAX_UNREAD, UNREAD_DAYS } from '#domain/conversation.ts';
@@ -42,7 +42,6 @@ const readUntil = ({ workspaceId, userId, since }: Reader): FragmentSqlToken =>
 export const isUnread = (reader: Reader): FragmentSqlToken =>
   sql.fragment`c.last_inbound_at > ${readUntil(reader)}`;
 
-const CountRow = z.object({ count: z.int() });
 const UnreadRow = CountRow.extend({ address: z.string() });
 
 /** The number of unread messages in those of the conversations that are unread. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Contact } from '#domain/contact.ts';
 import { isErased, newPseudonym } from '#domain/erasure.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
-import { NoRows } from '#db/rows.ts';
+import { AddressRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { texts } from './contacts.ts';
 
@@ -103,8 +103,6 @@ export async function shownAddress(
     where workspace_id = ${db.workspaceId} and address = ${address} and erasure_id > ${id} limit 1`);
   return pseudonym ?? address;
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** The given addresses that are being erased by a request after `id`. */
 export async function erasingAmong(

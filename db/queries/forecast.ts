@@ -7,6 +7,7 @@ import type { Channel } from '#domain/channel.ts';
 import type { ForecastLine, WaitingMessages } from '#domain/forecast/plan.ts';
 import { sendTimes } from '#domain/forecast/send-times.ts';
 import { wakingHours } from '#domain/quiet-hours.ts';
+import { LineIdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { lineHistory } from './attempts.ts';
 import type { CampaignRow } from './campaigns.ts';
@@ -173,8 +174,6 @@ export async function knownLeads(
     group by 1`);
   return new Map(rows.map(({ lineId, count }) => [lineId, count]));
 }
-
-const LineIdRow = z.object({ lineId: z.string() });
 
 /** The lines on which messages of a campaign wait. */
 export async function linesOfCampaign(db: TenantDb, campaignId: string): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { digitsSearched } from '#domain/phone.ts';
 import { countLeads, hiddenLists } from './lists.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
+import { AddressRow, IdRow, NameRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { insertion, ROWS_INSERTED } from '#db/recordset.ts';
 
@@ -99,8 +99,6 @@ function idsMatching(
   return digits === search ? matching(search) : sql.fragment`${matching(search)} union ${matching(digits)}`;
 }
 
-const AddressRow = z.object({ address: z.string() });
-
 /** The addresses of the latest leads that match a search. */
 export async function addressesOfLeads(
   db: TenantDb,
@@ -142,8 +140,6 @@ export async function listLeads(
 
 /** Sorts after every id, because ids are hexadecimal. */
 const MAX_ID = 'g';
-
-const NameRow = z.object({ name: z.string() });
 
 /** The names of all custom fields of a list's leads. */
 export async function customFieldNames(db: TenantDb, listId: string): Promise<string[]> {

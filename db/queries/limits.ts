@@ -1,5 +1,4 @@
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
-import { z } from 'zod';
 import {
   AGENCY_LIMITS,
   type AgencyLimit,
@@ -7,11 +6,8 @@ import {
   WORKSPACE_LIMITS,
   type WorkspaceLimit,
 } from '#domain/limits.ts';
-import { NoRows } from '#db/rows.ts';
+import { CountRow, NameRow, NoRows } from '#db/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
-
-const CountRow = z.object({ count: z.int() });
-const NameRow = z.object({ name: z.string() });
 
 const LIVE = sql.fragment`revoked_at is null and (expires_at is null or expires_at > now())`;
 /** A stream that was not recorded as alive for this long no longer counts. */

@@ -1,6 +1,5 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { NoRows, WorkspaceIdRow } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 /** Finds the workspace of what callers name without it: a line by its id, an API key and an invitation by the hash of their secret. */
@@ -26,8 +25,6 @@ export async function moveLookup(
   await db.query(sql.type(NoRows)`
     update lookups set workspace_id = ${workspaceId} where kind = ${kind} and key = ${key}`);
 }
-
-const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
 /** The workspace to which it belongs; null if there is none. */
 export async function lookUp(db: SystemDb, kind: LookupKind, key: string): Promise<string | null> {

@@ -4,7 +4,7 @@ import { currentTime } from '#domain/clock.ts';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
+import { AddressRow, IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageRecipient, recipientOf } from './message-recipient.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
@@ -386,8 +386,6 @@ export async function markKnown(db: TenantDb, lineId: string, address: string): 
     update messages m set is_new = false
     where ${queued(db, lineId)} and m.address = ${address} and m.is_new`);
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /**
  * Like `markKnown`, for addresses that a line is about to write to for the first time.

@@ -6,7 +6,7 @@ import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
 import { type Happening, traceMoment } from '#db/message-traces.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
+import { AddressRow, IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
@@ -19,8 +19,6 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
     returning m.*`);
   return [...rows];
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /**
  * Locks the conversations with these addresses without waiting, because the round may hold messages that the holder of a

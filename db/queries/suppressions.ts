@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { AddressRow, NoRows } from '#db/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import type { Suppression } from '#domain/suppression.ts';
 
@@ -57,8 +57,6 @@ export async function deleteSuppression(
     delete from agency_suppressions where agency_id = ${agencyId} and value = ${value}`);
   return rowCount > 0;
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** Those of the addresses that the agency of the workspace suppresses. */
 export async function suppressedAmong(

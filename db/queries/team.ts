@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { Role, type TeamMember } from '#domain/team.ts';
+import { NameRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const MemberRow = z.object({
@@ -23,8 +24,6 @@ export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
     joinedAt: joinedAt.toISOString(),
   }));
 }
-
-const NameRow = z.object({ name: z.string() });
 
 export async function workspaceName(db: TenantDb): Promise<string> {
   return db.oneFirst(sql.type(NameRow)`select name from workspaces where id = ${db.workspaceId}`);

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { AddressRow, NoRows, WorkspaceIdRow } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { recount } from './recount.ts';
 
@@ -10,8 +10,6 @@ const CONTACTS = 250;
 const MESSAGES = 20_000;
 /** Days or hours that are dropped by one statement before a workspace is counted anew. */
 const DROPPED = 50_000;
-
-const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
 /** The workspaces whose daily and hourly counts are not up to date. */
 export async function uncountedWorkspaces(db: SystemDb): Promise<readonly string[]> {
@@ -176,8 +174,6 @@ async function dropCounted(db: TenantDb): Promise<boolean> {
   };
   return (await drop('analytics_days')) > 0 || (await drop('analytics_hours')) > 0;
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** Counts the next contacts, by their addresses. */
 async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): Promise<boolean> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import { NoRows } from '#db/rows.ts';
+import { CountRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -122,8 +122,6 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
 const FEW = 20;
 /** When those transactions have committed. */
 const LOOK_AGAIN_MS = 2000;
-
-const CountRow = z.object({ count: z.int() });
 
 /** Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look. */
 export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {

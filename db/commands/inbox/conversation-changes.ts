@@ -2,7 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
-import { NoRows } from '#db/rows.ts';
+import { AddressRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import type { AuditActor } from '#domain/audit.ts';
 import { ConversationStatus, statusAt } from '#domain/conversation.ts';
@@ -120,8 +120,6 @@ export async function unassignMember(db: TenantDb, userId: string, by: AuditActo
     { by, now },
   );
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /** Makes the same change to several conversations, which it locks in one order. */
 async function changeAll(

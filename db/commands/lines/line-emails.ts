@@ -2,11 +2,10 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LineRow } from '#db/queries/lines.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
+import { NameRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const EmailRow = z.object({ email: z.string() });
-
-const NameRow = z.object({ name: z.string() });
 
 /**
  * Emails the owner and the admins that a line went down, unless the line's notifications are off.

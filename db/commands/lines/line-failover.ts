@@ -6,7 +6,7 @@ import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { failsOverAt, movesFrom } from '#domain/pool.ts';
 import { findPool, poolsThatFailOver, type StoppedLinePool } from '#db/queries/line-pools.ts';
 import { type LineRow, usableLines } from '#db/queries/lines.ts';
-import { NoRows } from '#db/rows.ts';
+import { LineIdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
@@ -168,8 +168,6 @@ async function hasPooled(db: TenantDb, lineId: string, known: boolean): Promise<
       and status in ('pending', 'scheduled') and not held and not force_fallback and pool_id is not null
       ${known ? sql.fragment`` : sql.fragment`and is_new`}`);
 }
-
-const LineIdRow = z.object({ lineId: z.string() });
 
 /** Lets the workflows of the stopped lines of a pool decide again, after its lines or rules have changed. */
 export async function reviewFailover(db: TenantDb, poolId: string, now: Date): Promise<void> {

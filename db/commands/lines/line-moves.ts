@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
-import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
@@ -13,7 +12,7 @@ import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
 import type { Pools } from '#db/pools.ts';
 import { endHold } from '#db/queries/line-holds.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
-import { NoRows } from '#db/rows.ts';
+import { NoRows, WorkspaceIdRow } from '#db/rows.ts';
 import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
 
@@ -183,8 +182,6 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
     wake(db, workflowId, currentTime(), 'lineChanged');
 }
-
-const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
 /**
  * The former workspace of a line that a carrier's report concerns: the one that sent or received the message.

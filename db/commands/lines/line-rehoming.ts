@@ -7,7 +7,7 @@ import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
-import { NoRows } from '#db/rows.ts';
+import { AddressRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { LineStop } from '#domain/line-stop.ts';
@@ -76,8 +76,6 @@ export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
   await leavePools(db, lineId);
   if (!(await abandonChunk(db, lineId, null)).isDone) continueLater(db, lineId);
 }
-
-const AddressRow = z.object({ address: z.string() });
 
 /**
  * Reassigns the next messages, then the next contacts, of a line that left.

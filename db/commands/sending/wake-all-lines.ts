@@ -1,10 +1,8 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
+import { LineIdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-
-const LineIdRow = z.object({ lineId: z.string() });
 
 /** Wakes all lines of a workspace whose subscription became past due or no longer is, or whose quiet hours changed. */
 export async function wakeAllLines(db: TenantDb, now: Date): Promise<void> {

@@ -1,12 +1,11 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { realTime } from '#domain/clock.ts';
 import { lineKind } from '#domain/entitlement.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import { MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
+import { CountRow, IdRow, NoRows } from '#db/rows.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
 import { addLookup } from '#db/queries/lookups.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
@@ -41,8 +40,6 @@ export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string)
     await insertTestLine(inWorkspace(db, { id }), { channel, firstName: 'Test', lastName: 'Line' });
   return id;
 }
-
-const CountRow = z.object({ count: z.int() });
 
 export interface NewTestLine {
   channel: Channel;
