@@ -1,4 +1,3 @@
-import { isGrpcServiceError } from '@temporalio/client';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { hasUnderWay } from '#db/commands/contacts/erase-rows.ts';
 import { decide } from '#db/decisions.ts';
@@ -6,6 +5,7 @@ import { type Erasure, findErasure, finishErasure } from '#db/queries/erasures.t
 import { draftsOf } from '#db/commands/drafts/ai-drafts.ts';
 import { isImporting } from '#db/queries/lead-imports.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { isNotFound } from '#providers/grpc-status.ts';
 import { aiDraftId, contactErasureId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -63,8 +63,7 @@ export function createContactErasureActivities(
       const { namespace } = temporal.options;
       await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
     } catch (error) {
-      const code: number | null = isGrpcServiceError(error) ? error.code : null;
-      if (code !== NOT_FOUND) throw error;
+      if (!isNotFound(error)) throw error;
     }
   }
 
@@ -99,6 +98,3 @@ async function whatWaits(db: TenantDb, erasure: Erasure): Promise<string | null>
   if (await hasUnderWay(db, erasure)) return 'the carrier has not reported the outcome of a message';
   return (await isImporting(db, erasure.id)) ? 'an earlier import is running' : null;
 }
-
-/** The status of gRPC. */
-const NOT_FOUND = 5;

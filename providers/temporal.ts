@@ -2,7 +2,6 @@ import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
-  isGrpcServiceError,
   makeGrpcRetryInterceptor,
   ServiceError,
   WithStartWorkflowOperation,
@@ -13,6 +12,7 @@ import type { Logger } from 'pino';
 import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
 import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
 import { endAfterClose } from './after-close.ts';
+import { isInvalidArgument } from './grpc-status.ts';
 import { dataConverter } from './payload-codec.ts';
 import {
   currentApiKey,
@@ -161,17 +161,9 @@ export function createWaker(client: Client, logger: Logger): Waker {
   };
 }
 
-/** gRPC's code for an invalid request, for example a signal that exceeds the limit of a run. */
-const INVALID_ARGUMENT = 3;
-
 /** Whether a retry is pointless. */
-const isRejected = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidArgument(error);
-
-function isInvalidArgument(error: unknown): boolean {
-  if (!(error instanceof ServiceError && isGrpcServiceError(error.cause))) return false;
-  const code: number = error.cause.code;
-  return code === INVALID_ARGUMENT;
-}
+const isRejected = (error: unknown): boolean =>
+  error instanceof UnknownWorkflow || (error instanceof ServiceError && isInvalidArgument(error.cause));
 
 /**
  * Sends an update (`workflows/messages/updates.ts`) to a workflow, and starts the workflow if it is not running.

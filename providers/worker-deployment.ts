@@ -1,5 +1,6 @@
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { isNotFound } from './grpc-status.ts';
 
 /** The worker deployment of the product. Its versions are the builds of `WORKER_BUILD_ID`. */
 export const DEPLOYMENT = 'linepace';
@@ -35,17 +36,6 @@ export interface WorkerDeployment {
 }
 
 const CALL_TIMEOUT_MS = 15_000;
-/** gRPC's status codes. */
-const NOT_FOUND = 5;
-const FAILED_PRECONDITION = 9;
-
-function hasStatus(error: unknown, status: number): boolean {
-  if (!isGrpcServiceError(error)) return false;
-  const code: number = error.code;
-  return code === status;
-}
-export const isNotFound = (error: unknown): boolean => hasStatus(error, NOT_FOUND);
-export const isFailedPrecondition = (error: unknown): boolean => hasStatus(error, FAILED_PRECONDITION);
 
 const { VERSION_DRAINAGE_STATUS_DRAINING: DRAINING, VERSION_DRAINAGE_STATUS_DRAINED: DRAINED } =
   proto.temporal.api.enums.v1.VersionDrainageStatus;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createWorkerDeployment, isFailedPrecondition, isNotFound } from '#providers/worker-deployment.ts';
+import { isFailedPrecondition, isNotFound } from '#providers/grpc-status.ts';
+import { createWorkerDeployment } from '#providers/worker-deployment.ts';
 import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
 
 const RAMP_PERCENT = 5;
