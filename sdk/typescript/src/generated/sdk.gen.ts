@@ -3312,19 +3312,6 @@ export class Team extends HeyApiClient {
     }
     
     /**
-     * List the members of the workspace, the owner first
-     *
-     * A key needs the scope `read`.
-     */
-    public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/team/members',
-            ...options
-        });
-    }
-    
-    /**
      * List invitations, newest first
      *
      * A key needs the scope `read`.
@@ -3368,6 +3355,19 @@ export class Team extends HeyApiClient {
         return (options?.client ?? this.client).get<GetApiTeamResponses, GetApiTeamErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             url: '/api/team',
+            ...options
+        });
+    }
+    
+    /**
+     * List the members of the workspace, the owner first
+     *
+     * A key needs the scope `read`.
+     */
+    public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiTeamMembersResponses, GetApiTeamMembersErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/team/members',
             ...options
         });
     }
@@ -4227,6 +4227,17 @@ export class Agency extends HeyApiClient {
     }
     
     /**
+     * Get the agency's billing mode
+     */
+    public getBilling<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyBillingResponses, GetApiAgencyBillingErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiAgencyBillingResponses, GetApiAgencyBillingErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/agency/billing',
+            ...options
+        });
+    }
+    
+    /**
      * Subscribe a client to a plan without a checkout page
      *
      * Card billing charges the saved card. Invoice billing creates no subscription at the payment provider. Recorded in the audit log as `subscription.changed`.
@@ -4363,17 +4374,6 @@ export class Agency extends HeyApiClient {
             url: '/api/agency/admins/{userId}',
             ...options,
             ...params
-        });
-    }
-    
-    /**
-     * Get the agency's billing mode
-     */
-    public getBilling<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAgencyBillingResponses, GetApiAgencyBillingErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiAgencyBillingResponses, GetApiAgencyBillingErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/agency/billing',
-            ...options
         });
     }
 }

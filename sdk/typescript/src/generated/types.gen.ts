@@ -1818,6 +1818,7 @@ export type ContactExport = {
         }>;
     }>;
     optOuts: Array<OptOut>;
+    suspectedOptOuts: Array<OptOutSuspicion>;
     consents: Array<Consent>;
     conversations: Array<{
         /**
@@ -7056,7 +7057,7 @@ export type PostApiCampaignsByIdPreviewResponses = {
             skipReason: 'recipient_opted_out' | 'recipient_suppressed' | 'no_consent' | null;
             fromLineId: string | null;
             /**
-             * Whether the latest consent for this address and channel is a consent.
+             * Whether the latest entry of the ledger for this address and channel grants consent.
              */
             hasConsent: boolean;
         }>;
@@ -8143,34 +8144,6 @@ export type PostApiTeamInviteResponses = {
 
 export type PostApiTeamInviteResponse = PostApiTeamInviteResponses[keyof PostApiTeamInviteResponses];
 
-export type GetApiTeamMembersData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/team/members';
-};
-
-export type GetApiTeamMembersErrors = {
-    /**
-     * The request failed.
-     */
-    default: Error;
-};
-
-export type GetApiTeamMembersError = GetApiTeamMembersErrors[keyof GetApiTeamMembersErrors];
-
-export type GetApiTeamMembersResponses = {
-    /**
-     * Success
-     */
-    200: {
-        success: true;
-        members: Array<TeamMember>;
-    };
-};
-
-export type GetApiTeamMembersResponse = GetApiTeamMembersResponses[keyof GetApiTeamMembersResponses];
-
 export type GetApiTeamInvitationsData = {
     body?: never;
     path?: never;
@@ -8265,6 +8238,34 @@ export type GetApiTeamResponses = {
 };
 
 export type GetApiTeamResponse = GetApiTeamResponses[keyof GetApiTeamResponses];
+
+export type GetApiTeamMembersData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/team/members';
+};
+
+export type GetApiTeamMembersErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiTeamMembersError = GetApiTeamMembersErrors[keyof GetApiTeamMembersErrors];
+
+export type GetApiTeamMembersResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        members: Array<TeamMember>;
+    };
+};
+
+export type GetApiTeamMembersResponse = GetApiTeamMembersResponses[keyof GetApiTeamMembersResponses];
 
 export type DeleteApiTeamByUserIdData = {
     body?: never;
@@ -9791,6 +9792,34 @@ export type PostApiAgencySuppressionsResponses = {
 
 export type PostApiAgencySuppressionsResponse = PostApiAgencySuppressionsResponses[keyof PostApiAgencySuppressionsResponses];
 
+export type GetApiAgencyBillingData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/agency/billing';
+};
+
+export type GetApiAgencyBillingErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAgencyBillingError = GetApiAgencyBillingErrors[keyof GetApiAgencyBillingErrors];
+
+export type GetApiAgencyBillingResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        billingMode: 'card' | 'invoice';
+    };
+};
+
+export type GetApiAgencyBillingResponse = GetApiAgencyBillingResponses[keyof GetApiAgencyBillingResponses];
+
 export type PostApiAgencyBillingSubscribeData = {
     body: {
         workspaceId: string;
@@ -10041,34 +10070,6 @@ export type DeleteApiAgencyAdminsByUserIdResponses = {
 };
 
 export type DeleteApiAgencyAdminsByUserIdResponse = DeleteApiAgencyAdminsByUserIdResponses[keyof DeleteApiAgencyAdminsByUserIdResponses];
-
-export type GetApiAgencyBillingData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/api/agency/billing';
-};
-
-export type GetApiAgencyBillingErrors = {
-    /**
-     * The request failed.
-     */
-    default: Error;
-};
-
-export type GetApiAgencyBillingError = GetApiAgencyBillingErrors[keyof GetApiAgencyBillingErrors];
-
-export type GetApiAgencyBillingResponses = {
-    /**
-     * Success
-     */
-    200: {
-        success: true;
-        billingMode: 'card' | 'invoice';
-    };
-};
-
-export type GetApiAgencyBillingResponse = GetApiAgencyBillingResponses[keyof GetApiAgencyBillingResponses];
 
 export type GetUnsubscribeByTokenData = {
     body?: never;

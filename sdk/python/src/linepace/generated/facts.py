@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4a2643ad3bc68a0bd4000efe566d013a60eb335c1c9a6816396a82902362fa39"
+DIGEST = "4e30cc6cd5d6dd2396d0b901e7ad911ef0721a2798cdbd8f827b240db6a0f3ab"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -3082,11 +3082,6 @@ class InviteToTeamResponse(TypedDict):
     invitation: Invitation
 
 
-class ListTeamResponse(TypedDict):
-    success: Literal[True]
-    members: list[TeamMember]
-
-
 class ListInvitationsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -3103,6 +3098,11 @@ class DeleteInvitationResponse(TypedDict):
 
 
 class GetTeamResponse(TypedDict):
+    success: Literal[True]
+    members: list[TeamMember]
+
+
+class ListTeamResponse(TypedDict):
     success: Literal[True]
     members: list[TeamMember]
 
@@ -3545,6 +3545,11 @@ class DeleteAgencySuppressionResponse(TypedDict):
     success: Literal[True]
 
 
+class GetAgencyBillingResponse(TypedDict):
+    success: Literal[True]
+    billingMode: Literal["card", "invoice"]
+
+
 class SubscribeClientRequest(TypedDict):
     workspaceId: str
     plan: Literal["mini", "starter", "growth"]
@@ -3607,11 +3612,6 @@ class DeleteAgencyAdminParametersQuery(TypedDict):
 class DeleteAgencyAdminResponse(TypedDict):
     success: Literal[True]
     revokedKeys: int
-
-
-class GetAgencyBillingResponse(TypedDict):
-    success: Literal[True]
-    billingMode: Literal["card", "invoice"]
 
 
 class OnMessageFailedRequestData(TypedDict):
@@ -4053,6 +4053,7 @@ class ContactExport(TypedDict):
     addresses: list[str]
     leads: list[ContactExportLead]
     optOuts: list[OptOut]
+    suspectedOptOuts: list[OptOutSuspicion]
     consents: list[Consent]
     conversations: list[ContactExportConversation]
     availability: list[ContactExportAvailabilityItem]

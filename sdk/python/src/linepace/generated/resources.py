@@ -1812,12 +1812,6 @@ class Team:
         The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return self._transport.call("POST", "/api/team/invite", body=body)
 
-    def list(self) -> models.ListTeamResponse:
-        """List the members of the workspace, the owner first.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/team/members")
-
     def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
         """List invitations, newest first.
 
@@ -1835,6 +1829,12 @@ class Team:
 
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/team")
+
+    def list(self) -> models.ListTeamResponse:
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/team/members")
 
     def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
@@ -1871,12 +1871,6 @@ class AsyncTeam:
         The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return await self._transport.call("POST", "/api/team/invite", body=body)
 
-    async def list(self) -> models.ListTeamResponse:
-        """List the members of the workspace, the owner first.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/team/members")
-
     async def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
         """List invitations, newest first.
 
@@ -1894,6 +1888,12 @@ class AsyncTeam:
 
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/team")
+
+    async def list(self) -> models.ListTeamResponse:
+        """List the members of the workspace, the owner first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/team/members")
 
     async def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
@@ -2286,6 +2286,10 @@ class Agency:
         Recorded in the audit log as `suppressions.updated`."""
         return self._transport.call("DELETE", "/api/agency/suppressions", body=body)
 
+    def get_billing(self) -> models.GetAgencyBillingResponse:
+        """Get the agency's billing mode."""
+        return self._transport.call("GET", "/api/agency/billing")
+
     def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
 
@@ -2327,10 +2331,6 @@ class Agency:
 
         Recorded in the audit log as `agency_admin.removed`."""
         return self._transport.call("DELETE", f"/api/agency/admins/{self._transport.escape(user_id)}", query=query)
-
-    def get_billing(self) -> models.GetAgencyBillingResponse:
-        """Get the agency's billing mode."""
-        return self._transport.call("GET", "/api/agency/billing")
 
 
 class AsyncAgency:
@@ -2405,6 +2405,10 @@ class AsyncAgency:
         Recorded in the audit log as `suppressions.updated`."""
         return await self._transport.call("DELETE", "/api/agency/suppressions", body=body)
 
+    async def get_billing(self) -> models.GetAgencyBillingResponse:
+        """Get the agency's billing mode."""
+        return await self._transport.call("GET", "/api/agency/billing")
+
     async def subscribe_client(self, **body: Unpack[models.SubscribeClientRequest]) -> models.SubscribeClientResponse:
         """Subscribe a client to a plan without a checkout page.
 
@@ -2446,10 +2450,6 @@ class AsyncAgency:
 
         Recorded in the audit log as `agency_admin.removed`."""
         return await self._transport.call("DELETE", f"/api/agency/admins/{self._transport.escape(user_id)}", query=query)
-
-    async def get_billing(self) -> models.GetAgencyBillingResponse:
-        """Get the agency's billing mode."""
-        return await self._transport.call("GET", "/api/agency/billing")
 
 class Api:
     def __init__(self, transport: Transport) -> None:
