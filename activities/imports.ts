@@ -168,14 +168,19 @@ async function* batchesOf(
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    problem = `row ${rowNumber + 1}: ${error.message}`;
+    problem = storable(`row ${rowNumber + 1}: ${error.message}`);
   }
   if (columns && rows.length > 0) yield { columns, rows };
   if (problem !== null) throw new UnreadableFile(problem);
   if (!columns) throw new UnreadableFile('the file is empty');
 }
 
+/** PostgreSQL cannot store NUL in a text. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');
+
 function readHeader(cells: string[]): ColumnMap {
+  if (cells.some((cell) => cell.includes('\0')))
+    throw new UnreadableFile('the first row contains a NUL character');
   const columns = mapColumns(cells);
   if (!columns) throw new UnreadableFile('the first row names no email or phone column');
   return columns;
@@ -201,7 +206,9 @@ const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
 function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: Home): ReadRow {
   const input = readRow(cells, columns);
-  const rejected = (reason: string): ReadRow => ({ rejected: { rowNumber, reason, fields: cells } });
+  const rejected = (reason: string): ReadRow => ({
+    rejected: { rowNumber, reason, fields: cells.map(storable) },
+  });
   if ('reason' in input) return rejected(input.reason);
   const { lead, problems } = normalizeLead(input, home);
   if (problems.length > 0)

@@ -54,7 +54,6 @@ export function readRow(
     else if (columns[index] === '__proto__') return { reason: '__proto__: is not a valid field name' };
     else if (columns[index]) customFields[columns[index]] = value;
   }
-  // PostgreSQL cannot store NUL in a text.
   if (row.some((value) => value.includes('\0'))) return { reason: 'contains a NUL character' };
   if (row.length > columns.length) return { reason: `has ${row.length} fields instead of ${columns.length}` };
   const parsed = LeadInput.safeParse({

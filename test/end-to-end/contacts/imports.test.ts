@@ -81,6 +81,16 @@ describe('importing a file', () => {
     ).toBe(2);
   });
 
+  it('rejects rows with NUL characters, which PostgreSQL cannot store, and a file whose first row has one', async () => {
+    const listId = await newList();
+    const rows = await importCsv(listId, 'firstName,email\nA\0da,ada@example.com\nGrace,grace@example.com\n');
+    expect(rows).toMatchObject({ status: 'completed', saved: 1, rejected: 1 });
+    const { body } = await api('GET', `/api/lists/${listId}/imports/${rows.importId}/rejected`);
+    expect(body).toContain('2,contains a NUL character,A\uFFFDda,ada@example.com');
+    const header = await importCsv(listId, 'email,Ci\0ty\nada@example.com,London\n');
+    expect(header).toMatchObject({ status: 'failed', error: 'the first row contains a NUL character' });
+  });
+
   it.each([
     ['Windows-1252', Buffer.from('firstName,email\nM\xfcller \x80,a@example.com\n', 'latin1')],
     ['UTF-16', Buffer.from('\uFEFFfirstName,email\nMüller €,a@example.com\n', 'utf16le')],
