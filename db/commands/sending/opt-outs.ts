@@ -5,11 +5,11 @@ import { OPT_OUT_SOURCES } from '#domain/consent.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { countStepOptOut } from '#db/commands/campaigns/campaign-responses.ts';
-import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
+import { stopContact, stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { auditedContact, insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
-import { lockContact } from '#db/queries/message-locks.ts';
+import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
@@ -87,7 +87,7 @@ export async function optOut(db: TenantDb, address: string, change: Change): Pro
   }
   await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);
-  await failOptedOut(db, [address], now);
+  await failWaiting(db, [address], 'recipient_opted_out', now);
   return row;
 }
 
@@ -137,48 +137,52 @@ export async function applyKeyword(
 }
 
 /**
- * Fails the unsent messages to those of the addresses that have opted out.
- * @returns the failed messages.
+ * Fails the unsent messages to those of the addresses that have opted out or that the agency suppresses, and stops their
+ * sequences.
  */
-export async function failOptedOut(
-  db: TenantDb,
-  addresses: readonly string[],
-  now: Date,
-): Promise<readonly MessageRow[]> {
+export async function failUnwelcome(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
   const optedOut = await optedOutAmong(db, addresses);
-  return failTo(db, [...optedOut], 'recipient_opted_out', now);
+  const suppressed = await suppressedAmong(
+    db,
+    addresses.filter((address) => !optedOut.has(address)),
+  );
+  const unwelcome = [...optedOut, ...suppressed];
+  if (unwelcome.length === 0) return;
+  // All at once, because sequences are locked before messages.
+  await lockSequences(db, await waitingFor(db, unwelcome));
+  await failWaiting(db, [...optedOut], 'recipient_opted_out', now);
+  await failWaiting(db, [...suppressed], 'recipient_suppressed', now);
 }
 
-/** Fails the unsent messages to those of the addresses that the agency suppresses. */
-export async function failSuppressed(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
-  await failTo(db, [...(await suppressedAmong(db, addresses))], 'recipient_suppressed', now);
-}
+const WaitingRow = MessageRow.pick({ id: true });
 
-async function failTo(
+/** The ids of the unsent messages to these addresses. */
+const waitingFor = (db: TenantDb, addresses: readonly string[]): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(WaitingRow)`
+    select id from messages
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+      and status in ('pending', 'scheduled')`);
+
+/** Fails the unsent messages to these addresses and stops their sequences. Requires the locks of both. */
+async function failWaiting(
   db: TenantDb,
   addresses: readonly string[],
   error: 'recipient_opted_out' | 'recipient_suppressed',
   now: Date,
-): Promise<readonly MessageRow[]> {
-  if (addresses.length === 0) return [];
+): Promise<void> {
+  if (addresses.length === 0) return;
   const failed = await db.any(sql.type(MessageRow)`
-    with locked as materialized (
-      select m.id from messages m
-      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...addresses], 'text')})
-        and m.status in ('pending', 'scheduled')
-      order by m.id for no key update of m
-    )
-    update messages m set status = 'failed', hold_reason = null, error_message = ${error}, updated_at = now()
-    from locked
-    where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')
-    returning m.*`);
+    update messages set status = 'failed', hold_reason = null, error_message = ${error}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+      and status in ('pending', 'scheduled')
+    returning *`);
+  await stopFailed(db, failed, now);
   const data = { error };
   await emitMessageEvents(
     db,
     failed.map((message) => ({ event: 'message.failed' as const, message, data })),
     now,
   );
-  return failed;
 }
 
 /** The opt-outs of these addresses. */

@@ -7,21 +7,29 @@ import { NoRows } from '#db/rows.ts';
 import { type SystemTransaction, withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { campaignHelpers, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import {
+  createAgency,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
+let agencyId: string;
 let workspace: TestWorkspace;
 let api: ApiClient;
 let lineId: string;
 beforeAll(async () => {
   app = await sharedApp();
-  workspace = await createWorkspace(app);
+  agencyId = (await createAgency(app)).id;
+  workspace = await createWorkspace(app, { agency_id: agencyId });
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id);
 });
@@ -89,6 +97,26 @@ describe('a lead in a campaign', () => {
     const { id, leadId } = await enterLead({}, '0002');
     await stopped(id);
     expect((await stepsOf(id, leadId)).map(({ status }) => status)).toEqual(['failed', 'canceled']);
+  });
+
+  it.each([
+    ['opted out', async (address: string) => api('POST', '/api/opt-outs', { address })],
+    [
+      'suppressed by the agency',
+      async (value: string) => insertRow(app, 'agency_suppressions', { agency_id: agencyId, value }),
+    ],
+  ])('is stopped when another message to it fails, because it is %s', async (_, refuse) => {
+    const to = phone();
+    await refuse(to);
+    const steps = [{ message: 'One', delay: { hours: 1 } }, later];
+    const { listId } = await newList([{ phone: to }]);
+    const id = await newCampaign({ steps, listId, start: true });
+    await eventually(async () => (await messagesOf(id)).length === 2);
+    const { status, body } = await api('POST', '/api/messages', { message: 'Hi', recipientPhone: to });
+    expect([status, body.status]).toEqual([201, 'failed']);
+    expect(await progressOf(id)).toMatchObject({ running: 0, stopped: 1 });
+    expect((await messagesOf(id)).map((message) => message.status)).toEqual(['failed', 'failed']);
+    await eventually(async () => (await statusOf(id)) === 'completed');
   });
 
   it('is stopped when it is deleted', async () => {
