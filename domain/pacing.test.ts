@@ -316,6 +316,44 @@ describe('the next look at messages under quiet hours', () => {
   });
 });
 
+describe('a message scheduled for later', () => {
+  const recipient = { kind: 'message', campaignId: null, zones: null, region: null } as const;
+  const line: PacedLine = {
+    ...EAGER,
+    quiet: {
+      workspace: { enabled: true, start: '08:00', end: '21:00', law: 'none', appliesTo: ['message'] },
+      campaigns: new Map(),
+    },
+  };
+  const shown = (scheduledAt: Date, fields: Partial<QueuedMessage> = {}, of: PacedLine = line) =>
+    shownWait(of, FRESH, message('later', { scheduledAt, recipient, ...fields }), NOW);
+  const OPENING = at('2026-06-11T12:00:00Z');
+
+  it('waits for the recipient to wake up if its time is in the quiet hours', () => {
+    const evening = at('2026-06-11T02:00:00Z');
+    expect(shown(evening)).toEqual({
+      scheduledAt: OPENING,
+      holdReason: 'recipient_quiet_hours',
+      moved: null,
+    });
+    expect(shown(evening, { isAnswer: true })).toMatchObject({ scheduledAt: evening, holdReason: undefined });
+    expect(shown(OPENING)).toMatchObject({ scheduledAt: OPENING, holdReason: undefined });
+  });
+
+  it('waits for its line first, if that sends nothing until somebody changes it', () => {
+    const evening = at('2026-06-11T02:00:00Z');
+    expect(shown(evening, {}, { ...line, paused: true }).holdReason).toBe('line_paused');
+    expect(shown(OPENING, {}, { ...line, active: false }).holdReason).toBe('line_inactive');
+    expect(shown(evening, {}, { ...line, down: true }).holdReason).toBe('recipient_quiet_hours');
+  });
+
+  it('waits for its send window if that is closed at its time', () => {
+    const window = { timezone: 'America/New_York', start: '10:00', end: '12:00' };
+    const { scheduledAt, holdReason } = shown(OPENING, { window });
+    expect([scheduledAt, holdReason]).toEqual([at('2026-06-11T14:00:00Z'), undefined]);
+  });
+});
+
 describe('within a batch', () => {
   it('each send counts against the caps of the next', () => {
     const queue = ['a', 'b', 'c', 'd'].map((id) => message(id));

@@ -302,7 +302,7 @@ const rulesOf = ({
 /** What callers see of a waiting message. */
 export interface ShownWait {
   scheduledAt: Date;
-  /** undefined: the reason stored with its scheduled time, which is in the future. */
+  /** undefined: the reason stored with its scheduled time, which is in the future and no other rule postpones. */
   holdReason: HoldReason | null | undefined;
   /** The cap or window that postponed it, and until when; null: none that the line remembers. */
   moved: { to: Date; reason: HoldReason } | null;
@@ -321,7 +321,10 @@ export function shownWait(
   const { scheduledAt } = message;
   if (scheduledAt > now) {
     const times = timesOf(line, rulesOf(message));
-    return { scheduledAt: clamp(times, scheduledAt), holdReason: undefined, moved: null };
+    const opening = clamp(times, scheduledAt);
+    const isAsleep = opening > scheduledAt && clamp({ window: times.window }, scheduledAt) <= scheduledAt;
+    const holdReason = stoppedBy(line) ?? (isAsleep ? 'recipient_quiet_hours' : undefined);
+    return { scheduledAt: opening, holdReason, moved: null };
   }
   const standstill = standstillOf(line, now);
   if (standstill) return { scheduledAt, holdReason: standstill.reason, moved: null };

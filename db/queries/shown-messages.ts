@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { CampaignStatus } from '#domain/campaign.ts';
 import type { Message } from '#domain/message.ts';
-import { type PacedLine, type ShownWait, shownWait, stoppedBy } from '#domain/pacing.ts';
+import { type PacedLine, type ShownWait, shownWait } from '#domain/pacing.ts';
 import { awaitsOpening } from '#domain/send-window.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recipientOf } from './message-recipient.ts';
@@ -113,15 +113,15 @@ function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
     status: wait.moved ? ('scheduled' as const) : row.status,
     scheduledAt: wait.scheduledAt,
   };
-  const holdReason = wait.holdReason === undefined ? holdOfLater(shown, line, now) : wait.holdReason;
+  const holdReason = wait.holdReason === undefined ? holdOfLater(shown, now) : wait.holdReason;
   return { row: { ...shown, holdReason }, moved: wait.moved };
 }
 
 /** Why a message would not be sent before its scheduled time either; null: it is only scheduled. */
-function holdOfLater(row: MessageRow, line: PacedLine, now: Date): string | null {
+function holdOfLater(row: MessageRow, now: Date): string | null {
   const { window } = sendWindow(row);
   const awaitsWindow = window && awaitsOpening(window, row.scheduledAt, now);
-  return stoppedBy(line) ?? row.holdReason ?? (awaitsWindow ? 'send_window' : null);
+  return row.holdReason ?? (awaitsWindow ? 'send_window' : null);
 }
 
 /** A forced SMS is not paced, but waits for the subscription and for a paused line. */

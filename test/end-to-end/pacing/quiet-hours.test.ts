@@ -73,6 +73,40 @@ describe('a message to somebody who is asleep', () => {
     expect(events.at(-1).data).toMatchObject({ reason: 'recipient_quiet_hours' });
   });
 
+  it('says so at once, also if it is scheduled for later', async () => {
+    const hours = asleepIn(LOS_ANGELES);
+    await setQuietHours(hours);
+    const { api } = workspace;
+    const soon = new Date(Date.now() + 3_600_000);
+    const quiet = { zones: [LOS_ANGELES], start: hours.start, end: hours.end, law: null };
+    const opening = firstSendTime({ quiet }, soon)?.toISOString();
+    const waits = { status: 'scheduled', holdReason: 'recipient_quiet_hours', scheduledDate: opening };
+
+    const scheduled = await send({ scheduledDate: soon.toISOString() });
+    expect(await get(scheduled)).toMatchObject(waits);
+    const { waitingFor } = (await api('GET', `/api/messages/${scheduled}/timeline`)).body;
+    expect(waitingFor).toMatchObject({ reason: 'recipient_quiet_hours', until: opening });
+
+    const { correlationId } = (await api('POST', '/api/drip', { message: 'Hi', recipientPhone: phone() }))
+      .body;
+    const drip = await eventually(
+      async () => (await api('GET', `/api/messages?correlationId=${correlationId}`)).body.messages[0],
+    );
+    expect(drip).toMatchObject(waits);
+
+    const { listId } = await newList([{ phone: phone() }]);
+    const steps = [{ message: 'Hi', delay: { hours: 1 } }];
+    const campaign = await newCampaign({ steps, listId, start: true });
+    const [step] = await eventually(async () => {
+      const found = await messagesOf(campaign);
+      return found.length > 0 && found;
+    });
+    expect(await get(step?._id ?? '')).toMatchObject(waits);
+
+    await api('POST', `/api/lines/${workspace.lineId}/pause`, {});
+    expect((await get(scheduled)).holdReason).toBe('line_paused');
+  });
+
   it.each(['/api/messages', '/api/drip'])(
     'is refused by POST %s if its send window never opens while they are awake',
     async (path) => {
