@@ -10,6 +10,7 @@ const context: IntakeContext = {
   placeOf: () => ({ zones: null, region: null }),
   country: 'US',
   leads: new Map(),
+  zones: new Map(),
   pools: new Map(),
   lines: [{ id: 'line', channel: 'imessage', usable: true }],
   fallbackConfigured: false,

@@ -61,6 +61,8 @@ export interface IntakeContext {
   /** The place of a message's recipient. */
   placeOf(recipient: { address: string; recipientPhone: string | null }): PhonePlace;
   leads: ReadonlyMap<string, IntakeLead>;
+  /** The time zones of the leads whom requests name by their address, if quiet hours apply to these requests. */
+  zones: ReadonlyMap<string, string>;
   /** Those of the pools that requests name, with the channels of their usable lines. */
   pools: ReadonlyMap<string, readonly Channel[]>;
   /** All lines of the workspace. A request may name any of them; only `usable` ones are chosen automatically. */
@@ -185,6 +187,15 @@ type Recipient = Pick<
   'address' | 'recipientPhone' | 'recipientEmail' | 'recipientName' | 'leadId'
 >;
 
+/** The addresses that a request names itself. */
+export const namedAddresses = (
+  { recipientPhone = '', recipientEmail = '' }: MessageInput,
+  country: string,
+): string[] =>
+  [normalizePhone(recipientPhone, country), normalizeEmail(recipientEmail)].filter(
+    (address) => address !== null,
+  );
+
 function findRecipient(input: MessageInput, channel: Channel, context: IntakeContext): Recipient {
   const lead = input.leadId === undefined ? undefined : context.leads.get(input.leadId);
   if (input.leadId !== undefined && !lead)
@@ -278,17 +289,22 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
+/** Whether the workspace's quiet hours apply to messages of this kind. */
+export const appliesTo = ({ workspace }: QuietPolicy, kind: 'drip' | 'message'): boolean =>
+  workspace.enabled && workspace.appliesTo.includes(kind);
+
 /** A message that could never be sent is refused: its window, or one zone of the number, excludes the waking hours of the others. */
 function checkTimes(
-  { leadId, recipientPhone }: MessageInput,
+  { recipientPhone }: MessageInput,
   { window, source, ...recipient }: Recipient & { window: SendWindow | null; source: string },
-  { quiet, leads, timezone, placeOf }: IntakeContext,
+  { quiet, leads, zones: zonesByAddress, timezone, placeOf }: IntakeContext,
   earliest: Date,
 ): void {
   const kind = source === DRIP_SOURCE ? 'drip' : 'message';
-  if (!quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
+  if (!appliesTo(quiet, kind)) return;
   const place = placeOf(recipient);
-  const home = leads.get(leadId ?? '')?.timezone ?? null;
+  const { leadId, address } = recipient;
+  const home = (leadId === null ? zonesByAddress.get(address) : leads.get(leadId)?.timezone) ?? null;
   const zones = home === null ? place.zones : [home];
   const hours = wakingHours(quiet, { kind, campaignId: null, zones, region: place.region }, timezone);
   if (!window && (zones?.length ?? 1) === 1) return;

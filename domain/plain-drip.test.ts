@@ -22,6 +22,7 @@ const context: IntakeContext = {
   quiet: NO_QUIET_POLICY,
   placeOf: unusable('placeOf'),
   leads: unusable('leads'),
+  zones: unusable('zones'),
   pools: unusable('pools'),
   fallbackConfigured: false,
   ownAttachments: unusable('ownAttachments'),

@@ -18,6 +18,7 @@ import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
+import { addressOn } from '#domain/campaign-schedule.ts';
 import { Channel } from '#domain/channel.ts';
 import { consentKey } from '#domain/consent.ts';
 import { Id } from '#domain/ids.ts';
@@ -130,6 +131,7 @@ export const campaignLeadRoutes = [
         return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
       if (messageCount === 0)
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
+      await requireSendTimesOf(db, campaign, lead, now);
       if (again) await reopenCampaign(db, campaign.id);
       if (campaign.status === 'active')
         wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');
@@ -235,6 +237,27 @@ async function leadOf(
   const row = saved && (await findLead(db, saved.id));
   if (!row) throw new Error('the lead was not saved');
   return row;
+}
+
+/** @throws VALIDATION_ERROR if the send window of the campaign never opens while the lead is awake. */
+async function requireSendTimesOf(
+  db: TenantDb,
+  campaign: CampaignRow,
+  lead: LeadRow,
+  now: Date,
+): Promise<void> {
+  const timesOf = await stepTimes(db, campaign);
+  for (const { messageType } of campaign.steps) {
+    const address = addressOn(messageType, lead);
+    if (address === null) continue;
+    const times = timesOf({ lead, address });
+    if (firstSendTime(times, now) !== null) continue;
+    const { start = '', end = '', zones = [] } = times.quiet ?? {};
+    throw invalid(
+      'leadId',
+      `the send window of the campaign never opens while the lead is awake: the quiet hours allow messages from ${start} to ${end} ${zones.join(', ')}`,
+    );
+  }
 }
 
 /** @throws VALIDATION_ERROR naming the field whose template fails, or is one too many for the request's budget. */

@@ -3,13 +3,13 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
-import { hasSendWindow, type IntakeContext } from '#domain/message-draft.ts';
+import { appliesTo, hasSendWindow, type IntakeContext, namedAddresses } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { NO_QUIET_POLICY } from '#domain/quiet-hours.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
-import { isVisible } from './leads.ts';
+import { findZonesByAddress, isVisible } from './leads.ts';
 import { workspacePace } from './workspaces.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
@@ -44,9 +44,11 @@ export async function loadIntakeContext(
   const lines = await db.any(sql.type(LineRef)`
     select id, channel, ${IS_USABLE} usable from lines where workspace_id = ${db.workspaceId}`);
   const pools = await neededPools(db, [db.workspaceId], inputs);
+  const { quiet } = await workspacePace(db);
   return {
     ...(await loadReferences(db, inputs, workspace, uploads)),
-    quiet: (await workspacePace(db)).quiet,
+    quiet,
+    zones: appliesTo(quiet, 'message') ? await namedZones(db, inputs, workspace) : new Map(),
     lines,
     pools: pools.get(db.workspaceId) ?? new Map(),
   };
@@ -81,10 +83,12 @@ export async function loadIntakeContexts(
   for (const [workspaceId, workspace] of workspaces) {
     const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
     const own = inWorkspace(db, workspace);
+    // Only send windows are compared with the quiet hours.
+    const quiet = inputs.some(hasSendWindow) ? (await workspacePace(own)).quiet : NO_QUIET_POLICY;
     contexts.set(workspaceId, {
       ...(await loadReferences(own, inputs, workspace, uploads)),
-      // Only send windows are compared with the quiet hours.
-      quiet: inputs.some(hasSendWindow) ? (await workspacePace(own)).quiet : NO_QUIET_POLICY,
+      quiet,
+      zones: appliesTo(quiet, 'drip') ? await namedZones(own, inputs, workspace) : new Map(),
       lines: lines.get(workspaceId) ?? [],
       pools: pools.get(workspaceId) ?? new Map(),
     });
@@ -103,6 +107,7 @@ export const plainContext = (
   quiet: NO_QUIET_POLICY,
   placeOf: placeOfRecipient,
   leads: new Map(),
+  zones: new Map(),
   pools: new Map(),
   fallbackConfigured: false,
   ownAttachments: new Set(),
@@ -154,7 +159,7 @@ async function loadReferences(
   inputs: readonly MessageInput[],
   { timezone, country }: Workspace,
   uploads?: Uploads,
-): Promise<Omit<IntakeContext, 'quiet' | 'lines' | 'pools'>> {
+): Promise<Omit<IntakeContext, 'quiet' | 'zones' | 'lines' | 'pools'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0
@@ -173,6 +178,17 @@ async function loadReferences(
     ownAttachments: uploads ? ownAttachments(db.workspaceId, inputs, uploads) : new Set(),
   };
 }
+
+/** The time zones of the leads whom requests without `leadId` name, by address. */
+const namedZones = (
+  db: TenantDb,
+  inputs: readonly MessageInput[],
+  { country }: Workspace,
+): Promise<Map<string, string>> =>
+  findZonesByAddress(
+    db,
+    inputs.flatMap((input) => (input.leadId === undefined ? namedAddresses(input, country) : [])),
+  );
 
 /** The signed link contains the workspace, so no query is required. */
 function ownAttachments(

@@ -77,12 +77,28 @@ export async function findLeadsByAddress(
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   if (addresses.length === 0) return new Map();
-  const rows = await db.any(sql.type(LeadAddressRow)`
-    select address, max(lead_id) lead_id from list_addresses
-    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
-      and list_id <> all(${hiddenLists(db)})
-    group by address`);
+  const rows = await db.any(sql.type(LeadAddressRow)`${latestWith(db, addresses)}`);
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
+}
+
+const latestWith = (db: TenantDb, addresses: readonly string[]): FragmentSqlToken => sql.fragment`
+  select address, max(lead_id) lead_id from list_addresses
+  where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+    and list_id <> all(${hiddenLists(db)})
+  group by address`;
+
+const LeadZoneRow = z.object({ address: z.string(), timezone: z.string() });
+
+/** The time zones of the leads that `findLeadsByAddress` finds, by address, without those that have none. */
+export async function findZonesByAddress(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db.any(sql.type(LeadZoneRow)`
+    select a.address, l.timezone from (${latestWith(db, addresses)}) a
+    join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id and l.timezone is not null`);
+  return new Map(rows.map(({ address, timezone }) => [address, timezone]));
 }
 
 /** The ids of the latest leads before an id that match a search. */

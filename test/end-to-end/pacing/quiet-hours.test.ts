@@ -121,6 +121,43 @@ describe('a message to somebody who is asleep', () => {
     },
   );
 
+  it.each(['/api/messages', '/api/drip'])(
+    'is refused or accepted by POST %s by the time zone of the lead with that number',
+    async (path) => {
+      await setQuietHours({ start: '08:00', end: '21:00' });
+      const to = phone();
+      await newList([{ phone: to, timezone: 'Asia/Tokyo' }]);
+      const post = async (sendWindowStart: string, sendWindowEnd: string) => {
+        const window = { timezone: 'America/New_York', sendWindowStart, sendWindowEnd };
+        const { status, body } = await workspace.api('POST', path, {
+          message: `From ${sendWindowStart}`,
+          recipientPhone: to,
+          ...window,
+        });
+        return [status, body.issues?.[0].path];
+      };
+      // It is 09:00 where the number is, and night in Tokyo.
+      expect(await post('12:00', '13:00')).toEqual([400, 'sendWindowStart']);
+      // It is midnight where the number is, and afternoon in Tokyo.
+      expect(await post('03:00', '04:00')).toEqual([path === '/api/drip' ? 202 : 201, undefined]);
+    },
+  );
+
+  it('does not enter a campaign whose send window never opens while they are awake', async () => {
+    await setQuietHours({ start: '08:00', end: '21:00' });
+    const id = await newCampaign({
+      steps: [{ message: 'Hi' }],
+      timezone: 'America/New_York',
+      sendWindowStart: '09:00',
+      sendWindowEnd: '10:00',
+    });
+    const enter = (lead: object) => workspace.api('POST', `/api/campaigns/${id}/leads`, lead);
+    const inTokyo = await enter({ lead: { phone: phone(), timezone: 'Asia/Tokyo' } });
+    expect([inTokyo.status, inTokyo.body.issues?.[0].path]).toEqual([400, 'leadId']);
+    expect((await enter({ lead: { phone: phone(), timezone: 'America/New_York' } })).status).toBe(201);
+    expect(await messagesOf(id)).toHaveLength(1);
+  });
+
   it('is accepted with a warning that says when it leaves', async () => {
     const hours = asleepIn(LOS_ANGELES);
     await setQuietHours(hours);
