@@ -50,22 +50,31 @@ const unreadSince = (reader: Reader): FragmentSqlToken =>
 
 const AddressRow = z.object({ address: z.string() });
 
-/** The addresses of conversations whose contact, address or recent texts contain a text. */
+/**
+ * The addresses of conversations whose contact, address or recent texts contain a text. A contact without a lead has the name
+ * that messages to it give.
+ */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const digits = digitsSearched(q);
-  const newest = (rows: FragmentSqlToken, texts: FragmentSqlToken): FragmentSqlToken => sql.fragment`(
-    select address from (${rows} limit ${MAX_SEARCHED}) newest where ${texts} ilike ${like(q)} limit ${MAX_FOUND})`;
+  const newest = (rows: FragmentSqlToken, ...texts: FragmentSqlToken[]): FragmentSqlToken => sql.fragment`(
+    select address from (${rows} limit ${MAX_SEARCHED}) newest
+    where ${sql.or(texts.map((text) => sql.fragment`${text} ilike ${like(q)}`))} limit ${MAX_FOUND})`;
+  const sent = sql.fragment`select address, coalesce(sent_text, body) body, recipient_name from messages`;
+  // Each in the order of its index.
+  const dispatched = [
+    sql.fragment`${sent} where workspace_id = ${db.workspaceId} and sent_at is not null order by sent_at desc`,
+    sql.fragment`${sent} where workspace_id = ${db.workspaceId} and fallback_sms = 'dispatched' order by fallback_at desc`,
+  ];
   const found = await db.anyFirst(sql.type(AddressRow)`
     ${newest(
       sql.fragment`select address, body from inbound_messages
         where workspace_id = ${db.workspaceId} and not auto_reply order by received_at desc, id desc`,
       sql.fragment`body`,
     )}
-    union ${newest(
-      sql.fragment`select address, coalesce(sent_text, body) body from messages
-        where workspace_id = ${db.workspaceId} and sent_at is not null order by sent_at desc`,
-      sql.fragment`body`,
+    union ${sql.join(
+      dispatched.map((rows) => newest(rows, sql.fragment`body`, sql.fragment`recipient_name`)),
+      sql.fragment` union `,
     )}
     union ${newest(
       sql.fragment`select address, text from conversation_notes where workspace_id = ${db.workspaceId} order by id desc`,

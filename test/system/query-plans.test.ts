@@ -501,6 +501,29 @@ test('the filters of an inbox with 100,000 conversations read those that match, 
   expect(unread).toBeLessThanOrEqual(30 * 24 * 60 + 50);
 });
 
+test('a search of conversations reads the newest messages and fallback SMS only', async () => {
+  const { id: workspaceId, ownerId } = await createWorkspace(app);
+  await filling(async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, address, body, recipient_name, scheduled_at, source, sent_at, fallback_sms, fallback_at)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n % 2 = 0 then 'sent' else 'fallback' end,
+         '+1' || (2000000000 + n), 'Hi', 'Ada', now(), 'api',
+         case when n % 2 = 0 then now() - n * interval '1 minute' end,
+         case when n % 2 = 1 then 'dispatched' end, case when n % 2 = 1 then now() - n * interval '1 minute' end
+       from generate_series(1, 40000) n`,
+      [workspaceId],
+    );
+    await analyze(owner, 'messages');
+  });
+  const now = new Date();
+  const reader = { workspaceId, userId: ownerId, now, since: now };
+  const read = await entriesRead(app, 'messages', workspaceId, (db) =>
+    conditionsOf(db, { q: 'zqx' }, reader),
+  );
+  expect(read).toBeGreaterThan(9_000);
+  expect(read).toBeLessThanOrEqual(10_100);
+});
+
 test('the queue of a line that stops or goes is read once, however many chunks it takes', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const [gone, stopped] = [newId(), newId()];

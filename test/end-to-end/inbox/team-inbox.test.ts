@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
@@ -167,6 +168,23 @@ describe("a team's inbox", () => {
     expect(await of(api, from)).toMatchObject({ status: 'open', snoozedUntil: null });
     const past = await api('PATCH', thread(from), { status: 'snoozed', snoozedUntil: inAnHour() });
     expect([past.status, past.body.issues?.[0].path]).toEqual([400, 'snoozedUntil']);
+  });
+
+  it('finds contacts without a lead by their name, and texts that went out as an SMS', async () => {
+    const { api } = await createTeam();
+    const provider = { provider: 'simulated', fromNumber: '+14155550199', enabled: true };
+    await api('PATCH', '/api/workspace/fallback-config', provider);
+    const [email, to] = [`${newId()}@example.com`, phone()];
+    const grace = { recipientEmail: email, recipientName: 'Grace Hopper', message: 'Good morning' };
+    const instead = { recipientPhone: to, message: 'By the harbour', forceFallback: true };
+    for (const message of [grace, instead])
+      expect((await api('POST', '/api/messages', message)).status).toBe(201);
+    await eventually(async () => (await listed(api, '')).length === 2);
+    expect((await of(api, email)).name).toBe('Grace Hopper');
+    expect((await of(api, to)).lastMessage).toBe('By the harbour');
+    expect(await listed(api, 'q=hopper')).toEqual([email]);
+    expect(await listed(api, 'q=harbour')).toEqual([to]);
+    expect(await listed(api, 'q=grace%20h%25')).toEqual([]);
   });
 
   it('filters the list by any combination, in pages', async () => {
