@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ensureTwin } from '#db/commands/test-mode/twin.ts';
 import {
-  endWorkspaceKey,
+  endRolledKey,
   insertWorkspaceKey,
   lockWorkspaceKey,
   pageOfWorkspaceKeys,
@@ -114,13 +114,16 @@ export const workspaceKeyRoutes = [
       const old = await lockWorkspaceKey(db, params.id);
       if (!old) throw new ApiError('NOT_FOUND', 'Key not found');
       if (!old.usable) throw new ApiError('INVALID_STATE', 'The key is revoked or has expired');
+      // Its expiry is the end of the overlap, from which that of another successor cannot be derived.
+      if (old.rolledAt !== null)
+        throw new ApiError('INVALID_STATE', 'The key was rolled before: roll the key that replaced it');
       const { key, ...stored } = newApiKey('workspace', old.mode);
       const record = await insertWorkspaceKey(db, stored, {
         ...old,
         expiresAt: rolledExpiry(old, now),
         userId: caller.userId,
       });
-      const endsAt = await endWorkspaceKey(db, old.id, new Date(now.getTime() + body.overlapHours * HOUR_MS));
+      const endsAt = await endRolledKey(db, old.id, new Date(now.getTime() + body.overlapHours * HOUR_MS));
       const previousKey = { _id: old.id, expiresAt: endsAt.toISOString() };
       return { status: 201, body: { success: true, ...record, key, previousKey } };
     },

@@ -95,7 +95,7 @@ export async function insertAgencyKey(
   return present(row);
 }
 
-const LockedKeyRow = WorkspaceKeyRow.extend({ usable: z.boolean() });
+const LockedKeyRow = WorkspaceKeyRow.extend({ usable: z.boolean(), rolledAt: z.date().nullable() });
 const EndRow = z.object({ expiresAt: z.date() });
 
 /** @returns null if there is no such key. */
@@ -108,10 +108,10 @@ export async function lockWorkspaceKey(
     from workspace_keys where workspace_id = ${db.workspaceId} and id = ${id} for update`);
 }
 
-/** Ends a key at a time, unless it expires before. @returns when. */
-export async function endWorkspaceKey(db: TenantDb, id: string, at: Date): Promise<Date> {
+/** Ends a key that is rolled at a time, unless it expires before. @returns when. */
+export async function endRolledKey(db: TenantDb, id: string, at: Date): Promise<Date> {
   return db.oneFirst(sql.type(EndRow)`
-    update workspace_keys set expires_at = least(expires_at, ${sql.timestamp(at)})
+    update workspace_keys set expires_at = least(expires_at, ${sql.timestamp(at)}), rolled_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} returning expires_at`);
 }
 

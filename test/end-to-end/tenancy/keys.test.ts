@@ -122,6 +122,17 @@ describe('rolling a key', () => {
     expect([again.status, again.body.code]).toEqual([409, 'INVALID_STATE']);
   });
 
+  it('is refused for a key that was rolled before, and its successor still has no expiry', async () => {
+    const old = await make({});
+    const roll = (id: string) => admin('POST', `/api/keys/${id}/roll`, { overlapHours: 24 });
+    const first = (await roll(old._id)).body;
+    const again = await roll(old._id);
+    expect([again.status, again.body.code]).toEqual([409, 'INVALID_STATE']);
+    expect(await statusOf(old.key)).toBe(200);
+    const second = (await roll(first._id)).body;
+    expect([first.expiresAt, second.expiresAt]).toEqual([null, null]);
+  });
+
   it('never lets the old one live longer', async () => {
     const soon = new Date(Date.now() + 60_000).toISOString();
     const old = await make({ expiresAt: soon });
