@@ -162,8 +162,11 @@ export function createWaker(client: Client, logger: Logger): Waker {
 }
 
 /** Whether a retry is pointless. */
-const isRejected = (error: unknown): boolean =>
-  error instanceof UnknownWorkflow || (error instanceof ServiceError && isInvalidArgument(error.cause));
+const isRejected = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidCall(error);
+
+/** The client wraps the error of a call. */
+const isInvalidCall = (error: unknown): boolean =>
+  error instanceof ServiceError && isInvalidArgument(error.cause);
 
 /**
  * Sends an update (`workflows/messages/updates.ts`) to a workflow, and starts the workflow if it is not running.
@@ -229,7 +232,7 @@ async function withStart<T>(
       accepted.set(client, position);
       return result;
     } catch (error) {
-      if (!isInvalidArgument(error) || position >= last) throw error;
+      if (!isInvalidCall(error) || position >= last) throw error;
     }
   }
 }
