@@ -125,7 +125,7 @@ async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[
     before: unanswered - (byAddress.get(address)?.length ?? 0),
     unanswered,
   }));
-  db.signals.add(lineId, now, {
+  db.lineSignals.add(lineId, now, {
     sent: claims.length,
     opened: opening.length,
     linked: opening.filter(({ message }) => isLinked(message)).length,

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
-import { TransactionSignals } from './transaction-signals.ts';
+import { LineSignals } from './transaction-line-signals.ts';
 import { Wakes, type WakeSignals } from './transaction-wakes.ts';
 import { withClock } from './workspace-clock.ts';
 
@@ -27,8 +27,8 @@ export interface TenantDb extends DatabaseTransactionConnection {
   /** How far the workspace's clock is ahead, in milliseconds; null: the workspace is live. */
   readonly aheadMs: number | null;
   readonly wakes: Wakes;
-  /** What the transaction adds to the signals of lines. */
-  readonly signals: TransactionSignals;
+  /** What the transaction adds to the counts that a line is scored by (`domain/line-signals.ts`). */
+  readonly lineSignals: LineSignals;
   /**
    * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and that
    * nobody may keep locked. They see every workspace.
@@ -98,10 +98,10 @@ async function tenantTransaction<T>(
       );
       wakes.aheadMs = aheadMs ?? 0;
       return withClock(workspaceId, aheadMs, async () => {
-        const signals = new TransactionSignals();
-        const own = { workspaceId, aheadMs, wakes, signals, apart, addressHashes };
+        const lineSignals = new LineSignals();
+        const own = { workspaceId, aheadMs, wakes, lineSignals, apart, addressHashes };
         const result = await work(tenantDb(transaction, own));
-        await signals.write(transaction, workspaceId);
+        await lineSignals.write(transaction, workspaceId);
         if (aheadMs !== null && wakes.hasEntries)
           wakes.aheadMs = await holdTestClock(transaction, workspaceId);
         return result;
@@ -131,7 +131,7 @@ const ClockRow = z.object({ aheadMs: z.number() });
 
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'signals' | 'apart' | 'addressHashes'>,
+  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'lineSignals' | 'apart' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -184,15 +184,15 @@ async function transaction<T>(
   return outcome.result;
 }
 
-/** Runs work in a savepoint: an error rolls back its changes, its signals and its wakes, and nothing else. */
+/** Runs work in a savepoint: an error rolls back its changes, its counts and its wakes, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
-  const signals = new TransactionSignals();
+  const lineSignals = new LineSignals();
   const { workspaceId, aheadMs, apart, addressHashes } = db;
   const result = await db.transaction((inner) =>
-    work(tenantDb(inner, { workspaceId, aheadMs, wakes, signals, apart, addressHashes })),
+    work(tenantDb(inner, { workspaceId, aheadMs, wakes, lineSignals, apart, addressHashes })),
   );
-  db.signals.addAll(signals);
+  db.lineSignals.addAll(lineSignals);
   db.wakes.add(wakes);
   return result;
 }

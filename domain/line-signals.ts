@@ -2,7 +2,7 @@
  * The counts from which a line's reputation is computed, per line and UTC day, written in the transactions in which things
  * happen. UTC days, because a change of the workspace's zone must not move what was counted.
  */
-export const SIGNALS = [
+export const LINE_SIGNALS = [
   /** Messages handed to the carrier, without fallback SMS. */
   'sent',
   /** New conversations: first messages to addresses with which the line had exchanged none. */
@@ -30,14 +30,14 @@ export const SIGNALS = [
   /** Emails that were refused or came back. */
   'bounced',
 ] as const;
-export type Signal = (typeof SIGNALS)[number];
-export type SignalCounts = Record<Signal, number>;
+export type LineSignal = (typeof LINE_SIGNALS)[number];
+export type SignalCounts = Record<LineSignal, number>;
 
 /** @property day a UTC date, `2026-03-02`. */
 export type DaySignals = SignalCounts & { day: string };
 
 export const NO_SIGNALS: Readonly<SignalCounts> = Object.fromEntries(
-  SIGNALS.map((name) => [name, 0]),
+  LINE_SIGNALS.map((name) => [name, 0]),
 ) as SignalCounts;
 
 /** From this many consecutive unanswered messages on, a contact counts as silent. */
@@ -61,7 +61,7 @@ export function sumSignals(days: readonly DaySignals[], from: string, to: string
   const sum: SignalCounts = { ...NO_SIGNALS };
   for (const counts of days) {
     if (counts.day < from || counts.day > to) continue;
-    for (const name of SIGNALS) sum[name] += counts[name];
+    for (const name of LINE_SIGNALS) sum[name] += counts[name];
   }
   return sum;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DaySignals, NO_SIGNALS, type Signal, signalDay } from './line-signals.ts';
+import { type DaySignals, NO_SIGNALS, type LineSignal, signalDay } from './line-signals.ts';
 import {
   effectsOf,
   historyOf,
@@ -27,7 +27,10 @@ const month = (counts: Partial<DaySignals>): DaySignals[] =>
 
 const count = fc.integer({ min: 0, max: 60 });
 const anyDay = fc.record(
-  Object.fromEntries(Object.keys(NO_SIGNALS).map((name) => [name, count])) as Record<Signal, typeof count>,
+  Object.fromEntries(Object.keys(NO_SIGNALS).map((name) => [name, count])) as Record<
+    LineSignal,
+    typeof count
+  >,
 );
 const anyDays = fc
   .array(anyDay, { minLength: 1, maxLength: 40 })

@@ -1,15 +1,18 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { complainsInText } from '#domain/complaint.ts';
-import { type DaySignals, type Signal, SIGNALS, SILENT_FROM } from '#domain/line-signals.ts';
+import { type DaySignals, type LineSignal, LINE_SIGNALS, SILENT_FROM } from '#domain/line-signals.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
-const counts = Object.fromEntries(SIGNALS.map((name) => [name, z.int()])) as Record<Signal, z.ZodInt>;
+const counts = Object.fromEntries(LINE_SIGNALS.map((name) => [name, z.int()])) as Record<
+  LineSignal,
+  z.ZodInt
+>;
 const SignalsRow = z.object({ lineId: z.string(), day: z.string(), ...counts });
 
 const comma = sql.fragment`, `;
-const names = SIGNALS.map((name) => sql.identifier([name]));
+const names = LINE_SIGNALS.map((name) => sql.identifier([name]));
 const signalColumns = sql.join(names, comma);
 
 /** The signals of lines since a UTC day, by line, oldest first. */
@@ -35,7 +38,7 @@ export async function countReply(
   { lineId, address, text, at }: { lineId: string; address: string; text: string; at: Date },
 ): Promise<void> {
   const complains = complainsInText(text);
-  if (complains) db.signals.add(lineId, at, { complained: 1 });
+  if (complains) db.lineSignals.add(lineId, at, { complained: 1 });
   const { openedOn, unanswered } = await db.one(sql.type(AnsweredRow)`
     with conversation as (
       update line_contacts set opened_on = null
@@ -52,8 +55,8 @@ export async function countReply(
     )
     select (select was::text from conversation) opened_on, (select was from contact) unanswered`);
   if (complains) return;
-  if (openedOn !== null) db.signals.addToDay(lineId, openedOn, { answered: 1 });
-  if (unanswered !== null && unanswered >= SILENT_FROM) db.signals.add(lineId, at, { revived: 1 });
+  if (openedOn !== null) db.lineSignals.addToDay(lineId, openedOn, { answered: 1 });
+  if (unanswered !== null && unanswered >= SILENT_FROM) db.lineSignals.add(lineId, at, { revived: 1 });
 }
 
 /** The signals of a line that moves to another workspace, where some may be left of an earlier stay. */

@@ -156,7 +156,7 @@ export async function applyMessageEvent(
   if (event.kind === 'receipt' && endsContact(event)) {
     await lockContact(db, address, [messageId]);
     await carrierOptOut(db, { address, id: messageId }, now, event.complaint ? 'complaint' : 'carrier');
-    if (event.optedOut) db.signals.add(lineId, now, { optouts: 1 });
+    if (event.optedOut) db.lineSignals.add(lineId, now, { optouts: 1 });
   }
   // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;
@@ -287,7 +287,7 @@ async function applyReceipt(
   const message = await findMessage(db, messageId);
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
-  if (!optedOut) db.signals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
+  if (!optedOut) db.lineSignals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
   const hasFallenBack = await failOrFallBack(db, message, cause, now);
   // The pacer sends the SMS.

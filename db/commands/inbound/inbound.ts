@@ -111,9 +111,9 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
   const { lineId, body: text } = reply;
   await draftForReply(db, reply, now);
   await lockContact(db, address);
-  db.signals.add(lineId, now, { received: 1 });
+  db.lineSignals.add(lineId, now, { received: 1 });
   if (keyword === 'stop') {
-    if (!(await isOptedOut(db, address))) db.signals.add(lineId, now, { optouts: 1 });
+    if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
   } else {
     await countReply(db, { lineId, address, text, at: now });
     await prioritizeAnswers(db, address, at, now);

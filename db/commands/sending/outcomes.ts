@@ -88,7 +88,7 @@ export async function settlePrimary(
 async function uncountSend(db: TenantDb, attempt: AttemptRow, message: MessageRow | null): Promise<void> {
   const unanswered = await revertOutbound(db, attempt);
   const { isNew, lineId, startedAt } = attempt;
-  db.signals.add(lineId, startedAt, {
+  db.lineSignals.add(lineId, startedAt, {
     sent: -1,
     ...(isNew && { opened: -1, ...(message && isLinked(message) && { linked: -1 }) }),
     ...(unanswered === 0 && { approached: -1 }),
@@ -102,8 +102,8 @@ function countRefusal(
   { reason, optedOut }: Extract<Settled, { kind: 'refused' }>,
   now: Date,
 ): void {
-  if (optedOut) db.signals.add(lineId, now, { optouts: 1 });
-  else db.signals.add(lineId, now, failureSignals(channel, reason, 'failed'));
+  if (optedOut) db.lineSignals.add(lineId, now, { optouts: 1 });
+  else db.lineSignals.add(lineId, now, failureSignals(channel, reason, 'failed'));
 }
 
 /** @returns false if the attempt was settled before. */

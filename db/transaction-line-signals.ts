@@ -1,5 +1,5 @@
 import { type CommonQueryMethods, sql } from 'slonik';
-import { SIGNALS, type Signal, type SignalCounts, signalDay } from '#domain/line-signals.ts';
+import { LINE_SIGNALS, type LineSignal, type SignalCounts, signalDay } from '#domain/line-signals.ts';
 import { recordset } from './recordset.ts';
 import { NoRows } from './rows.ts';
 
@@ -14,7 +14,7 @@ interface Counted {
  * lines and days. So these rows, which transactions of a line share, are locked briefly, and after everything else but
  * `workflow_wakes`: two transactions never wait for each other.
  */
-export class TransactionSignals {
+export class LineSignals {
   readonly #counted = new Map<string, Counted>();
 
   /** @param at the time whose UTC day counts. */
@@ -25,13 +25,13 @@ export class TransactionSignals {
   addToDay(lineId: string, day: string, counts: Partial<SignalCounts>): void {
     const key = `${lineId} ${day}`;
     const sum = this.#counted.get(key) ?? { lineId, day, counts: {} };
-    for (const [name, count] of Object.entries(counts) as [Signal, number][])
+    for (const [name, count] of Object.entries(counts) as [LineSignal, number][])
       sum.counts[name] = (sum.counts[name] ?? 0) + count;
     this.#counted.set(key, sum);
   }
 
   /** Adds the signals of a savepoint. */
-  addAll(part: TransactionSignals): void {
+  addAll(part: LineSignals): void {
     for (const { lineId, day, counts } of part.#counted.values()) this.addToDay(lineId, day, counts);
   }
 
@@ -39,9 +39,9 @@ export class TransactionSignals {
     const rows = [...this.#counted]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, { lineId, day, counts }]) => ({ workspaceId, lineId, day, ...counts }))
-      .filter((row) => SIGNALS.some((name) => row[name]));
+      .filter((row) => LINE_SIGNALS.some((name) => row[name]));
     if (rows.length === 0) return;
-    const columns = SIGNALS.map((name) => sql.identifier([name]));
+    const columns = LINE_SIGNALS.map((name) => sql.identifier([name]));
     const comma = sql.fragment`, `;
     await db.query(sql.type(NoRows)`
       insert into line_signals as s (workspace_id, line_id, day, ${sql.join(columns, comma)})
