@@ -175,7 +175,7 @@ async function* batchesOf(
   if (!columns) throw new UnreadableFile('the file is empty');
 }
 
-/** PostgreSQL cannot store NUL in a text. */
+/** Replaces NUL, which PostgreSQL cannot store in a text. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');
 
 function readHeader(cells: string[]): ColumnMap {

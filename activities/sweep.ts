@@ -14,7 +14,7 @@ const BATCH = 5000;
 export function createSweepActivities(dependencies: Dependencies) {
   const { pools, waker, logger, onSweep } = dependencies;
   return {
-    /** Wakes overdue workflows, and then ends snoozes that are over. @returns the number of workflows, without those of agencies. */
+    /** Wakes overdue workflows, and then ends snoozes that are over. @returns the number of workflows that it woke, not counting those of agencies. */
     wakeOverdue: (): Promise<number> =>
       withHeartbeat(async () => {
         const db = systemDb(pools);

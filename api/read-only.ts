@@ -8,7 +8,11 @@ export function refuseReadOnly(clients: readonly Client[]): void {
   if (readOnly) throw new ApiError('READ_ONLY', undefined, { reason: 'past_due', workspaceId: readOnly.id });
 }
 
-/** For routes with `openWhenReadOnly` of which some requests write. @throws READ_ONLY */
+/**
+ * Refuses a change while the subscription is past due. A route with `openWhenReadOnly` calls it for those of its requests that
+ * write.
+ * @throws READ_ONLY
+ */
 export function requireWritable({ workspace }: WorkspaceCaller): void {
   if (workspace.subscriptionStatus === 'past_due')
     throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });

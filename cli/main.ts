@@ -70,7 +70,8 @@ try {
   process.exitCode = report(error);
 }
 
-/** A command copies the settings when it is made, so those of commands in a command come from before the program's. */
+/** Commander copies settings when a subcommand is created. Nested subcommands are created before their parent has the program's
+  // settings, so they are copied again. */
 function withSettingsOf(parent: Command, command: Command): Command {
   command.copyInheritedSettings(parent);
   for (const nested of command.commands) withSettingsOf(command, nested);

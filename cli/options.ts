@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Parses an option. `Number` would make 0 of an empty text, and the body would contain null for a text that is no number. */
+/** Parses a whole number. `Number` turns an empty text into 0, and other text into NaN, which JSON writes as null. */
 export function wholeNumber(value: string): number {
   if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(value);
 }
 
-/** Like `wholeNumber`, with a decimal point if wanted. */
+/** Like `wholeNumber`, but with optional decimals. */
 export function decimalNumber(value: string): number {
   if (!/^\d{1,15}(\.\d+)?$/.test(value)) throw new InvalidArgumentError('It must be a number.');
   return Number(value);

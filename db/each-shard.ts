@@ -13,10 +13,10 @@ export const onEachShard = (db: SystemDb, table: string, command: string): Promi
 
 /**
  * The workspaces that have rows of a table. Reads one index entry for each, if an index begins with the workspace.
- * @param until only those with a row that has a lower id; an index has the workspace and then the id.
+ * @param beforeId only workspaces with a row whose id is lower. Requires an index that begins with the workspace and the id.
  */
-export async function workspacesIn(db: SystemDb, table: string, until?: string): Promise<string[]> {
-  const columns = until === undefined ? 'workspace_id' : 'workspace_id, id';
+export async function workspacesIn(db: SystemDb, table: string, beforeId?: string): Promise<string[]> {
+  const columns = beforeId === undefined ? 'workspace_id' : 'workspace_id, id';
   const first = (condition: string): string =>
     `(select ${columns} from %1$s ${condition} order by ${columns} limit 1)`;
   const results = await onEachShard(
@@ -26,7 +26,7 @@ export async function workspacesIn(db: SystemDb, table: string, until?: string):
        ${first('')}
        union all
        select next.* from found f cross join lateral ${first('where workspace_id > f.workspace_id')} next
-     ) select coalesce(json_agg(workspace_id), '[]')::text from found ${until === undefined ? '' : `where id < '${until}'`}`,
+     ) select coalesce(json_agg(workspace_id), '[]')::text from found ${beforeId === undefined ? '' : `where id < '${beforeId}'`}`,
   );
   return results.flatMap((ids) => z.array(z.string()).parse(JSON.parse(ids)));
 }

@@ -23,7 +23,10 @@ export type AvailabilityResult =
 export const AvailabilityResponse = z.object({
   success: z.literal(true),
   available: z.boolean(),
-  verified: z.literal(false).optional().meta({ description: 'Present only if the check could not be made.' }),
+  verified: z
+    .literal(false)
+    .optional()
+    .meta({ description: 'Present only if the check had no result. Then `available: false` means unknown.' }),
   reason: UnverifiedReason.optional(),
 });
 

@@ -141,7 +141,7 @@ export const ConversationFilters = z.object({
   line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
   q: z.string().trim().min(1).max(100).optional().meta({
     description:
-      'Part of a name, an address or a text. Texts are searched in the newest 5,000 replies, sent messages and notes.',
+      'Part of a name, an address or a text. Texts are searched in the newest 5,000 each of replies, sent messages, fallback SMS and notes.',
   }),
 });
 export type ConversationFilters = z.infer<typeof ConversationFilters>;

@@ -4,7 +4,13 @@ import { Channel } from './channel.ts';
 import { newId } from './ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { normalizePhone } from './phone.ts';
-import { firstSendTime, type PhonePlace, type QuietPolicy, wakingHours } from './quiet-hours.ts';
+import {
+  firstSendTime,
+  type PhonePlace,
+  quietHoursApplyTo,
+  type QuietPolicy,
+  wakingHours,
+} from './quiet-hours.ts';
 import { clampToWindow, SendWindow } from './send-window.ts';
 import { isBlank } from './text.ts';
 
@@ -61,7 +67,7 @@ export interface IntakeContext {
   /** The place of a message's recipient. */
   placeOf(recipient: { address: string; recipientPhone: string | null }): PhonePlace;
   leads: ReadonlyMap<string, IntakeLead>;
-  /** The time zones of the leads whom requests name by their address, if quiet hours apply to these requests. */
+  /** The time zones of leads, by their addresses, for requests that name no lead. Empty if quiet hours do not apply to the requests. */
   zones: ReadonlyMap<string, string>;
   /** Those of the pools that requests name, with the channels of their usable lines. */
   pools: ReadonlyMap<string, readonly Channel[]>;
@@ -187,7 +193,7 @@ type Recipient = Pick<
   'address' | 'recipientPhone' | 'recipientEmail' | 'recipientName' | 'leadId'
 >;
 
-/** The addresses that a request names itself. */
+/** The normalized addresses in a request. */
 export const namedAddresses = (
   { recipientPhone = '', recipientEmail = '' }: MessageInput,
   country: string,
@@ -289,10 +295,6 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
-/** Whether the workspace's quiet hours apply to messages of this kind. */
-export const appliesTo = ({ workspace }: QuietPolicy, kind: 'drip' | 'message'): boolean =>
-  workspace.enabled && workspace.appliesTo.includes(kind);
-
 /** A message that could never be sent is refused: its window, or one zone of the number, excludes the waking hours of the others. */
 function checkTimes(
   { recipientPhone }: MessageInput,
@@ -301,7 +303,7 @@ function checkTimes(
   earliest: Date,
 ): void {
   const kind = source === DRIP_SOURCE ? 'drip' : 'message';
-  if (!appliesTo(quiet, kind)) return;
+  if (!quietHoursApplyTo(quiet, kind)) return;
   const place = placeOf(recipient);
   const { leadId, address } = recipient;
   const home = (leadId === null ? zonesByAddress.get(address) : leads.get(leadId)?.timezone) ?? null;

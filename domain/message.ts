@@ -28,9 +28,12 @@ export const TimeZone = z
   .refine(isTimeZone, 'must be an IANA time zone')
   .meta({ example: 'America/New_York' });
 
+/** The maximum length of names and correlation ids. */
+export const MAX_NAME_LENGTH = 200;
+
 const Name = z
   .string()
-  .max(200)
+  .max(MAX_NAME_LENGTH)
   .refine(...SINGLE_LINE);
 export const Subject = z
   .string()

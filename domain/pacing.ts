@@ -302,7 +302,8 @@ const rulesOf = ({
 /** What callers see of a waiting message. */
 export interface ShownWait {
   scheduledAt: Date;
-  /** undefined: the reason stored with its scheduled time, which is in the future and no other rule postpones. */
+  /** undefined: the message is due later, and neither its line nor quiet hours hold it; the reason stored with its
+   * scheduled time applies. */
   holdReason: HoldReason | null | undefined;
   /** The cap or window that postponed it, and until when; null: none that the line remembers. */
   moved: { to: Date; reason: HoldReason } | null;

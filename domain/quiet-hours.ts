@@ -69,6 +69,10 @@ export interface Recipient {
   region: string | null;
 }
 
+/** Whether the workspace's quiet hours apply to messages of this kind that belong to no campaign. */
+export const quietHoursApplyTo = ({ workspace }: QuietPolicy, kind: MessageKind): boolean =>
+  workspace.enabled && workspace.appliesTo.includes(kind);
+
 /** The hours in which a recipient may get messages, in all `zones`. */
 export interface WakingHours {
   zones: readonly string[];

@@ -52,10 +52,10 @@ const TURN_MS = 2 * 60_000;
 const PROBING_TURN_MS = 60_000;
 
 /**
- * Started by a schedule. Wakes overdue workflows, ends snoozes, reassigns messages of removed lines, probes lines (so that
- * a line that is down stops sending and a recovered line resumes), scores the reputation of idle lines, counts daily metrics, and deletes expired data. One run has several turns,
- * because each start by a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
- * others.
+ * Started by a schedule. Wakes overdue workflows, ends snoozes, reassigns messages of removed lines, probes lines (so that a line
+ * that is down stops sending and a recovered line resumes), scores the reputation of idle lines, counts daily metrics, and deletes
+ * expired data. One run has several turns, because each start by a schedule costs three actions. A task that hangs, fails or finds
+ * no worker does not prevent the others.
  * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */
 export async function housekeeping({ runMs }: { runMs: number }): Promise<{

@@ -76,8 +76,8 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
   if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);
-  const isUnsubscribed = caller.workspace.subscriptionStatus === 'none';
-  if (isUnsubscribed && route.needsSubscription) throw new ApiError('SUBSCRIPTION_REQUIRED');
+  const hasNoSubscription = caller.workspace.subscriptionStatus === 'none';
+  if (hasNoSubscription && route.needsSubscription) throw new ApiError('SUBSCRIPTION_REQUIRED');
 }
 
 /** Answers in the time of a workspace in test mode, if it has room. */

@@ -106,7 +106,7 @@ export const availabilityRoutes = [
     tag: 'Availability',
     scope: 'read',
     transaction: false,
-    // A check of one address writes nothing.
+    // A check of one address is a read for its caller. The handler refuses background checks, which change leads.
     openWhenReadOnly: true,
     summary:
       'Check whether an address has iMessage; with leadIds or listId, check many leads in the background',

@@ -131,7 +131,7 @@ export const campaignLeadRoutes = [
         return { status: 201, body: { ...result, message: 'The lead is skipped: it has not consented' } };
       if (messageCount === 0)
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
-      await requireSendTimesOf(db, campaign, lead, now);
+      await requireSendTime(db, campaign, lead, now);
       if (again) await reopenCampaign(db, campaign.id);
       if (campaign.status === 'active')
         wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');
@@ -240,12 +240,7 @@ async function leadOf(
 }
 
 /** @throws VALIDATION_ERROR if the send window of the campaign never opens while the lead is awake. */
-async function requireSendTimesOf(
-  db: TenantDb,
-  campaign: CampaignRow,
-  lead: LeadRow,
-  now: Date,
-): Promise<void> {
+async function requireSendTime(db: TenantDb, campaign: CampaignRow, lead: LeadRow, now: Date): Promise<void> {
   const timesOf = await stepTimes(db, campaign);
   for (const { messageType } of campaign.steps) {
     const address = addressOn(messageType, lead);

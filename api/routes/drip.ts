@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
-import { DripInput } from '#domain/message.ts';
+import { DripInput, MAX_NAME_LENGTH } from '#domain/message.ts';
 import { Warnings, warningsOf } from '#domain/warnings.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
-
-/** That of `correlationId` in the body. */
-const MAX_CORRELATION_ID_LENGTH = 200;
 
 /** Warnings come from the body alone: intake makes no query for them. */
 const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
@@ -47,7 +44,7 @@ export const dripRoutes = [
       };
       const idempotencyKey = bounded('Idempotency-Key', MAX_KEY_LENGTH);
       const correlationId =
-        bounded('X-Correlation-Id', MAX_CORRELATION_ID_LENGTH) || body.correlationId || randomUUID();
+        bounded('X-Correlation-Id', MAX_NAME_LENGTH) || body.correlationId || randomUUID();
       try {
         const { acknowledgement, replayed } = await intake.accept({
           caller,

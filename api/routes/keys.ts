@@ -114,9 +114,9 @@ export const workspaceKeyRoutes = [
       const old = await lockWorkspaceKey(db, params.id);
       if (!old) throw new ApiError('NOT_FOUND', 'Key not found');
       if (!old.usable) throw new ApiError('INVALID_STATE', 'The key is revoked or has expired');
-      // Its expiry is the end of the overlap, from which that of another successor cannot be derived.
+      // Its expiry is now the end of the overlap, which a second successor would inherit.
       if (old.rolledAt !== null)
-        throw new ApiError('INVALID_STATE', 'The key was rolled before: roll the key that replaced it');
+        throw new ApiError('INVALID_STATE', 'The key was already rolled: roll its successor');
       const { key, ...stored } = newApiKey('workspace', old.mode);
       const record = await insertWorkspaceKey(db, stored, {
         ...old,

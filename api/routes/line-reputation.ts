@@ -36,11 +36,10 @@ export const lineReputationRoutes = [
     responses: { 200: Reputation },
     errors: ['NOT_FOUND'],
     async handler({ db, params, secrets, now }) {
-      const shown = await reputationOf(db, params.id, now);
-      if (shown.isScored) return { status: 200, body: shown.reputation };
-      // So that lists, effects and events agree with the terms, which are of now. Its pacer may be doing so already.
-      await judgeLines(db, [params.id], mailSeal(secrets, db.workspaceId), now);
-      return { status: 200, body: (await reputationOf(db, params.id, now)).reputation };
+      const { reputation, isStored } = await reputationOf(db, params.id, now);
+      // So that lists, pacing and events agree with this response. A line that is being planned is skipped: its plan scores it.
+      if (!isStored) await judgeLines(db, [params.id], mailSeal(secrets, db.workspaceId), now);
+      return { status: 200, body: reputation };
     },
   }),
 
@@ -92,13 +91,13 @@ export const lineReputationRoutes = [
 
 /**
  * The reputation as of now.
- * @returns `isScored`: whether the line was scored like this already, which affects its pacing.
+ * @returns `isStored`: whether the line's row has this state and score.
  */
 async function reputationOf(
   db: TenantDb,
   lineId: string,
   now: Date,
-): Promise<{ reputation: Reputation; isScored: boolean }> {
+): Promise<{ reputation: Reputation; isStored: boolean }> {
   const line = await findLine(db, lineId);
   if (!line) throw notFound();
   const ofWorkspace = await workspaceReputationPolicy(db);
@@ -106,7 +105,8 @@ async function reputationOf(
   const signals = (await findSignals(db, [lineId], firstDay)).get(lineId) ?? [];
   const { reputationOverrideUntil: until, reputationOverrideReason: reason } = line;
   const { state, score, terms } = judge(line.channel, signals, now);
-  const since = state === line.reputationState ? line.reputationSince : now;
+  const isStored = state === line.reputationState && score === line.reputationScore;
+  const since = (state === line.reputationState && line.reputationSince) || (isStored ? null : now);
   const reputation = {
     lineId,
     state,
@@ -118,5 +118,5 @@ async function reputationOf(
     terms,
     history: historyOf(line.channel, signals, now),
   };
-  return { reputation, isScored: state === line.reputationState && score === line.reputationScore };
+  return { reputation, isStored };
 }

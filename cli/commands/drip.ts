@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -34,13 +34,13 @@ const COLUMNS = [
   'correlationId',
 ] as const;
 const PARALLEL = 20;
-/** How often the place is written down. */
+/** How often progress is saved, in rows. */
 const SAVE_EVERY = 200;
 
 export const drip = (): Command =>
   new Command('drip')
     .description(
-      'Queue one message for each row of a CSV file. Interrupted or repeated, it sends each row to a workspace once: the file is known by its content.',
+      'Queue one message for each row of a CSV file. If you interrupt or repeat the command, each row is still queued only once per workspace. Files are recognized by their content.',
     )
     .argument('<file>', `with the columns ${COLUMNS.join(', ')}`)
     .option('-m, --message <text>', 'the text of rows without one')
@@ -54,7 +54,7 @@ export const drip = (): Command =>
         .update(content)
         .update(`\0${message ?? ''}\0${from ?? ''}`)
         .digest('hex');
-      const place = await openPlace(`${digest} ${await destinationOf(linepace, account)}`);
+      const progress = await openProgress(`${digest} ${await destinationOf(linepace, account)}`);
       const show = progressBar(rows.length);
       const failures: Failure[] = [];
       const limit = pLimit(PARALLEL);
@@ -62,7 +62,7 @@ export const drip = (): Command =>
       await Promise.all(
         rows.map((row, index) =>
           limit(async () => {
-            if (place.queued.has(index)) return;
+            if (progress.queued.has(index)) return;
             try {
               await linepace.messages.drip(bodyOf(row, { message, from }), {
                 headers: { 'Idempotency-Key': `${digest.slice(0, 40)}-${index}` },
@@ -71,20 +71,20 @@ export const drip = (): Command =>
               // What is wrong with a row is wrong again next time; anything else ends the command, which can be repeated.
               if (!(error instanceof LinepaceError) || error.status !== 400) {
                 limit.clearQueue();
-                await place.save();
+                await progress.save();
                 throw error;
               }
-              // Not written down as done, so that a repeated command tells it again.
+              // Not saved, so that a repeated command reports the row again.
               failures.push({ row: index + 2, error: error.message });
-              return show(place.queued.size + failures.length);
+              return show(progress.queued.size + failures.length);
             }
-            place.queued.add(index);
-            if (place.queued.size % SAVE_EVERY === 0) await place.save();
-            show(place.queued.size + failures.length);
+            progress.queued.add(index);
+            if (progress.queued.size % SAVE_EVERY === 0) await progress.save();
+            show(progress.queued.size + failures.length);
           }),
         ),
       );
-      await place.remove();
+      await progress.remove();
       failures.sort((a, b) => a.row - b.row);
       print(command, { queued: rows.length - failures.length, failures }, (result) =>
         [`${result.queued} queued`, ...result.failures.map(({ row, error }) => `line ${row}: ${error}`)].join(
@@ -116,22 +116,22 @@ function bodyOf(
   };
 }
 
-/** The server and the workspace, whose other keys and sessions continue where one of them was interrupted. */
+/** The server and the workspace: another key or session of the workspace continues where the command was interrupted. */
 async function destinationOf(linepace: Linepace, { url, apiKey }: Credentials): Promise<string> {
   try {
     return `${url} ${(await linepace.workspace.get()).workspace._id}`;
   } catch (error) {
-    // A key without the scope `read` does not learn its workspace.
+    // A key without the scope `read` cannot read its workspace, so the key stands for it.
     if (!(error instanceof LinepaceError) || error.code !== 'INSUFFICIENT_SCOPE') throw error;
     return `${url} ${apiKey}`;
   }
 }
 
 /**
- * Which rows of a file were queued, so that an interrupted command goes on where it ended.
+ * The rows of a file that are queued, so that an interrupted command can continue.
  * @param work the rows and where they go; only its hash is stored.
  */
-async function openPlace(work: string) {
+async function openProgress(work: string) {
   const folder = join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'linepace');
   const name = createHash('sha256').update(work).digest('hex').slice(0, 40);
   const file = join(folder, `drip-${name}.json`);
@@ -141,7 +141,9 @@ async function openPlace(work: string) {
     queued,
     async save() {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(file, JSON.stringify([...queued]), { mode: 0o600 });
+      // At once, because a command that is killed must not leave half of it.
+      await writeFile(`${file}.new`, JSON.stringify([...queued]), { mode: 0o600 });
+      await rename(`${file}.new`, file);
     },
     remove: () => rm(file, { force: true }),
   };

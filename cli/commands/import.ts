@@ -23,11 +23,11 @@ export const importLeads = (): Command =>
         const csv = await readInput(file);
         const { importId } = await linepace.contacts.importLeads({
           id: list,
-          // As they are: the server finds out their encoding.
+          // The bytes as they are, because the server detects the encoding.
           body: new Blob([csv]),
           ...(countryCode !== undefined && { defaultCountryCode: countryCode }),
         });
-        const rows = linesOf(csv);
+        const rows = csv.toString('latin1').split('\n').length;
         const show = progressBar(rows);
         for (;;) {
           const state = await linepace.contacts.getImport({ id: list, importId });
@@ -47,9 +47,3 @@ export const importLeads = (): Command =>
         }
       },
     );
-
-function linesOf(csv: Buffer): number {
-  let lines = 1;
-  for (let end = csv.indexOf('\n'); end !== -1; end = csv.indexOf('\n', end + 1)) lines += 1;
-  return lines;
-}

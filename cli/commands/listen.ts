@@ -23,9 +23,9 @@ export const listen = (): Command =>
       const secret = secretOf(apiKey);
       console.error(forwardTo === undefined ? 'Ready.' : `Ready. Deliveries are signed with ${secret}`);
       for await (const { id, event, data } of new Linepace({ baseUrl: url, apiKey }).stream()) {
-        // No webhook gets it, and without an id it cannot be signed as one.
+        // Webhooks never receive this event, and it has no id to sign.
         if (event === 'stream.reset') {
-          console.error('Events may be missing: the stream could not continue where it was lost.');
+          console.error('Events may be missing: the stream could not resume where the connection was lost.');
           continue;
         }
         if (events !== undefined && !events.includes(event)) continue;

@@ -1,2 +1,2 @@
--- When a key was rolled. Its expiry is the end of the overlap since then, and no longer its own.
+-- When the key was rolled. From then on, `expires_at` is the end of the overlap.
 alter table workspace_keys add column rolled_at timestamptz;

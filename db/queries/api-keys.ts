@@ -108,7 +108,7 @@ export async function lockWorkspaceKey(
     from workspace_keys where workspace_id = ${db.workspaceId} and id = ${id} for update`);
 }
 
-/** Ends a key that is rolled at a time, unless it expires before. @returns when. */
+/** Marks a key as rolled and ends it at `at`, unless it expires earlier. @returns when it ends. */
 export async function endRolledKey(db: TenantDb, id: string, at: Date): Promise<Date> {
   return db.oneFirst(sql.type(EndRow)`
     update workspace_keys set expires_at = least(expires_at, ${sql.timestamp(at)}), rolled_at = now()

@@ -1,5 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { z } from 'zod';
+import { AddressRow, CountRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/conversation.ts';
 import { digitsSearched } from '#domain/phone.ts';
@@ -48,11 +48,9 @@ export async function conditionsOf(
 const unreadSince = (reader: Reader): FragmentSqlToken =>
   sql.fragment`${ACTIVE_AT} > ${sql.timestamp(reader.since)} and ${isUnread(reader)}`;
 
-const AddressRow = z.object({ address: z.string() });
-
 /**
- * The addresses of conversations whose contact, address or recent texts contain a text. A contact without a lead has the name
- * that messages to it give.
+ * The addresses of conversations whose contact, address or recent texts contain a text. Names come from leads and from
+ * messages, because a contact without a lead has the name in its messages.
  */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
@@ -88,8 +86,6 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
       limit ${MAX_FOUND})`);
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
 }
-
-const CountRow = z.object({ count: z.int() });
 
 /** How many open conversations are unread, up to `MAX_UNREAD`, among the last active. */
 export async function countUnread(db: TenantDb, reader: Reader): Promise<number> {

@@ -53,11 +53,15 @@ export const conversationWith = (db: TenantDb, address: FragmentSqlToken) => sql
     where workspace_id = ${db.workspaceId} and address = ${address} offset 0
   ) c`;
 
-/** The line to which a contact wrote last, since then, automatic replies aside. To be joined to the rows with the addresses. */
-export const lineWrittenTo = (db: TenantDb, address: FragmentSqlToken, since: Date) => sql.fragment`
+/** A lateral join, `heard`: the line that the contact last wrote to after `since`. Automatic replies do not count. */
+export const lineWrittenTo = (
+  db: TenantDb,
+  address: FragmentSqlToken,
+  since: FragmentSqlToken,
+) => sql.fragment`
   lateral (
     select line_id from inbound_messages
-    where workspace_id = ${db.workspaceId} and address = ${address} and received_at > ${sql.timestamp(since)} and not auto_reply
+    where workspace_id = ${db.workspaceId} and address = ${address} and received_at > ${since} and not auto_reply
     order by received_at desc, id desc limit 1
   ) heard`;
 
@@ -329,18 +333,18 @@ export async function lastInbound(
     order by received_at desc, id desc limit 1`);
 }
 
-/** The lines that answer contacts who have just written, by address. */
+/** By address: the line that the contact last wrote to, if they wrote within `ANSWER_MS`. */
 export async function linesWrittenTo(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   if (addresses.length === 0) return new Map();
-  const since = fromNow(-ANSWER_MS);
+  const since = sql.fragment`${sql.timestamp(fromNow(-ANSWER_MS))}`;
   const rows = await db.any(sql.type(ContactLineRow)`
     select a.address, heard.line_id
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
     cross join ${lineWrittenTo(db, sql.fragment`a.address`, since)}
-    where c.last_inbound_at > ${sql.timestamp(since)}`);
+    where c.last_inbound_at > ${since}`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }

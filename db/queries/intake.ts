@@ -3,9 +3,9 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
-import { appliesTo, hasSendWindow, type IntakeContext, namedAddresses } from '#domain/message-draft.ts';
+import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
-import { NO_QUIET_POLICY } from '#domain/quiet-hours.ts';
+import { NO_QUIET_POLICY, quietHoursApplyTo } from '#domain/quiet-hours.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
@@ -48,7 +48,7 @@ export async function loadIntakeContext(
   return {
     ...(await loadReferences(db, inputs, workspace, uploads)),
     quiet,
-    zones: appliesTo(quiet, 'message') ? await namedZones(db, inputs, workspace) : new Map(),
+    zones: quietHoursApplyTo(quiet, 'message') ? await namedZones(db, inputs, workspace) : new Map(),
     lines,
     pools: pools.get(db.workspaceId) ?? new Map(),
   };
@@ -88,7 +88,7 @@ export async function loadIntakeContexts(
     contexts.set(workspaceId, {
       ...(await loadReferences(own, inputs, workspace, uploads)),
       quiet,
-      zones: appliesTo(quiet, 'drip') ? await namedZones(own, inputs, workspace) : new Map(),
+      zones: quietHoursApplyTo(quiet, 'drip') ? await namedZones(own, inputs, workspace) : new Map(),
       lines: lines.get(workspaceId) ?? [],
       pools: pools.get(workspaceId) ?? new Map(),
     });

@@ -88,7 +88,7 @@ const zonesOf = (db: TenantDb, leadId: ReturnType<typeof sql.fragment>) => sql.f
 
 const InsertedRow = z.object({ id: z.string(), isNew: z.boolean() });
 
-/** `ANSWER_MS` as a constant of the statement. */
+/** `ANSWER_MS` as an interval. It is a literal, so that it adds no parameter to statements. */
 export const ANSWER_TIME = sql.fragment`interval ${sql.literalValue(`${ANSWER_MS} milliseconds`)}`;
 
 /**

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vit
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { DROPS, startDroppingStream } from '#test/support/dropping-stream.ts';
+import { LOST_CONNECTIONS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { listening } from '#test/support/lossy-front.ts';
@@ -114,7 +114,7 @@ describe('exit codes', () => {
     ['a missing argument', ['campaigns', 'start'], "missing required argument 'campaignId'"],
     ['a wrong choice', ['keys', 'create', 'Reader', '--scopes', 'nope'], 'Allowed choices are read,'],
     ['an unknown option', ['drafts', 'approve', 'x', '--nope'], "unknown option '--nope'"],
-  ])('tell that a command in a command is used wrongly: %s', async (_title, args, reason) => {
+  ])('tell that a subcommand is used wrongly: %s', async (_title, args, reason) => {
     expect(await linepace(...args)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(new RegExp(`${reason}[^]*\\(see --help\\)`)) as string,
@@ -126,7 +126,7 @@ describe('exit codes', () => {
     'keys create Reader --expires-in-days 1.5',
     'keys roll x --overlap-hours ',
     'messages --limit all',
-  ])('tell that an option is no number: %s', async (line) => {
+  ])('tell that an option is not a number: %s', async (line) => {
     expect(await linepace(...line.split(' '))).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/is invalid\. It must be a (whole )?number\./) as string,
@@ -272,14 +272,14 @@ describe('drip', () => {
       return { ...api, drip };
     }
 
-    it('tells the rows again that were refused before', async () => {
+    it('reports refused rows again', async () => {
       const { drip } = await interrupted();
       const { code, stdout } = await drip('svc_a');
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ queued: 20, failures: [{ row: 2 }] });
     });
 
-    it('begins anew for another workspace', async () => {
+    it('starts over for another workspace', async () => {
       const { drip, accepted } = await interrupted();
       const { stdout } = await drip('svc_b');
       expect(JSON.parse(stdout)).toMatchObject({ queued: 20 });
@@ -362,7 +362,7 @@ describe('listen', () => {
   });
 
   it('tells that events may be missing, and forwards only events that webhooks get', async () => {
-    const { url } = await startDroppingStream(DROPS);
+    const { url } = await startDroppingStream(LOST_CONNECTIONS);
     const endpoint = await startTestEndpoint();
     const env = { ...signedIn(), LINEPACE_URL: url };
     const child = spawn(program, ['listen', '--forward-to', endpoint.url], { env, cwd: home });

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, inject, it, test, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { codeSamples } from '#test/support/code-samples.ts';
-import { ASKED_OF_DROPS, DROPS, startDroppingStream } from '#test/support/dropping-stream.ts';
+import { EXPECTED_RESUME_IDS, LOST_CONNECTIONS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { startLossyFront } from '#test/support/lossy-front.ts';
@@ -101,7 +101,7 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     const file = join(project, 'delivery.json');
     await writeFile(file, JSON.stringify({ body: delivery.body, headers: delivery.headers, secret }));
     const lossy = await startLossyFront(app.url, (attempt) => attempt === 1);
-    const dropping = await startDroppingStream(DROPS);
+    const dropping = await startDroppingStream(LOST_CONNECTIONS);
     await run(python, [resolve('sdk/python/tests/test_client.py')], {
       cwd: project,
       env: {
@@ -115,6 +115,6 @@ describe.skipIf(whyNot !== null)('the Python package', () => {
     });
     expect(lossy.attempts()).toBe(2);
     // Synchronously and asynchronously.
-    expect(dropping.asked).toEqual([...ASKED_OF_DROPS, ...ASKED_OF_DROPS]);
+    expect(dropping.resumeIds).toEqual([...EXPECTED_RESUME_IDS, ...EXPECTED_RESUME_IDS]);
   }, 240_000);
 });

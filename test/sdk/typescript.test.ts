@@ -9,9 +9,9 @@ import { sdkSource } from '#sdk/openapi.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { codeSamples } from '#test/support/code-samples.ts';
 import {
-  ASKED_OF_DROPS,
-  DROPS,
-  EVENTS_OF_DROPS,
+  EXPECTED_RESUME_IDS,
+  LOST_CONNECTIONS,
+  EXPECTED_EVENTS,
   startDroppingStream,
 } from '#test/support/dropping-stream.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
@@ -174,14 +174,14 @@ describe('the client', () => {
   });
 
   it('misses no event when the connection is lost before the first one, or at a reset', async () => {
-    const { url, asked } = await startDroppingStream(DROPS);
+    const { url, resumeIds } = await startDroppingStream(LOST_CONNECTIONS);
     const seen: string[] = [];
     for await (const { event } of client({ baseUrl: url }).stream()) {
       seen.push(event);
-      if (seen.length === EVENTS_OF_DROPS.length) break;
+      if (seen.length === EXPECTED_EVENTS.length) break;
     }
-    expect(seen).toEqual(EVENTS_OF_DROPS);
-    expect(asked).toEqual(ASKED_OF_DROPS);
+    expect(seen).toEqual(EXPECTED_EVENTS);
+    expect(resumeIds).toEqual(EXPECTED_RESUME_IDS);
   });
 
   /** Sends messages until one is streamed, because a stream begins some time after it was asked for. */

@@ -3,7 +3,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { findMessage, insertMessages, type MessageRow } from '#db/queries/messages.ts';
-import { failUnwelcome } from './opt-outs.ts';
+import { failMessagesToUnwelcome } from './opt-outs.ts';
 import { traceAccepted } from '#db/message-traces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake, wakeForMessage } from '#db/wakes.ts';
@@ -29,7 +29,7 @@ export async function acceptMessages(
     if (message.voiceNote || message.forceFallback) wake(db, linePacerId(lineId), at, 'messagesDue');
     else wakeForMessage(db, lineId, { scheduledAt: at, isNew });
   }
-  await failUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
+  await failMessagesToUnwelcome(db, [...new Set(messages.map(({ address }) => address))], now);
 }
 
 /** Like `acceptMessages`, for one draft. @returns the message, which may have existed before. */

@@ -227,11 +227,11 @@ async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<M
     drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
   );
   if (addresses.size === 0) return new Map();
-  const since = fromNow(-ANSWER_MS);
+  const since = sql.fragment`${sql.timestamp(fromNow(-ANSWER_MS))}`;
   const rows = await db.any(sql.type(KnownLinesRow)`
     select a.address, c.line_id of_conversation, heard.line_id written_to
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
-    left join ${lineWrittenTo(db, sql.fragment`a.address`, since)} on c.last_inbound_at > ${sql.timestamp(since)}`);
+    left join ${lineWrittenTo(db, sql.fragment`a.address`, since)} on c.last_inbound_at > ${since}`);
   return new Map(rows.map((row) => [row.address, row]));
 }

@@ -140,7 +140,11 @@ export async function applyKeyword(
  * Fails the unsent messages to those of the addresses that have opted out or that the agency suppresses, and stops their
  * sequences.
  */
-export async function failUnwelcome(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
+export async function failMessagesToUnwelcome(
+  db: TenantDb,
+  addresses: readonly string[],
+  now: Date,
+): Promise<void> {
   const optedOut = await optedOutAmong(db, addresses);
   const suppressed = await suppressedAmong(
     db,

@@ -3,7 +3,7 @@ import { backoff, pause } from './transport.ts';
 import type { WebhookEvent } from './webhooks.ts';
 
 export interface StreamedEvent {
-  /** To resume after this event. `stream.reset` has none: it is empty. */
+  /** To resume after this event. Empty for `stream.reset`. */
   id: string;
   /** `stream.reset` if events were missed, because the stream was away for longer than they are kept. */
   event: WebhookEvent['event'] | 'stream.reset';
@@ -27,19 +27,20 @@ export async function* readEventStream(
   connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>,
   { lastEventId, signal = new AbortController().signal }: EventStreamOptions = {},
 ): AsyncGenerator<StreamedEvent, void, undefined> {
-  // The server takes an empty id for none.
+  // The server treats an empty id as none.
   let last = lastEventId === '' ? undefined : lastEventId;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     const silence = new AbortController();
     try {
       const response = await connect(last, AbortSignal.any([signal, silence.signal]));
       if (!response.ok) throw new LinepaceError(response, await response.json().catch(() => null));
-      // The place before the first event. Without it, what happens between a lost connection and the next would be missed.
+      // The position before the first event. Without it, a connection that is lost before its first event would lose the events
+      // until the next connection.
       const start = response.headers.get('Last-Event-ID') ?? undefined;
       last ??= start;
       for await (const event of eventsOf(response, silence)) {
         attempt = 0;
-        // Only now: if the reset itself is lost, the old id makes the server send it again.
+        // Not before the reset has arrived: if it is lost, the old id makes the server send it again.
         if (event.event === 'stream.reset') last = start ?? last;
         else if (event.id !== '') last = event.id;
         yield event;
@@ -80,7 +81,7 @@ async function* eventsOf({ body }: Response, silence: AbortController): AsyncGen
 function parseBlock(block: string): StreamedEvent | null {
   const fields: Record<string, string> = {};
   for (const line of block.split('\n')) {
-    // With `s`, because a text may contain U+2028, at which `.` ends.
+    // The flag `s` lets `.` match U+2028, which JSON does not escape.
     const [, name = '', value = ''] = /^(\w+): ?(.*)$/s.exec(line) ?? [];
     fields[name] = value;
   }

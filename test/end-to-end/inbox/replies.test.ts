@@ -72,7 +72,7 @@ describe('GET /api/replies', () => {
     });
   });
 
-  it('belong to the lead that has the address if that of the answered message was deleted', async () => {
+  it('shows the lead that has the address if the lead of the answered message was deleted', async () => {
     const { lineId, api, id } = await createWorkspaceWithLine(app);
     const from = phone();
     const write = (text: string) => callBack(app, lineId, replyEvent(from, text, { at: new Date() }));

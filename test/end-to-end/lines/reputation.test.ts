@@ -129,7 +129,7 @@ describe('a line that people do not welcome', { timeout: 90_000 }, () => {
         .slice(0, 14)
         .map((from, n) => callBack(app, lineId, replyEvent(from, n < 7 ? 'STOP' : 'Spam! I report you'))),
     );
-    // Though the line was scored less than a minute ago.
+    // The API scores the line, even if its pacer did so less than a minute ago.
     const shown = await reputation(workspace, lineId);
     const points = shown.terms.reduce((sum: number, term: { points: number }) => sum + term.points, 0);
     expect(shown.score).toBe(Math.round(Math.max(0, 100 + points)));

@@ -73,7 +73,7 @@ describe('a message to somebody who is asleep', () => {
     expect(events.at(-1).data).toMatchObject({ reason: 'recipient_quiet_hours' });
   });
 
-  it('says so at once, also if it is scheduled for later', async () => {
+  it('shows the hold at once, even if it is scheduled for later', async () => {
     const hours = asleepIn(LOS_ANGELES);
     await setQuietHours(hours);
     const { api } = workspace;
@@ -136,14 +136,14 @@ describe('a message to somebody who is asleep', () => {
         });
         return [status, body.issues?.[0].path];
       };
-      // It is 09:00 where the number is, and night in Tokyo.
+      // The window opens at 09:00 where the number is, which is night in Tokyo.
       expect(await post('12:00', '13:00')).toEqual([400, 'sendWindowStart']);
-      // It is midnight where the number is, and afternoon in Tokyo.
+      // The window opens at midnight where the number is, which is afternoon in Tokyo.
       expect(await post('03:00', '04:00')).toEqual([path === '/api/drip' ? 202 : 201, undefined]);
     },
   );
 
-  it('does not enter a campaign whose send window never opens while they are awake', async () => {
+  it('is refused with its lead if the send window of the campaign never opens while they are awake', async () => {
     await setQuietHours({ start: '08:00', end: '21:00' });
     const id = await newCampaign({
       steps: [{ message: 'Hi' }],

@@ -22,14 +22,14 @@ class StreamedEvent(NamedTuple):
     """An event, and the id to resume after it."""
 
     id: str
-    """`stream.reset` has none: it is empty."""
+    """Empty for `stream.reset`."""
     event: str
     """`stream.reset` if events were missed, because the stream was away for longer than they are kept."""
     data: dict[str, Any]
 
 
 def read_stream(client: httpx.Client, last_event_id: str | None) -> Iterator[StreamedEvent]:
-    attempt, place = 0, _Place(last_event_id)
+    attempt, place = 0, _Position(last_event_id)
     while True:
         try:
             with client.stream("GET", _PATH, headers=place.headers(), timeout=_TIMEOUT) as response:
@@ -52,7 +52,7 @@ def read_stream(client: httpx.Client, last_event_id: str | None) -> Iterator[Str
 
 
 async def read_stream_async(client: httpx.AsyncClient, last_event_id: str | None) -> AsyncIterator[StreamedEvent]:
-    attempt, place = 0, _Place(last_event_id)
+    attempt, place = 0, _Position(last_event_id)
     while True:
         try:
             async with client.stream("GET", _PATH, headers=place.headers(), timeout=_TIMEOUT) as response:
@@ -80,11 +80,11 @@ def _give_up_if_final(error: LinepaceError) -> None:
         raise error
 
 
-class _Place:
+class _Position:
     """Where the next connection continues."""
 
     def __init__(self, last_event_id: str | None) -> None:
-        # The server takes an empty id for none.
+        # The server treats an empty id as none.
         self._last = last_event_id or None
         self._start: str | None = None
 
@@ -92,13 +92,14 @@ class _Place:
         return {} if self._last is None else {"Last-Event-ID": self._last}
 
     def connected(self, response: httpx.Response) -> None:
-        # The place before the first event. Without it, what happens between a lost connection and the next would be missed.
+        # The position before the first event. Without it, a connection that is lost before its first event would lose the
+        # events until the next connection.
         self._start = response.headers.get("Last-Event-ID")
         if self._last is None:
             self._last = self._start
 
     def received(self, event: StreamedEvent) -> None:
-        # Only now: if the reset itself is lost, the old id makes the server send it again.
+        # Not before the reset has arrived: if it is lost, the old id makes the server send it again.
         if event.event == "stream.reset":
             self._last = self._start or self._last
         elif event.id:
@@ -106,14 +107,14 @@ class _Place:
 
 
 class _Blocks:
-    """The text of a connection, as events."""
+    """Parses the text of a connection into events."""
 
     def __init__(self) -> None:
         self._rest = ""
 
     def add(self, text: str) -> Iterator[StreamedEvent]:
         """The events that this part of the text ends."""
-        # Not with `iter_lines`, which also splits at U+2028 and the like. Texts may contain those.
+        # `iter_lines` also splits at U+2028 and similar characters, which texts may contain.
         *blocks, self._rest = (self._rest + text).split("\n\n")
         for block in blocks:
             fields = {name: value for name, _, value in (line.partition(": ") for line in block.split("\n"))}

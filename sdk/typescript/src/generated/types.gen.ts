@@ -3399,7 +3399,7 @@ export type GetApiConversationsData = {
          */
         line?: string;
         /**
-         * Part of a name, an address or a text. Texts are searched in the newest 5,000 replies, sent messages and notes.
+         * Part of a name, an address or a text. Texts are searched in the newest 5,000 each of replies, sent messages, fallback SMS and notes.
          */
         q?: string;
     };
@@ -5802,7 +5802,7 @@ export type GetApiLeadsCheckAvailabilityResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if the check could not be made.
+         * Present only if the check had no result. Then `available: false` means unknown.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5841,7 +5841,7 @@ export type PostApiLeadsCheckAvailabilityResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if the check could not be made.
+         * Present only if the check had no result. Then `available: false` means unknown.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5920,7 +5920,7 @@ export type GetApiCheckAvailabilityRrResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if the check could not be made.
+         * Present only if the check had no result. Then `available: false` means unknown.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';
@@ -5957,7 +5957,7 @@ export type PostApiCheckAvailabilityRrResponses = {
         success: true;
         available: boolean;
         /**
-         * Present only if the check could not be made.
+         * Present only if the check had no result. Then `available: false` means unknown.
          */
         verified?: false;
         reason?: 'daily_quota_exhausted' | 'no_healthy_line';

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4e30cc6cd5d6dd2396d0b901e7ad911ef0721a2798cdbd8f827b240db6a0f3ab"
+DIGEST = "edb17e96e67fe9d2fd680a5f850b9fe0f3d023911559c75055a66e955dde95f0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
