@@ -1,5 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { AddressRow, CountRow } from '#db/rows.ts';
+import { AddressRow, CountRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/conversation.ts';
 import { digitsSearched } from '#domain/phone.ts';
@@ -64,6 +64,10 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
     sql.fragment`${sent} where workspace_id = ${db.workspaceId} and sent_at is not null order by sent_at desc`,
     sql.fragment`${sent} where workspace_id = ${db.workspaceId} and fallback_sms = 'dispatched' order by fallback_at desc`,
   ];
+  // Otherwise PostgreSQL may read all rows, sort them and take the first ones.
+  const sorts = (value: 'on' | 'off') =>
+    db.query(sql.type(NoRows)`select from set_local('enable_sort', ${value})`);
+  await sorts('off');
   const found = await db.anyFirst(sql.type(AddressRow)`
     ${newest(
       sql.fragment`select address, body from inbound_messages
@@ -84,6 +88,7 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
       ) newest
       where address ilike ${like(q)} ${digits === null ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
       limit ${MAX_FOUND})`);
+  await sorts('on');
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
 }
 

@@ -62,7 +62,7 @@ describe('the lines', () => {
     const { page } = tab;
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('tab', { name: 'Reputation' }).click();
-    await drawer.getByText('100 of 100 points').waitFor();
+    await drawer.getByText(/^\d+ of 100 points/).waitFor();
     await drawer.getByText('too few to judge it').waitFor();
     await drawer.getByText(/The line sent \d messages?, and 0 people opted out/).waitFor();
     expect(await inaccessible(page)).toEqual([]);
