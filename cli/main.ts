@@ -70,8 +70,10 @@ try {
   process.exitCode = report(error);
 }
 
-/** Commander copies settings when a subcommand is created. Nested subcommands are created before their parent has the program's
-  // settings, so they are copied again. */
+/**
+ * Commander copies settings when a subcommand is created. Nested subcommands are created before their parent has the program's
+ * settings, so they are copied again.
+ */
 function withSettingsOf(parent: Command, command: Command): Command {
   command.copyInheritedSettings(parent);
   for (const nested of command.commands) withSettingsOf(command, nested);

@@ -137,14 +137,16 @@ async function openProgress(work: string) {
   const file = join(folder, `drip-${name}.json`);
   const saved = await readFile(file, 'utf8').catch(() => '[]');
   const queued = new Set(JSON.parse(saved) as number[]);
+  // One after the other, because they share a temporary file. A command that is killed must not leave half of the progress.
+  const saving = pLimit(1);
   return {
     queued,
-    async save() {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      // At once, because a command that is killed must not leave half of it.
-      await writeFile(`${file}.new`, JSON.stringify([...queued]), { mode: 0o600 });
-      await rename(`${file}.new`, file);
-    },
+    save: () =>
+      saving(async () => {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFile(`${file}.new`, JSON.stringify([...queued]), { mode: 0o600 });
+        await rename(`${file}.new`, file);
+      }),
     remove: () => rm(file, { force: true }),
   };
 }

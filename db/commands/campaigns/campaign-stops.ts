@@ -60,10 +60,12 @@ export async function stopFailed(
   failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
   now: Date,
 ): Promise<void> {
-  for (const { campaignId, leadId } of failed) {
-    if (campaignId === null || leadId === null) continue;
-    await stop(db, 'failed', now, sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`);
-  }
+  const sequences = failed.flatMap(({ campaignId, leadId }) =>
+    campaignId === null || leadId === null ? [] : [[campaignId, leadId]],
+  );
+  if (sequences.length === 0) return;
+  const these = sql.fragment`(campaign_id, lead_id) in (select * from ${sql.unnest(sequences, ['text', 'text'])})`;
+  await stop(db, 'failed', now, these);
 }
 
 /** Stops the sequences of leads that are removed, and cancels their unsent steps. Requires the locks of both. */
