@@ -1,5 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { AddressRow, CountRow, NoRows } from '#db/rows.ts';
+import { inIndexOrder } from '#db/index-order.ts';
+import { AddressRow, CountRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type ConversationFilters, type ConversationStatus, MAX_UNREAD } from '#domain/conversation.ts';
 import { digitsSearched } from '#domain/phone.ts';
@@ -64,11 +65,7 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
     sql.fragment`${sent} where workspace_id = ${db.workspaceId} and sent_at is not null order by sent_at desc`,
     sql.fragment`${sent} where workspace_id = ${db.workspaceId} and fallback_sms = 'dispatched' order by fallback_at desc`,
   ];
-  // Otherwise PostgreSQL may read all rows, sort them and take the first ones.
-  const sorts = (value: 'on' | 'off') =>
-    db.query(sql.type(NoRows)`select from set_local('enable_sort', ${value})`);
-  await sorts('off');
-  const found = await db.anyFirst(sql.type(AddressRow)`
+  const search = sql.type(AddressRow)`
     ${newest(
       sql.fragment`select address, body from inbound_messages
         where workspace_id = ${db.workspaceId} and not auto_reply order by received_at desc, id desc`,
@@ -87,8 +84,8 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
         select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
       where address ilike ${like(q)} ${digits === null ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
-      limit ${MAX_FOUND})`);
-  await sorts('on');
+      limit ${MAX_FOUND})`;
+  const found = await inIndexOrder(db, () => db.anyFirst(search));
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];
 }
 

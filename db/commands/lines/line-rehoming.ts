@@ -6,6 +6,7 @@ import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts
 import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
+import { inIndexOrder } from '#db/index-order.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
 import { AddressRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
@@ -148,10 +149,7 @@ export const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
 const InQueue = Place.extend({ id: z.string(), address: z.string() });
 type InQueue = z.infer<typeof InQueue>;
 
-/**
- * In the order of the index, so that a chunk reads only its own rows. Otherwise PostgreSQL would read all remaining rows, sort them
- * and take the first ones.
- */
+/** In the order of the index, so that a chunk reads only its own rows. */
 async function nextToLeave(
   db: TenantDb,
   messages: FragmentSqlToken,
@@ -160,14 +158,11 @@ async function nextToLeave(
   const further = after
     ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
     : sql.fragment``;
-  const sorts = (value: 'on' | 'off') =>
-    db.query(sql.type(NoRows)`select from set_local('enable_sort', ${value})`);
-  await sorts('off');
-  const chunk = await db.any(sql.type(InQueue)`
-    select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
-    order by scheduled_at, arrival limit ${CHUNK}`);
-  await sorts('on');
-  return chunk;
+  return inIndexOrder(db, () =>
+    db.any(sql.type(InQueue)`
+      select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
+      order by scheduled_at, arrival limit ${CHUNK}`),
+  );
 }
 
 /**
