@@ -30,7 +30,7 @@ const MAX_BEYOND_FIRST = 512;
 const CLAIM_AT_ONCE = 256;
 
 /** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
-export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
+const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;

@@ -7,7 +7,7 @@ import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
-export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 /** The maximum size that a multipart form adds to its file. */
 const FORM_OVERHEAD = 64 * 1024;
 /** How much of a file `file-type` needs to detect its type. */

@@ -16,7 +16,7 @@ export interface AddressHashes {
   of(workspaceId: string, addresses: readonly string[]): Promise<string[] | null>;
 }
 
-export const ADDRESS_KEY = 'addresses';
+const ADDRESS_KEY = 'addresses';
 
 const KeyRow = z.object({ keySealed: z.string() });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 
 /** The recorded actions: changes of settings, decisions and refusals, not each message. */
-export const AUDIT_ACTIONS = [
+const AUDIT_ACTIONS = [
   'agency_admin.invited',
   'agency_admin.joined',
   'agency_admin.removed',

@@ -60,7 +60,7 @@ export const Conversation = z
 export type Conversation = z.infer<typeof Conversation>;
 
 /** A file of a message in a conversation. */
-export const ThreadFile = z
+const ThreadFile = z
   .object({
     url: z.string(),
     name: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const EMAIL_CHECKS = ['spf', 'dkim', 'dmarc', 'mx', 'ptr'] as const;
+const EMAIL_CHECKS = ['spf', 'dkim', 'dmarc', 'mx', 'ptr'] as const;
 
 /** One check of how receivers authenticate the emails of a line. */
 export const EmailCheck = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** When reply alerts are sent. */
-export const ReplyMode = z.enum(['all', 'positive_only', 'debounce_5min', 'daily_digest']);
+const ReplyMode = z.enum(['all', 'positive_only', 'debounce_5min', 'daily_digest']);
 
 const Switch = z.object({ enabled: z.boolean() });
 
@@ -19,7 +19,7 @@ export const EmailPreferences = z
   .meta({ id: 'EmailPreferences' });
 export type EmailPreferences = z.infer<typeof EmailPreferences>;
 
-export const EMAIL_TYPES = Object.keys(EmailPreferences.shape) as (keyof EmailPreferences)[];
+const EMAIL_TYPES = Object.keys(EmailPreferences.shape) as (keyof EmailPreferences)[];
 
 const SwitchPatch = Switch.partial();
 

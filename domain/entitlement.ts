@@ -16,7 +16,7 @@ interface Terms {
   addOns: boolean;
 }
 
-export const PLAN_TERMS: Record<Plan, Record<LineKind, Terms>> = {
+const PLAN_TERMS: Record<Plan, Record<LineKind, Terms>> = {
   mini: { phone: { included: 0, addOns: false }, email: { included: 1, addOns: true } },
   starter: { phone: { included: 1, addOns: false }, email: { included: 0, addOns: true } },
   growth: { phone: { included: 2, addOns: true }, email: { included: 0, addOns: true } },

@@ -11,7 +11,7 @@ export const COMMENT_EVERY_MS = 15_000;
 export const RESUMABLE_MS = 30 * 86_400_000;
 
 /** The name of the event that says that a stream cannot be resumed: events may be missing. */
-export const RESET_EVENT = 'stream.reset';
+const RESET_EVENT = 'stream.reset';
 
 /** A comment, which clients ignore. */
 export const COMMENT = ':\n\n';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const MAX_DEBOUNCE_SECONDS = 600;
+const MAX_DEBOUNCE_SECONDS = 600;
 
 export const KnowledgeDocument = z
   .object({ title: z.string().trim().min(1).max(200), text: z.string().max(100_000) })

@@ -5,7 +5,7 @@ import { isCallingCode, normalizePhone } from './phone.ts';
 import { LINES, SINGLE_LINE } from './text.ts';
 import { isTimeZone } from './calendar.ts';
 
-export const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
+const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
 export const LeadStatus = z.enum(LEAD_STATUSES);
 
 const Text = z
@@ -18,7 +18,7 @@ const Addresses = z.array(z.string().max(320)).max(20);
 const MAX_CUSTOM_TEXT = 50_000;
 
 /** Fields that a tenant defines: string keys and values. */
-export const CustomFields = z
+const CustomFields = z
   .record(
     z
       .string()

@@ -139,7 +139,7 @@ const BEGINNING = new Date(0);
 const MAX_REMEMBERED = 1000;
 
 /** The order of a line's queue: messages to send now, answers, then by scheduled time, then by arrival. */
-export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
+function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
   return (
     Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
     Number(b.isAnswer) - Number(a.isAnswer) ||
@@ -360,7 +360,7 @@ export function quietUntil(
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
 /** Why the line sends nothing until somebody changes that, which also holds messages for later; null if it may send. */
-export function stoppedBy({ pastDue, unconnected, paused, active }: PacedLine): HoldReason | null {
+function stoppedBy({ pastDue, unconnected, paused, active }: PacedLine): HoldReason | null {
   if (pastDue) return 'subscription_past_due';
   if (unconnected) return 'line_not_connected';
   if (paused) return 'line_paused';

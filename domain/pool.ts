@@ -4,11 +4,11 @@ import type { LineStop } from './line-stop.ts';
 import { LINE_STOPS } from './line-stop.ts';
 import { SINGLE_LINE } from './text.ts';
 
-export const POOL_STRATEGIES = ['round_robin', 'least_used', 'local'] as const;
+const POOL_STRATEGIES = ['round_robin', 'least_used', 'local'] as const;
 export const POOL_FAILOVERS = ['never', 'new_conversations', 'always'] as const;
 export type PoolFailover = (typeof POOL_FAILOVERS)[number];
 
-export const MAX_POOL_LINES = 500;
+const MAX_POOL_LINES = 500;
 
 export const PoolLine = z
   .object({ lineId: Id, weight: z.int().min(1).max(100).default(1) })

@@ -43,7 +43,7 @@ interface Scale {
   days: number;
 }
 
-export const SCALES: Record<TermName, Scale> = {
+const SCALES: Record<TermName, Scale> = {
   reply_rate: { weight: 45, fine: 0.1, bad: 0.01, prior: 10, days: 7 },
   balance: { weight: 10, fine: 0.1, bad: 0.01, prior: 20, days: 28 },
   unanswered: { weight: 30, fine: 0.6, bad: 0.8, prior: 20, days: 14 },

@@ -39,7 +39,7 @@ export const ReputationEffects = z
   .meta({ id: 'ReputationEffects' });
 export type ReputationEffects = z.infer<typeof ReputationEffects>;
 
-export const ReputationOverride = z
+const ReputationOverride = z
   .object({ until: z.iso.datetime(), reason: z.string() })
   .meta({ id: 'ReputationOverride' });
 
@@ -70,7 +70,7 @@ export const OverrideInput = z
   .meta({ id: 'ReputationOverrideInput' });
 
 /** A line with fewer new conversations in `NEW_DAYS` days is `new`. */
-export const NEW_BELOW = 20;
+const NEW_BELOW = 20;
 const NEW_DAYS = 28;
 const HEALTHY_FROM = 75;
 const WATCH_FROM = 50;

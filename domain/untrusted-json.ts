@@ -6,7 +6,7 @@ const MAX_DEPTH = 100;
 /** More than any object has. Schemas check each name and value of a record, which is slow. */
 const MAX_FIELDS = 1000;
 /** More values than any body has, except lists of contacts. */
-export const MAX_VALUES = 12_000;
+const MAX_VALUES = 12_000;
 
 /** A JSON text that would take too long to process: nested too deeply, or with too many values. */
 export class JsonTooComplex extends Error {

@@ -5,7 +5,7 @@ import { Id, UserId, WorkspaceId } from './ids.ts';
 /** How often to ask the identity provider whether it still knows the user, in minutes. */
 export const RENEWAL_MINUTES = 15;
 /** How long a session lasts if the provider cannot be asked again, in minutes. */
-export const UNRENEWED_MINUTES = 60;
+const UNRENEWED_MINUTES = 60;
 /** How long signing in at the provider may take, in minutes. */
 export const SIGN_IN_MINUTES = 10;
 

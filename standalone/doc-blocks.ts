@@ -9,7 +9,7 @@ export interface Block {
 }
 
 /** Pages whose code is checked. */
-export const CHECKED_PAGES = globSync([
+const CHECKED_PAGES = globSync([
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',

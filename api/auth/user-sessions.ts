@@ -132,11 +132,8 @@ export const sealTokens = (
   tokens: ProviderTokens,
 ): string => secrets.seal(JSON.stringify(tokens), contextOf(session));
 
-export const openTokens = (
-  secrets: Pick<SecretBox, 'open'>,
-  session: SessionKey,
-  sealed: string,
-): ProviderTokens => JSON.parse(secrets.open(sealed, contextOf(session))) as ProviderTokens;
+const openTokens = (secrets: Pick<SecretBox, 'open'>, session: SessionKey, sealed: string): ProviderTokens =>
+  JSON.parse(secrets.open(sealed, contextOf(session))) as ProviderTokens;
 
 /** Why a session ended early. */
 export type SessionEnd = 'signed_out' | 'ended' | 'replaced' | 'identity_provider';

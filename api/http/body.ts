@@ -6,7 +6,7 @@ import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { ApiError, invalid } from './errors.ts';
 import { DirectExchange, type Exchange } from './exchange.ts';
 
-export const BODY_LIMIT = 1024 * 1024;
+const BODY_LIMIT = 1024 * 1024;
 /** The limit for JSON without a credential, in bytes. */
 const ANONYMOUS_BODY_LIMIT = 4096;
 /** The limit for HTML forms, which may contain a session token, in bytes. */

@@ -243,7 +243,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
 }
 
 /** Invalid links and signatures are rate-limited on every public route. */
-export const publicErrorCodes = ({ body, errors }: PublicRoute): ErrorCode[] => [
+const publicErrorCodes = ({ body, errors }: PublicRoute): ErrorCode[] => [
   ...new Set<ErrorCode>([
     'RATE_LIMITED',
     'INTERNAL_ERROR',

@@ -27,6 +27,11 @@ export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int()
 
 const Members = z.object({ success: z.literal(true), members: z.array(TeamMember) });
 
+const respondWithTeam = async (db: TenantDb) => ({
+  status: 200 as const,
+  body: { success: true as const, members: await listTeam(db) },
+});
+
 export const teamMemberRoutes = [
   workspaceRoute({
     id: 'getTeam',
@@ -35,9 +40,7 @@ export const teamMemberRoutes = [
     tag: 'Team',
     summary: 'List the members of the workspace, the owner first',
     responses: { 200: Members },
-    async handler({ db }) {
-      return { status: 200, body: { success: true, members: await listTeam(db) } };
-    },
+    handler: ({ db }) => respondWithTeam(db),
   }),
 
   workspaceRoute({
@@ -47,9 +50,7 @@ export const teamMemberRoutes = [
     tag: 'Team',
     summary: 'List the members of the workspace, the owner first',
     responses: { 200: Members },
-    async handler({ db }) {
-      return { status: 200, body: { success: true, members: await listTeam(db) } };
-    },
+    handler: ({ db }) => respondWithTeam(db),
   }),
 
   workspaceRoute({

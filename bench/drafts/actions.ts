@@ -9,7 +9,7 @@ import { aiDraftId } from '#workflows/messages/wake.ts';
 /** The actions that race for a draft of `bench:drafts`: decisions by the API and by updates, and answers from the inbox. */
 
 export const ACTIONS = 50;
-export const INBOX = 2;
+const INBOX = 2;
 const WON_AS = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' } as const;
 export type Decision = keyof typeof WON_AS;
 const DECISIONS = Object.keys(WON_AS) as Decision[];

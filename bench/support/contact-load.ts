@@ -3,7 +3,7 @@ import { newApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
 import { CAMPAIGNS, dropIndexes, hexId, LINES, PHONE } from './message-load.ts';
 
-export const LISTS = 20;
+const LISTS = 20;
 export const listId = (n: number): string => hexId('67', n % LISTS);
 
 /**

@@ -36,7 +36,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** The median of the ratios within each round, since other load differs from round to round. */
-export function ratioTo(row: Row, rows: readonly Row[]): number | null {
+function ratioTo(row: Row, rows: readonly Row[]): number | null {
   const own = rows.find(
     ({ work, unit, subject }) => work === row.work && unit === row.unit && subject === LINEPACE,
   );

@@ -16,7 +16,7 @@ export type CrmEcho = z.infer<typeof CrmEcho>;
 export const crmEcho = (source: Partial<Record<CrmField, string | null | undefined>>): CrmEcho =>
   Object.fromEntries(CRM_FIELDS.map((name) => [name, source[name] ?? null])) as CrmEcho;
 
-export const CampaignRef = z.object({
+const CampaignRef = z.object({
   campaignId: Id.optional(),
   campaignName: z.string().optional(),
 });

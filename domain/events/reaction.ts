@@ -5,7 +5,7 @@ import { Lead } from '../lead.ts';
 import { eventBase } from './base.ts';
 
 /** A reaction that was added or removed. */
-export const ReactionMessage = z
+const ReactionMessage = z
   .object({
     messageId: Id,
     reaction: Reaction,

@@ -21,7 +21,7 @@ export interface ForecastResult {
 }
 
 /** The forecast does not look further ahead. */
-export const MAX_DAYS = 1096;
+const MAX_DAYS = 1096;
 const DAY_MS = 86_400_000;
 const LEAST_SHARE = 0.005;
 

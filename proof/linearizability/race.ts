@@ -22,7 +22,7 @@ export interface Race<S, I, O> {
 const HESITATION_MS = 12;
 
 /** Runs a race once. @returns what every client saw. */
-export async function recordRound<S, I, O>(
+async function recordRound<S, I, O>(
   { prepare, clients }: Race<S, I, O>,
   site: Site,
 ): Promise<Operation<I, O>[]> {

@@ -33,7 +33,7 @@ export interface LongResult {
 }
 
 /** Simulates workspaces one after the other. @returns what `findViolations` finds in their logs. */
-export function simulateLong(simulation: LongSimulation): LongResult {
+function simulateLong(simulation: LongSimulation): LongResult {
   const { begin, lines, seed, onWorkspace } = simulation;
   const random = seeded(seed);
   const zones = Intl.supportedValuesOf('timeZone');

@@ -86,7 +86,7 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
   ];
 }
 
-export const attachmentUrl = (baseUrl: string, guid: string): string =>
+const attachmentUrl = (baseUrl: string, guid: string): string =>
   `${baseUrl.replace(/\/$/, '')}/api/v1/attachment/${encodeURIComponent(guid.toWellFormed())}/download`;
 
 /** `p:0/<guid>` is a part of a message, `bp:<guid>` a bubble. */

@@ -2,7 +2,7 @@ import type { Config } from '#domain/config.ts';
 import type { Model } from './model.ts';
 import { openAiModel } from './openai.ts';
 
-export const SIMULATED_MODEL = 'simulated';
+const SIMULATED_MODEL = 'simulated';
 
 /** The configured model, else the simulated one; null if there is neither. */
 export function createModel({ llm, simulator }: Pick<Config, 'llm' | 'simulator'>): Model | null {

@@ -32,7 +32,7 @@ export const dayName = (day: number, weekday: 'long' | 'short' = 'long'): string
   new Intl.DateTimeFormat(formatLocale, { weekday, timeZone: 'UTC' }).format(Date.UTC(2023, 0, 1 + day));
 
 /** 1 day, 2 hours */
-export const delayText = ({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string =>
+const delayText = ({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string =>
   [
     days > 0 && plural(days, { one: '# day', other: '# days' }),
     hours > 0 && plural(hours, { one: '# hour', other: '# hours' }),

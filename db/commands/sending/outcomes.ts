@@ -44,7 +44,7 @@ type NotAccepted = Exclude<Settled, { kind: 'accepted' }>;
 const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
 
 /** A message fails after this many attempts that were certainly not sent. */
-export const MAX_TRANSIENT_FAILURES = 8;
+const MAX_TRANSIENT_FAILURES = 8;
 const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 5 * 60_000;
 const OUTAGE_TOLERANCE_MS = 24 * 3_600_000;

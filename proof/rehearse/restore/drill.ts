@@ -26,7 +26,7 @@ export interface Drilled {
   verdict: Record<string, string[]>;
 }
 
-export const LOAD_MS = 75_000;
+const LOAD_MS = 75_000;
 /** Drips leave for up to five and a half minutes after their request. */
 const SETTLE_MS = 15 * 60_000;
 /** A doubled message would arrive soon. */
