@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import { type DraftRow, findDraft, discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { type DraftRow, findDraft } from '#db/queries/ai-drafts.ts';
 import { listThread } from '#db/queries/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';

@@ -2,7 +2,7 @@ import { currentTime, fromNow } from '#domain/clock.ts';
 import { hasUnderWay } from '#db/commands/contacts/erase-rows.ts';
 import { decide } from '#db/decisions.ts';
 import { type Erasure, findErasure, finishErasure } from '#db/queries/erasures.ts';
-import { draftsOf } from '#db/commands/drafts/ai-drafts.ts';
+import { draftsOf } from '#db/queries/ai-drafts.ts';
 import { isImporting } from '#db/queries/lead-imports.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isNotFound } from '#providers/grpc-status.ts';

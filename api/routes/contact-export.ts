@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { draftsTo, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { draftsTo, presentDraft } from '#db/queries/ai-drafts.ts';
 import { callsOf, presentCall } from '#db/queries/calls.ts';
-import { findOptOuts, presentOptOut } from '#db/commands/sending/opt-outs.ts';
+import { findOptOuts, presentOptOut } from '#db/queries/opt-outs.ts';
 import {
   exportAvailability,
   exportCampaigns,

@@ -1,13 +1,8 @@
 import { z } from 'zod';
-import {
-  findListedDraft,
-  insertWrittenDraft,
-  type ListedDraft,
-  listDrafts,
-  presentDraft,
-} from '#db/commands/drafts/ai-drafts.ts';
+import { insertWrittenDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { type Resolved, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/ai-drafts.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';

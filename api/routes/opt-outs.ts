@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { listOptOuts, optIn, optOut, presentOptOut } from '#db/commands/sending/opt-outs.ts';
-import { isOptedOut } from '#db/queries/opt-outs.ts';
+import { optIn, optOut } from '#db/commands/sending/opt-outs.ts';
+import { isOptedOut, listOptOuts, presentOptOut } from '#db/queries/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';

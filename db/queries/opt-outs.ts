@@ -3,6 +3,38 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isErased } from '#domain/erasure.ts';
+import type { OptOut } from '#domain/opt-out.ts';
+
+export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
+export type OptOutRow = z.infer<typeof OptOutRow>;
+
+export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut => ({
+  address,
+  source,
+  createdAt: createdAt.toISOString(),
+});
+
+/** The opt-outs of these addresses. */
+export async function findOptOuts(db: TenantDb, addresses: readonly string[]): Promise<OptOutRow[]> {
+  const rows = await db.any(sql.type(OptOutRow)`
+    select address, source, created_at from opt_outs
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) order by address`);
+  return [...rows];
+}
+
+/** Newest first, starting after the position `after`. */
+export async function listOptOuts(
+  db: TenantDb,
+  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
+): Promise<OptOutRow[]> {
+  const rows = await db.any(sql.type(OptOutRow)`
+    select address, source, created_at from opt_outs where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      after && sql.fragment`(created_at, address) < (${sql.timestamp(after.at)}, ${after.key})`,
+    ])}
+    order by created_at desc, address desc limit ${limit}`);
+  return [...rows];
+}
 
 const KnownRow = z.object({ known: z.array(z.string()), hasErased: z.boolean() });
 

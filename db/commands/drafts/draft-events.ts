@@ -4,7 +4,7 @@ import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/message.ts';
 import { shownReply } from '#domain/reply.ts';
-import { ANSWERED, DraftRow } from './ai-drafts.ts';
+import { ANSWERED, DraftRow } from '#db/queries/ai-drafts.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';

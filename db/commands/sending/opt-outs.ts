@@ -3,7 +3,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { OPT_OUT_SOURCES } from '#domain/consent.ts';
 import { isErased } from '#domain/erasure.ts';
-import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
+import type { Keyword, OptOutSource } from '#domain/opt-out.ts';
 import { countStepOptOut } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact, stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
@@ -13,19 +13,11 @@ import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
-import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
+import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong, OptOutRow } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
-export type OptOutRow = z.infer<typeof OptOutRow>;
 const StoredRow = OptOutRow.extend({ isNew: z.boolean() });
-
-export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut => ({
-  address,
-  source,
-  createdAt: createdAt.toISOString(),
-});
 
 /** Who opts a contact out or in, and what the audit log may name instead of the address. */
 export interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
@@ -187,26 +179,4 @@ async function failWaiting(
     failed.map((message) => ({ event: 'message.failed' as const, message, data })),
     now,
   );
-}
-
-/** The opt-outs of these addresses. */
-export async function findOptOuts(db: TenantDb, addresses: readonly string[]): Promise<OptOutRow[]> {
-  const rows = await db.any(sql.type(OptOutRow)`
-    select address, source, created_at from opt_outs
-    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) order by address`);
-  return [...rows];
-}
-
-/** Newest first, starting after the position `after`. */
-export async function listOptOuts(
-  db: TenantDb,
-  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
-): Promise<OptOutRow[]> {
-  const rows = await db.any(sql.type(OptOutRow)`
-    select address, source, created_at from opt_outs where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId}`,
-      after && sql.fragment`(created_at, address) < (${sql.timestamp(after.at)}, ${after.key})`,
-    ])}
-    order by created_at desc, address desc limit ${limit}`);
-  return [...rows];
 }
