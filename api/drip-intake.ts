@@ -5,6 +5,7 @@ import { type ApiPools, INTAKE_BATCHES } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
+import { createBatchSchedule } from '#domain/batch-schedule.ts';
 import { takeFairly } from '#domain/fair-batch.ts';
 import { type CallerLines, createCallerLines } from './caller-lines.ts';
 import {
@@ -34,10 +35,8 @@ interface PendingRequest extends DripRequest {
 
 /** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
-/** A second batch starts next to a running one if enough requests wait to share the cost of its statements. */
+/** Enough requests to share the cost of a second batch's statements. */
 const MIN_SECOND_BATCH = 32;
-/** It starts with fewer if they have waited this long, so that a slow batch does not delay them. */
-const MAX_WAIT_MS = 50;
 
 export function createDripIntake(
   pools: ApiPools,
@@ -66,36 +65,19 @@ function createNodeIntake(
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
   let waiting = 0;
-  let running = 0;
-  let timer: NodeJS.Timeout | undefined;
 
-  const mayBegin = (others: number): boolean =>
-    others === 0 ? waiting > 0 : others < INTAKE_BATCHES && waiting >= MIN_SECOND_BATCH;
-
-  const drain = forMany(async (): Promise<void> => {
-    do {
+  const schedule = createBatchSchedule({
+    concurrency: INTAKE_BATCHES,
+    minConcurrentSize: MIN_SECOND_BATCH,
+    countWaiting: () => waiting,
+    runBatch: forMany(async () => {
       const batch = takeFairly(queues, MAX_BATCH);
       waiting -= batch.length;
-      if (batch.length === 0) break;
+      if (batch.length === 0) return;
       metrics.intakeBatch.observe(batch.length);
       await commit(batch);
-    } while (mayBegin(running - 1));
-    running--;
-    if (waiting > 0) beginLater();
+    }),
   });
-
-  function begin(): void {
-    running++;
-    // Requests that arrive in the same turn of the event loop join the first batch.
-    setImmediate(() => void drain());
-  }
-
-  function beginLater(): void {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      if (waiting > 0 && running < INTAKE_BATCHES) begin();
-    }, MAX_WAIT_MS);
-  }
 
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
     acceptBatch(db, batch, links, currentTime());
@@ -161,8 +143,7 @@ function createNodeIntake(
         if (queue) queue.push(pending);
         else queues.set(workspaceId, [pending]);
         waiting++;
-        if (mayBegin(running)) begin();
-        else beginLater();
+        schedule.itemAdded();
       }),
   };
 }

@@ -1,3 +1,5 @@
+import { type BatchSchedule, createBatchSchedule } from './batch-schedule.ts';
+
 /** Processes items that wait at the same time together, for example in one commit. */
 export interface Batches<Item> {
   /** Settles when the item is done. A batch contains only items of one owner. */
@@ -12,15 +14,9 @@ export interface BatchOptions {
    * continue. Further items wait.
    */
   concurrency?: number;
-  /**
-   * While one batch is in progress, another starts only with this many items, so that they share its cost; default: 1.
-   * After a moment it starts with fewer, so that a slow batch does not delay them.
-   */
+  /** While one batch is in progress, another starts at once only with this many items; default: 1. */
   minConcurrentSize?: number;
 }
-
-/** How long items wait for others while a batch is in progress. */
-const MAX_WAIT_MS = 50;
 
 interface Waiting<Item> {
   item: Item;
@@ -30,8 +26,7 @@ interface Waiting<Item> {
 
 interface Owner<Item> {
   waiting: Waiting<Item>[];
-  underway: number;
-  timer?: NodeJS.Timeout | undefined;
+  schedule: BatchSchedule;
 }
 
 /**
@@ -64,38 +59,26 @@ export function createBatches<Item>(
     for (const { resolve } of batch) resolve();
   }
 
-  const mayBegin = ({ waiting }: Owner<Item>, others: number): boolean =>
-    others === 0 ? waiting.length > 0 : others < concurrency && waiting.length >= minConcurrentSize;
-
-  async function drain(owner: string, own: Owner<Item>): Promise<void> {
-    do await doTogether(owner, own.waiting.splice(0, maxSize));
-    while (mayBegin(own, own.underway - 1));
-    own.underway -= 1;
-    if (own.waiting.length > 0) beginLater(owner, own);
-    else if (own.underway === 0) owners.delete(owner);
-  }
-
-  function begin(owner: string, own: Owner<Item>): void {
-    own.underway += 1;
-    // Items that arrive in the same turn of the event loop join the batch.
-    setImmediate(() => void drain(owner, own));
-  }
-
-  function beginLater(owner: string, own: Owner<Item>): void {
-    own.timer ??= setTimeout(() => {
-      own.timer = undefined;
-      if (own.waiting.length > 0 && own.underway < concurrency) begin(owner, own);
-    }, MAX_WAIT_MS);
+  function createOwner(owner: string): Owner<Item> {
+    const waiting: Waiting<Item>[] = [];
+    const schedule = createBatchSchedule({
+      concurrency,
+      minConcurrentSize,
+      countWaiting: () => waiting.length,
+      runBatch: () => doTogether(owner, waiting.splice(0, maxSize)),
+      onIdle: () => owners.delete(owner),
+    });
+    const own = { waiting, schedule };
+    owners.set(owner, own);
+    return own;
   }
 
   return {
     add: (owner, item) =>
       new Promise((resolve, reject) => {
-        const own = owners.get(owner) ?? { waiting: [], underway: 0 };
-        owners.set(owner, own);
-        own.waiting.push({ item, resolve, reject });
-        if (mayBegin(own, own.underway)) begin(owner, own);
-        else beginLater(owner, own);
+        const { waiting, schedule } = owners.get(owner) ?? createOwner(owner);
+        waiting.push({ item, resolve, reject });
+        schedule.itemAdded();
       }),
   };
 }
