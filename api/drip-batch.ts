@@ -22,6 +22,7 @@ import {
 import { CARRYING_CHANNELS, DEFAULT_CHANNEL, type IntakeContext, Refusal } from '#domain/message-draft.ts';
 import type { DripInput } from '#domain/message.ts';
 import { isPlainDrip } from '#domain/plain-drip.ts';
+import type { QuietUntil } from '#domain/warnings.ts';
 import { ApiError } from './http/errors.ts';
 
 export interface DripRequest extends KeyedRequest {
@@ -34,6 +35,8 @@ export interface DripRequest extends KeyedRequest {
 
 export interface DripResult {
   acknowledgement: DripAcknowledgement;
+  /** Until when quiet hours postpone the message; null: they do not, or the response is an earlier one. */
+  quietUntil: QuietUntil | null;
   /** Whether this is the response to an earlier request with the same `Idempotency-Key`. */
   replayed: boolean;
 }
@@ -81,8 +84,8 @@ export async function acceptPlain<Request extends DripRequest>(
 }
 
 /** Whether a request needs no lookup except for the lines of its caller. */
-export const isPlain = ({ idempotencyKey, input }: DripRequest): boolean =>
-  idempotencyKey === '' && isPlainDrip(input);
+export const isPlain = ({ caller, idempotencyKey, input }: DripRequest): boolean =>
+  idempotencyKey === '' && !caller.workspace.keepsDripsQuiet && isPlainDrip(input);
 
 export const canCarry = (lines: readonly WorkspaceLineRef[], { input }: DripRequest): boolean =>
   lines.some(({ channel }) => CARRYING_CHANNELS[input.messageType ?? DEFAULT_CHANNEL].includes(channel));
@@ -152,12 +155,16 @@ function outcomeOf(decision: KeyDecision<Drip>, duplicates: ReadonlyMap<Drip, Cl
       return new ApiError('IDEMPOTENCY_KEY_REUSED');
     case 'stored':
       if (decision.response === null) return new ApiError('CONTACT_ERASED');
-      return { acknowledgement: DripAcknowledgement.parse(decision.response), replayed: true };
+      return {
+        acknowledgement: DripAcknowledgement.parse(decision.response),
+        quietUntil: null,
+        replayed: true,
+      };
     case 'accepted':
     case 'repeated': {
       const { kind, value: drip } = decision;
       const acknowledgement = acknowledge(drip, duplicates.get(drip) ?? drip.claim);
-      return { acknowledgement, replayed: kind === 'repeated' };
+      return { acknowledgement, quietUntil: drip.quietUntil, replayed: kind === 'repeated' };
     }
   }
 }

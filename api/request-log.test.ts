@@ -28,6 +28,7 @@ const callerOf = (id: string): AnsweredRequest['caller'] => ({
     country: 'US',
     liveWorkspaceId: null,
     subscriptionStatus: 'active',
+    keepsDripsQuiet: false,
     node: 0,
   },
 });

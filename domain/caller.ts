@@ -29,6 +29,8 @@ export interface CallerWorkspace {
   /** The workspace whose twin for tests this is; null: it is live. */
   liveWorkspaceId: string | null;
   subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+  /** Whether its quiet hours apply to `POST /api/drip`. */
+  keepsDripsQuiet: boolean;
   /** The database server that has its rows: the number of a node in a cluster, otherwise 0. */
   node: number;
 }

@@ -11,6 +11,7 @@ const context: IntakeContext = {
   country: 'US',
   leads: new Map(),
   zones: new Map(),
+  answersUntil: new Map(),
   pools: new Map(),
   lines: [{ id: 'line', channel: 'imessage', usable: true }],
   fallbackConfigured: false,

@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { DRIP_SOURCE, draftMessage, type IntakeContext, type MessageDraft } from './message-draft.ts';
+import {
+  DRIP_SOURCE,
+  draftMessage,
+  type IntakeContext,
+  type MessageDraft,
+  recipientHours,
+} from './message-draft.ts';
 import type { DripInput } from './message.ts';
+import { type QuietUntil, quietUntil } from './warnings.ts';
 
 /** The response of `POST /api/drip`. */
 export const DripAcknowledgement = z
@@ -23,6 +30,8 @@ export interface Drip {
   fingerprint: string;
   correlationId: string;
   claim: Claim;
+  /** Until when quiet hours postpone it; null: they do not. */
+  quietUntil: QuietUntil | null;
 }
 
 export const acknowledge = ({ correlationId }: Drip, claim: Claim): DripAcknowledgement => ({
@@ -62,7 +71,17 @@ export function draftDrip(
     fingerprint: fingerprintOf(draft),
     correlationId,
     claim: { scheduledDate: draft.scheduledAt, jitterMs },
+    quietUntil: quietUntilOf(draft, context),
   };
+}
+
+function quietUntilOf(draft: MessageDraft, context: IntakeContext): QuietUntil | null {
+  const quiet = recipientHours(draft, context);
+  if (!quiet) return null;
+  const scheduledAt = new Date(draft.scheduledAt);
+  const answersUntil = context.answersUntil.get(draft.address);
+  if (answersUntil && answersUntil > scheduledAt) return null;
+  return quietUntil({ window: draft.window ?? undefined, quiet }, scheduledAt);
 }
 
 /** The recipient and the body, including attachments. */

@@ -8,6 +8,7 @@ import {
   firstSendTime,
   type PhonePlace,
   quietHoursApplyTo,
+  type WakingHours,
   type QuietPolicy,
   wakingHours,
 } from './quiet-hours.ts';
@@ -69,6 +70,8 @@ export interface IntakeContext {
   leads: ReadonlyMap<string, IntakeLead>;
   /** The time zones of leads, by their addresses, for requests that name no lead. Empty if quiet hours do not apply to the requests. */
   zones: ReadonlyMap<string, string>;
+  /** Until when messages to contacts are answers, by address. Known for drips to which quiet hours apply, otherwise empty. */
+  answersUntil: ReadonlyMap<string, Date>;
   /** Those of the pools that requests name, with the channels of their usable lines. */
   pools: ReadonlyMap<string, readonly Channel[]>;
   /** All lines of the workspace. A request may name any of them; only `usable` ones are chosen automatically. */
@@ -295,23 +298,33 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
+/** The hours in which the recipient of a message may get it; undefined: quiet hours do not apply to it. */
+export function recipientHours(
+  {
+    source,
+    leadId,
+    ...recipient
+  }: Pick<Recipient, 'address' | 'recipientPhone' | 'leadId'> & { source: string },
+  { quiet, leads, zones: zonesByAddress, timezone, placeOf }: IntakeContext,
+): WakingHours | undefined {
+  const kind = source === DRIP_SOURCE ? 'drip' : 'message';
+  if (!quietHoursApplyTo(quiet, kind)) return undefined;
+  const { zones, region } = placeOf(recipient);
+  const home = leadId === null ? zonesByAddress.get(recipient.address) : leads.get(leadId)?.timezone;
+  return wakingHours(quiet, { kind, campaignId: null, zones: home ? [home] : zones, region }, timezone);
+}
+
 /** A message that could never be sent is refused: its window, or one zone of the number, excludes the waking hours of the others. */
 function checkTimes(
   { recipientPhone }: MessageInput,
-  { window, source, ...recipient }: Recipient & { window: SendWindow | null; source: string },
-  { quiet, leads, zones: zonesByAddress, timezone, placeOf }: IntakeContext,
+  { window, ...recipient }: Recipient & { window: SendWindow | null; source: string },
+  context: IntakeContext,
   earliest: Date,
 ): void {
-  const kind = source === DRIP_SOURCE ? 'drip' : 'message';
-  if (!quietHoursApplyTo(quiet, kind)) return;
-  const place = placeOf(recipient);
-  const { leadId, address } = recipient;
-  const home = (leadId === null ? zonesByAddress.get(address) : leads.get(leadId)?.timezone) ?? null;
-  const zones = home === null ? place.zones : [home];
-  const hours = wakingHours(quiet, { kind, campaignId: null, zones, region: place.region }, timezone);
-  if (!window && (zones?.length ?? 1) === 1) return;
+  const hours = recipientHours(recipient, context);
+  if (!hours || (!window && hours.zones.length === 1)) return;
   if (firstSendTime({ window: window ?? undefined, quiet: hours }, earliest) !== null) return;
-  const times = `the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`;
+  const times = `the quiet hours allow messages from ${hours.start} to ${hours.end} ${hours.zones.join(', ')}`;
   if (!window)
     throw new Refusal(
       'VALIDATION_ERROR',

@@ -23,6 +23,7 @@ const context: IntakeContext = {
   placeOf: unusable('placeOf'),
   leads: unusable('leads'),
   zones: unusable('zones'),
+  answersUntil: unusable('answersUntil'),
   pools: unusable('pools'),
   fallbackConfigured: false,
   ownAttachments: unusable('ownAttachments'),

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput, MAX_NAME_LENGTH } from '#domain/message.ts';
-import { Warnings, warningsOf } from '#domain/warnings.ts';
+import { type QuietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** Warnings come from the body alone: intake makes no query for them. */
+/** Warnings come from the body and from quiet hours: intake makes no query about the contact. */
 const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
 export const dripRoutes = [
@@ -46,7 +46,7 @@ export const dripRoutes = [
       const correlationId =
         bounded('X-Correlation-Id', MAX_NAME_LENGTH) || body.correlationId || randomUUID();
       try {
-        const { acknowledgement, replayed } = await intake.accept({
+        const { acknowledgement, quietUntil, replayed } = await intake.accept({
           caller,
           input: body,
           correlationId,
@@ -54,7 +54,7 @@ export const dripRoutes = [
           idempotencyKey,
           requestHash: idempotencyKey === '' ? '' : await requestHash(body),
         });
-        const answer = { ...acknowledgement, warnings: bodyWarnings(body) };
+        const answer = { ...acknowledgement, warnings: warningsOfDrip(body, quietUntil) };
         return replayed
           ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
           : { status: 202, body: answer };
@@ -65,7 +65,10 @@ export const dripRoutes = [
   }),
 ];
 
-const bodyWarnings = ({ message, messageType, attachmentUrls, smsFallbackMessage }: DripInput) =>
+const warningsOfDrip = (
+  { message, messageType, attachmentUrls, smsFallbackMessage }: DripInput,
+  quietUntil: QuietUntil | null,
+) =>
   warningsOf({
     channel: messageType ?? 'imessage',
     text: message ?? '',
@@ -73,5 +76,5 @@ const bodyWarnings = ({ message, messageType, attachmentUrls, smsFallbackMessage
     fallbackText: smsFallbackMessage,
     isFirst: null,
     unanswered: null,
-    quietUntil: null,
+    quietUntil,
   });

@@ -1,6 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
+import { conversationWith } from './conversations.ts';
+import { ANSWER_TIME } from './messages.ts';
 
 const StandingRow = z.object({ isFirst: z.boolean(), unanswered: z.int() });
 
@@ -19,4 +21,16 @@ export async function contactRelation(
         where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}) is_first,
       coalesce((select unanswered from conversations
         where workspace_id = ${db.workspaceId} and address = ${address}), 0) unanswered`);
+}
+
+const AnswerRow = z.object({ address: z.string(), answersUntil: z.date() });
+
+/** Until when messages to these contacts are answers to their replies, by address. */
+export async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promise<Map<string, Date>> {
+  const rows = await db.any(sql.type(AnswerRow)`
+    select a.address, c.last_inbound_at + ${ANSWER_TIME} answers_until
+    from unnest(${sql.array([...addresses], 'text')}) as a (address)
+    cross join ${conversationWith(db, sql.fragment`a.address`)}
+    where c.last_inbound_at is not null`);
+  return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
 }

@@ -17,9 +17,11 @@ const WorkspaceRow = z.object({
   country: z.string(),
   liveWorkspaceId: z.string().nullable(),
   subscriptionStatus: SUBSCRIPTION,
+  keepsDripsQuiet: z.boolean(),
   node: z.int(),
 });
-const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status, node_of(w.id) node`;
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status,
+  coalesce(w.quiet_hours @> '{"enabled": true, "appliesTo": ["drip"]}', false) keeps_drips_quiet, node_of(w.id) node`;
 
 const AgencyRow = z.object({
   id: z.string(),

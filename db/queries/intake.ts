@@ -2,6 +2,7 @@ import { NoRows } from '#db/rows.ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
+import type { CallerWorkspace } from '#domain/caller.ts';
 import { Channel } from '#domain/channel.ts';
 import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
@@ -9,6 +10,7 @@ import { NO_QUIET_POLICY, quietHoursApplyTo } from '#domain/quiet-hours.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
+import { answerTimes } from './contact-relation.ts';
 import { findZonesByAddress, isVisible } from './leads.ts';
 import { workspacePace } from './workspaces.ts';
 
@@ -29,10 +31,7 @@ export interface Uploads {
   now: Date;
 }
 
-interface Workspace {
-  timezone: string;
-  country: string;
-}
+type Workspace = Pick<CallerWorkspace, 'timezone' | 'country'>;
 
 /** Loads what requests of one workspace refer to, and all its lines, in a constant number of queries. */
 export async function loadIntakeContext(
@@ -49,6 +48,7 @@ export async function loadIntakeContext(
     ...(await loadReferences(db, inputs, workspace, uploads)),
     quiet,
     zones: quietHoursApplyTo(quiet, 'message') ? await namedZones(db, inputs, workspace) : new Map(),
+    answersUntil: new Map(),
     lines,
     pools: pools.get(db.workspaceId) ?? new Map(),
   };
@@ -62,7 +62,7 @@ const IS_USABLE = sql.fragment`is_active and provisioning_status = 'active'`;
  */
 export async function loadIntakeContexts(
   db: SystemTransaction,
-  requests: readonly { workspace: Workspace & { id: string }; input: MessageInput }[],
+  requests: readonly { workspace: CallerWorkspace; input: MessageInput }[],
   uploads: Uploads,
 ): Promise<Map<string, IntakeContext>> {
   const workspaces = new Map(requests.map(({ workspace }) => [workspace.id, workspace]));
@@ -83,12 +83,17 @@ export async function loadIntakeContexts(
   for (const [workspaceId, workspace] of workspaces) {
     const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
     const own = inWorkspace(db, workspace);
-    // Only send windows are compared with the quiet hours.
-    const quiet = inputs.some(hasSendWindow) ? (await workspacePace(own)).quiet : NO_QUIET_POLICY;
+    const needsQuiet = workspace.keepsDripsQuiet || inputs.some(hasSendWindow);
+    const quiet = needsQuiet ? (await workspacePace(own)).quiet : NO_QUIET_POLICY;
+    const isQuiet = quietHoursApplyTo(quiet, 'drip');
+    const references = await loadReferences(own, inputs, workspace, uploads);
     contexts.set(workspaceId, {
-      ...(await loadReferences(own, inputs, workspace, uploads)),
+      ...references,
       quiet,
-      zones: quietHoursApplyTo(quiet, 'drip') ? await namedZones(own, inputs, workspace) : new Map(),
+      zones: isQuiet ? await namedZones(own, inputs, workspace) : new Map(),
+      answersUntil: isQuiet
+        ? await answerTimes(own, recipients(inputs, references.leads, workspace))
+        : new Map(),
       lines: lines.get(workspaceId) ?? [],
       pools: pools.get(workspaceId) ?? new Map(),
     });
@@ -108,6 +113,7 @@ export const plainContext = (
   placeOf: placeOfRecipient,
   leads: new Map(),
   zones: new Map(),
+  answersUntil: new Map(),
   pools: new Map(),
   fallbackConfigured: false,
   ownAttachments: new Set(),
@@ -159,7 +165,7 @@ async function loadReferences(
   inputs: readonly MessageInput[],
   { timezone, country }: Workspace,
   uploads?: Uploads,
-): Promise<Omit<IntakeContext, 'quiet' | 'zones' | 'lines' | 'pools'>> {
+): Promise<Omit<IntakeContext, 'quiet' | 'zones' | 'answersUntil' | 'lines' | 'pools'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0
@@ -189,6 +195,17 @@ const namedZones = (
     db,
     inputs.flatMap((input) => (input.leadId === undefined ? namedAddresses(input, country) : [])),
   );
+
+/** The addresses to which requests may send. */
+const recipients = (
+  inputs: readonly MessageInput[],
+  leads: IntakeContext['leads'],
+  { country }: Workspace,
+): Set<string> =>
+  new Set([
+    ...inputs.flatMap((input) => namedAddresses(input, country)),
+    ...[...leads.values()].flatMap(({ phones, emails }) => [...phones.slice(0, 1), ...emails.slice(0, 1)]),
+  ]);
 
 /** The signed link contains the workspace, so no query is required. */
 function ownAttachments(

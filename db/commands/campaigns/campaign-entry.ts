@@ -9,9 +9,8 @@ import { VARIANT_NAMES, type VariantName } from '#domain/variant-name.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
-import { conversationWith } from '#db/queries/conversations.ts';
+import { answerTimes } from '#db/queries/contact-relation.ts';
 import { LeadRow } from '#db/queries/leads.ts';
-import { ANSWER_TIME } from '#db/queries/messages.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
@@ -200,18 +199,6 @@ async function markSkipped(
 const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
   messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
 
-const AnswerRow = z.object({ address: z.string(), answersUntil: z.string() });
-
-/** Until when messages to these contacts are answers to their replies. */
-async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promise<Map<string, string>> {
-  const rows = await db.any(sql.type(AnswerRow)`
-    select a.address, (c.last_inbound_at + ${ANSWER_TIME})::text answers_until
-    from unnest(${sql.array([...addresses], 'text')}) as a (address)
-    cross join ${conversationWith(db, sql.fragment`a.address`)}
-    where c.last_inbound_at is not null`);
-  return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
-}
-
 /** The place of a lead that gets a message: from its time zone, otherwise from its number. */
 function recipientPlace({ timezone, phones }: EnteringLead, address: string): PhonePlace {
   const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
@@ -268,7 +255,7 @@ async function insertStepMessages(
       at.toISOString(),
       heldFor,
       batchId,
-      answersUntil.get(address) ?? null,
+      answersUntil.get(address)?.toISOString() ?? null,
       zones?.join(' ') ?? null,
       region,
     ];

@@ -158,19 +158,25 @@ describe('a message to somebody who is asleep', () => {
     expect(await messagesOf(id)).toHaveLength(1);
   });
 
-  it('is accepted with a warning that says when it leaves', async () => {
-    const hours = asleepIn(LOS_ANGELES);
-    await setQuietHours(hours);
-    const warningsOf = async (recipientPhone: string) =>
-      (await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone })).body.warnings;
-    const contact = phone();
-    expect(await warningsOf(contact)).toEqual([
-      { code: 'quiet_hours', text: expect.stringContaining(`at ${hours.start} (${LOS_ANGELES})`) },
-    ]);
-    expect(await warningsOf(`+49151${String(Math.random()).slice(2, 10)}`)).toEqual([]);
-    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Still awake!' });
-    await eventually(async () => (await warningsOf(contact)).length === 0);
+  it.each(['/api/messages', '/api/drip'])(
+    'is accepted by %s with a warning that says when it leaves',
+    async (path) => {
+      const hours = asleepIn(LOS_ANGELES);
+      await setQuietHours(hours);
+      const warningsOf = async (recipientPhone: string) =>
+        (await workspace.api('POST', path, { message: 'Hello', recipientPhone })).body.warnings;
+      const contact = phone();
+      expect(await warningsOf(contact)).toEqual([
+        { code: 'quiet_hours', text: expect.stringContaining(`at ${hours.start} (${LOS_ANGELES})`) },
+      ]);
+      expect(await warningsOf(`+49151${String(Math.random()).slice(2, 10)}`)).toEqual([]);
+      await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Still awake!' });
+      await eventually(async () => (await warningsOf(contact)).length === 0);
+    },
+  );
 
+  it('is announced by the campaign that starts', async () => {
+    await setQuietHours(asleepIn(LOS_ANGELES));
     const { listId } = await newList([{ phone: phone() }]);
     const campaign = { name: 'Spring', listId, steps: [{ message: 'Hi' }], timezone: LOS_ANGELES };
     expect((await workspace.api('POST', '/api/campaigns', campaign)).body.warnings).toEqual([]);
