@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { CampaignStatus } from '#domain/campaign.ts';
 import type { Message } from '#domain/message.ts';
-import { type PacedLine, type ShownWait, shownWait } from '#domain/pacing.ts';
+import { type PacedLine, quietUntil, type ShownWait, shownWait } from '#domain/pacing.ts';
 import { awaitsOpening } from '#domain/send-window.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recipientOf } from './message-recipient.ts';
@@ -95,7 +95,7 @@ function withCampaign(
 }
 
 function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
-  if (row.forceFallback) return { row: withStop(row, line, now), moved: null };
+  if (row.forceFallback) return { row: withForcedWait(row, line, now), moved: null };
   const wait = shownWait(
     line,
     { lastSentAt },
@@ -124,10 +124,16 @@ function holdOfLater(row: MessageRow, now: Date): string | null {
   return row.holdReason ?? (awaitsWindow ? 'send_window' : null);
 }
 
-/** A forced SMS is not paced, but waits for the subscription and for a paused line. */
-function withStop(row: MessageRow, { pastDue, paused }: PacedLine, now: Date): MessageRow {
-  if (row.scheduledAt > now || !(pastDue || paused)) return row;
-  return { ...row, holdReason: pastDue ? 'subscription_past_due' : 'line_paused' };
+/** A forced SMS is not paced, but waits for the subscription, a paused line, its window and quiet hours. */
+function withForcedWait(row: MessageRow, line: PacedLine, now: Date): MessageRow {
+  const isDue = row.scheduledAt <= now;
+  if (isDue && line.pastDue) return { ...row, holdReason: 'subscription_past_due' };
+  if (isDue && line.paused) return { ...row, holdReason: 'line_paused' };
+  const isAnswer = row.answersUntil !== null && row.answersUntil > now;
+  const message = { isAnswer, recipient: recipientOf(row), ...sendWindow(row) };
+  const until = quietUntil(line, message, isDue ? now : row.scheduledAt);
+  if (until) return { ...row, status: 'scheduled', scheduledAt: until, holdReason: 'recipient_quiet_hours' };
+  return isDue ? row : { ...row, holdReason: holdOfLater(row, now) };
 }
 
 const StoppedCampaignRow = z.object({ id: z.string(), status: CampaignStatus });

@@ -41,6 +41,20 @@ describe('POST /api/fallback-sms', () => {
     expect(ofDay.body).toMatchObject({ conversations: [{ phone: to, sent: 1, lastMessage: 'By SMS only' }] });
   });
 
+  it('shows why a message that is forced waits for its window', async () => {
+    const { api } = await createWorkspaceWithLine(app);
+    await api('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+    const inTwoDays = new Date(Date.now() + 2 * 86_400_000).getUTCDay();
+    const { body } = await api('POST', '/api/messages', {
+      message: 'By SMS only',
+      recipientPhone: phone(),
+      forceFallback: true,
+      timezone: 'UTC',
+      allowedDaysOfWeek: [inTwoDays],
+    });
+    expect(body).toMatchObject({ status: 'scheduled', holdReason: 'send_window' });
+  });
+
   it('sends an SMS to the recipient of a message through the fallback account', async () => {
     const { api } = await createWorkspaceWithLine(app);
     const to = phone();

@@ -222,8 +222,11 @@ describe('a message to somebody who is asleep', () => {
       enabled: true,
     });
     await setQuietHours(asleepIn(LOS_ANGELES));
-    const id = await send({ forceFallback: true });
-    const { scheduledDate } = await isAsleep(id);
+    const forced = { message: 'Hello', recipientPhone: phone(), forceFallback: true };
+    const { body } = await api('POST', '/api/messages', forced);
+    expect(body).toMatchObject({ status: 'scheduled', holdReason: 'recipient_quiet_hours' });
+    const { scheduledDate } = await isAsleep(body._id);
+    expect(scheduledDate).toBe(body.scheduledDate);
     expect(Date.parse(scheduledDate)).toBeGreaterThan(Date.now());
   });
 });
