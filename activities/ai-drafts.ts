@@ -23,7 +23,7 @@ import type { DraftRound } from '#workflows/messages/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
-import { record, refusal } from './order.ts';
+import { record, refusal, requireStorable } from './order.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type Look, roundOf } from './round.ts';
 
@@ -72,6 +72,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
       updateId,
       ...order
     }: Reply & DraftOrder & { updateId: string }): Promise<DraftVerdict> {
+      requireStorable(order);
       const asked = DraftResolution.safeParse({ ...order, replyId });
       if (!asked.success) throw refusal('VALIDATION_ERROR', z.prettifyError(asked.error));
       return withTenant(pools, workspaceId, async (db) => {

@@ -9,7 +9,7 @@ import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/messages/line-r
 import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
-import { record, refusal } from './order.ts';
+import { record, refusal, requireStorable } from './order.ts';
 
 interface RequestedLine {
   workspaceId: string;
@@ -48,6 +48,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       lineId,
       ...order
     }: RequestedLine & Order): Promise<RequestVerdict> {
+      requireStorable(order);
       const line = { workspaceId, lineId };
       const request = await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId));
       if (!request) throw refusal('NOT_FOUND', 'There is no such request');

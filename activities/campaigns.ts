@@ -22,7 +22,7 @@ import type { CampaignRound, Round } from '#workflows/messages/round.ts';
 import type { CampaignVerdict, Order } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { record, refusal } from './order.ts';
+import { record, refusal, requireStorable } from './order.ts';
 import { type Look, roundOf } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
@@ -63,6 +63,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
     { workspaceId, campaignId, ...order }: OfCampaign & Order,
     action: CampaignAction,
   ): Promise<CampaignVerdict> {
+    requireStorable(order);
     return withTenant(pools, workspaceId, async (db) => {
       const campaign = await lockCampaign(db, campaignId);
       if (!campaign) throw refusal('NOT_FOUND', 'There is no such campaign');

@@ -13,7 +13,7 @@ import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflow
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { findHome } from './line-home.ts';
-import { record, refusal } from './order.ts';
+import { record, refusal, requireStorable } from './order.ts';
 import { whyHeld } from './send-plan.ts';
 
 type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
@@ -22,9 +22,11 @@ type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
 export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>) {
   /** In the workspace that the line is in now. */
   async function command<T>(
-    { lineId }: { lineId: string },
+    order: OfLine<Order>,
     work: (db: TenantDb, line: LineRow, now: Date) => Promise<T>,
   ): Promise<T> {
+    requireStorable(order);
+    const { lineId } = order;
     const home = await findHome(pools, lineId);
     if (!home) throw refusal('NOT_FOUND', 'The line was deleted');
     return withTenant(pools, home.workspaceId, async (db) => {

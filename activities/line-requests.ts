@@ -22,7 +22,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
 import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';
-import { record, refusal } from './order.ts';
+import { record, refusal, requireStorable } from './order.ts';
 
 interface RequestedLine {
   workspaceId: string;
@@ -54,6 +54,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     apply: (db: TenantDb) => Promise<Change | null>,
     { to, as, done }: { to: RequestVerdict['status']; as: AuditAction; done: string },
   ): Promise<RequestVerdict> {
+    requireStorable(order);
     return tenant({ workspaceId, lineId }, async (db) => {
       const change = await apply(db);
       if (!change) throw refusal('NOT_FOUND', 'There is no such request');

@@ -2,12 +2,21 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type AuditAction, type AuditChanges, byOperator } from '#domain/audit.ts';
+import { textProblem } from '#domain/text.ts';
 import type { Order } from '#workflows/messages/updates.ts';
 
 /** The error of an update that is refused. Benign: neither logged nor counted as a failure. */
 export function refusal(type: string, message: string, ...details: unknown[]): ApplicationFailure {
   const category = ApplicationFailureCategory.BENIGN;
   return ApplicationFailure.create({ type, message, details, category, nonRetryable: true });
+}
+
+/** @throws VALIDATION_ERROR if PostgreSQL cannot store a text of the order, which retries would not change. */
+export function requireStorable(order: object): void {
+  for (const [field, value] of Object.entries(order)) {
+    const problem = typeof value === 'string' ? textProblem(value) : null;
+    if (problem !== null) throw refusal('VALIDATION_ERROR', `${field}: ${problem}`);
+  }
 }
 
 /** Adds the audit log entry, in the transaction that carries out the order. */

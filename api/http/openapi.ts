@@ -273,20 +273,27 @@ function errorSchema(codes: readonly ErrorCode[]): z.ZodType {
   return Object.keys(fields).length === 0 ? ErrorBody : z.object({ ...ErrorBody.shape, ...fields });
 }
 
-/** @param own the schemas of errors in another form, by status, for a route that implements a protocol. */
+/** @param own the schemas of errors in another form, by status: a protocol's, or of a result that is a failure. */
 function failures(errors: readonly ErrorCode[], own: Responses = {}) {
   const byStatus = Map.groupBy(errors, (code) => ERRORS[code][0]);
   const schemaOf = (status: number, codes: readonly ErrorCode[]): z.ZodType => {
     const other = own[status];
     return other ? z.union([errorSchema(codes), other]) : errorSchema(codes);
   };
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
+  const withoutCode = Object.entries(own).filter(
+    ([status]) => Number(status) >= 400 && errors.every((code) => ERRORS[code][0] !== Number(status)),
+  );
+  return Object.fromEntries([
+    ...[...byStatus].map(([status, codes]) => [
       String(status),
       {
         description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n'),
         content: { 'application/json': { schema: schemaOf(status, codes) } },
       },
     ]),
-  );
+    ...withoutCode.map(([status, schema]) => [
+      status,
+      { description: 'Failure', content: { 'application/json': { schema } } },
+    ]),
+  ]);
 }

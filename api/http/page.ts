@@ -3,15 +3,19 @@ import { Id, WorkspaceId } from '#domain/ids.ts';
 import { AGENCY_LIMITS } from '#domain/limits.ts';
 
 /** A whole number in a query, as digits: `Number` would also take `1e1`, `0x10` and blanks. */
-export const wholeNumber = (min: number, max: number, value: number) =>
-  z
-    .preprocess(
-      (text) => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text),
-      z.int('must be a whole number').min(min).max(max),
-    )
-    .default(value)
-    // The OpenAPI document omits the default of what is preprocessed.
-    .meta({ override: { default: value } });
+export function wholeNumber(min: number, max: number, value: number) {
+  const range = `must be from ${min} to ${max}`;
+  return (
+    z
+      .preprocess(
+        (text) => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text),
+        z.int('must be a whole number').min(min, range).max(max, range),
+      )
+      .default(value)
+      // The OpenAPI document omits the default of what is preprocessed.
+      .meta({ override: { default: value } })
+  );
+}
 
 /** Pagination by id. */
 export const PageQuery = z.object({

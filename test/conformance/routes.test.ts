@@ -432,6 +432,17 @@ describe('the OpenAPI document', () => {
     expect(found.flat()).toEqual([]);
   });
 
+  it('contains every response that an endpoint declares', () => {
+    const { paths = {} } = openApiDocument(routes);
+    const missing = tenantRoutes.flatMap((route) => {
+      const operation = paths[route.path]?.[route.method.toLowerCase() as 'get'];
+      return Object.keys(route.responses)
+        .filter((status) => !operation?.responses?.[status as '200'])
+        .map((status) => `${nameOf(route)}: ${status}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
   it('lists the refusals that precede routing', () => {
     const { paths = {} } = openApiDocument(routes);
     const operations = Object.values(paths).flatMap((path) => Object.values(path) as { responses: object }[]);

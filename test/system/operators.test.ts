@@ -278,7 +278,7 @@ describe('a campaign that signals by hand', () => {
 });
 
 describe('a campaign that an operator pauses', () => {
-  it('stays paused until it is resumed, and ends when it is archived', async () => {
+  it('stays paused until it is resumed, ends when it is archived, and refuses what cannot be stored', async () => {
     const lineId = await createLine(app, workspace.id);
     const line = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
     // Paused, so that the campaign keeps running during the test.
@@ -289,6 +289,10 @@ describe('a campaign that an operator pauses', () => {
     const campaign = app.temporal.workflow.getHandle(workflowId);
     await eventually(async () => (await campaign.query(progressQuery)).progress?.running === 1);
 
+    await signalByHand(app.temporal, workflowId, 'paused', { by: 'Da\0na' });
+    await eventually(async () =>
+      (await detailsOf(app.temporal, workflowId)).includes('by: must not contain the NUL character'),
+    );
     const tell = (update: typeof pauseCampaign) => ask(app.temporal, workflowId, update, DANA);
     expect(await tell(pauseCampaign)).toEqual({ campaignId: id, status: 'paused' });
     expect(await tell(pauseCampaign)).toEqual({ campaignId: id, status: 'paused' });
@@ -298,7 +302,7 @@ describe('a campaign that an operator pauses', () => {
     expect(await statusOf(id)).toBe('active');
     expect(await tell(archiveCampaign)).toEqual({ campaignId: id, status: 'archived' });
     expect(await campaign.result()).toBe('the campaign is archived or deleted');
-    expect(await signalsOf(app, workflowId)).toEqual(['started']);
+    expect(await signalsOf(app, workflowId)).toEqual(['started', 'paused']);
     const refused = refusalOf(
       updateWorkflow(app.temporal, { workflowId, workspaceId: workspace.id }, resumeCampaign, DANA),
     );

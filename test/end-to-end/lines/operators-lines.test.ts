@@ -92,6 +92,16 @@ describe('a line that an operator pauses', () => {
     expect(await lineOf(lineId)).toMatchObject({ isPaused: true });
   });
 
+  it('is refused to an operator whose name PostgreSQL cannot store', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const { to } = await queue(lineId);
+    await eventually(() => isSent(to));
+    expect(await refusalOf(tell(lineId, pauseLine, { by: 'Da\0na' }))).toMatchObject({
+      type: 'VALIDATION_ERROR',
+      message: 'by: must not contain the NUL character',
+    });
+  });
+
   it('refuses an update without a name before it enters the history', async () => {
     const lineId = await createLine(app, workspace.id);
     const { to } = await queue(lineId);
