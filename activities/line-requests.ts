@@ -3,10 +3,9 @@ import type { AuditAction } from '#domain/audit.ts';
 import { currentTime } from '#domain/clock.ts';
 import { wake } from '#db/wakes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { changeLineRequest, type LineRequestChange } from '#db/commands/billing/change-line-request.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
-  type Change,
-  changeLineRequest,
   findLineRequest,
   recordFailureReason,
   setIdentity,
@@ -51,7 +50,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
   /** Changes a request for an operator. A request that is already in the resulting state does not change. */
   async function changeFor(
     { workspaceId, lineId, ...order }: RequestedLine & Order,
-    apply: (db: TenantDb) => Promise<Change | null>,
+    apply: (db: TenantDb) => Promise<LineRequestChange | null>,
     { to, as, done }: { to: RequestVerdict['status']; as: AuditAction; done: string },
   ): Promise<RequestVerdict> {
     requireStorable(order);
@@ -140,7 +139,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 }
 
 /** @param otherwise the reason, if the carrier gave none. */
-async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
+async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<LineRequestChange | null> {
   const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
   const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
   if (change?.outcome === 'applied')

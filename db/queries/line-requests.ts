@@ -11,18 +11,10 @@ import {
   Plan,
 } from '#domain/entitlement.ts';
 import type { LineRequest, LineRequestInput } from '#domain/line-request.ts';
-import {
-  advanceLineRequest,
-  INVOICE_STATUSES,
-  type InvoiceStatus,
-  type LineRequestEvent,
-  type LineRequestState,
-  startLineRequest,
-} from '#domain/line-request-state.ts';
+import { INVOICE_STATUSES, type LineRequestState, startLineRequest } from '#domain/line-request-state.ts';
 import type { Channel } from '#domain/channel.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { RequestSource } from '#domain/line.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
 import { addLookup } from './lookups.ts';
@@ -53,22 +45,16 @@ export interface StoredLineRequest extends z.infer<typeof LineRequestRow> {
 }
 
 /** What determines whether a workspace may add a line. */
-export interface WorkspaceBilling {
-  plan: Plan | null;
-  subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
-  billingMode: 'card' | 'invoice';
-  overrides: LineOverrides;
-}
-
 const BillingRow = z.object({
   plan: Plan.nullable(),
   subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
   billingMode: z.enum(['card', 'invoice']),
   overrides: LineOverrides,
 });
+type BillingRow = z.infer<typeof BillingRow>;
 
 /** Locks the workspace's billing, so that two requests cannot both take the last included line. */
-export async function lockBilling(db: TenantDb): Promise<WorkspaceBilling> {
+export async function lockBilling(db: TenantDb): Promise<BillingRow> {
   return db.one(sql.type(BillingRow)`
     select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides
     from workspaces where id = ${db.workspaceId} for no key update`);
@@ -77,7 +63,7 @@ export async function lockBilling(db: TenantDb): Promise<WorkspaceBilling> {
 /** How another line of this channel would be paid for; null if there is no plan or it does not allow the line. */
 export async function grantFor(
   db: TenantDb,
-  { plan, billingMode, overrides }: WorkspaceBilling,
+  { plan, billingMode, overrides }: BillingRow,
   channel: Channel,
 ): Promise<Grant | null> {
   if (plan === null) return null;
@@ -103,6 +89,10 @@ export async function findAwaitingPayment(db: TenantDb): Promise<StoredLineReque
 
 export async function findLineRequest(db: TenantDb, id: string): Promise<StoredLineRequest | null> {
   return readLineRequest(db, id, sql.fragment``);
+}
+
+export async function lockLineRequest(db: TenantDb, id: string): Promise<StoredLineRequest | null> {
+  return readLineRequest(db, id, sql.fragment`for no key update`);
 }
 
 async function readLineRequest(
@@ -143,73 +133,6 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
   return stored;
 }
 
-export interface Change {
-  request: StoredLineRequest;
-  /**
-   * `not_allowed`: the event is not allowed in the request's state. `other_invoice`: it is about an invoice that the request does
-   * not have. Nothing has changed then.
-   */
-  outcome: 'applied' | 'not_allowed' | 'other_invoice';
-}
-
-/** The provider's data of an invoice. */
-export interface InvoiceDetails {
-  id: string;
-  paymentUrl: string | null;
-}
-
-/** The signal to the request's workflow. Steps of the workflow itself, and of the API on its behalf, are work that is due. */
-const TOLD_AS = {
-  invoice_opened: 'stepDue',
-  invoice_paid: 'paymentSettled',
-  invoice_voided: 'stepDue',
-  payment_failed: 'paymentSettled',
-  invoice_credited: 'stepDue',
-  included: 'planChanged',
-  cancel: 'cancelRequested',
-  activated: 'stepDue',
-  refused: 'stepDue',
-  retry: 'retryRequested',
-} as const satisfies Record<LineRequestEvent['type'], SignalName>;
-
-/**
- * Applies an event to a line request. All changes of its state go through here: it locks the line, runs the state
- * machine and wakes the workflow.
- * @returns null if there is no such line.
- */
-export async function changeLineRequest(
-  db: TenantDb,
-  id: string,
-  event: LineRequestEvent,
-  { invoice, failureReason }: { invoice?: InvoiceDetails; failureReason?: string } = {},
-): Promise<Change | null> {
-  const request = await readLineRequest(db, id, sql.fragment`for no key update`);
-  if (!request) return null;
-  const before = stateOf(request);
-  const after = advanceLineRequest(before, event);
-  if (!after) return { request, outcome: 'not_allowed' };
-  if (invoice && 'round' in event) {
-    const known = request.invoices.find(({ round }) => round === event.round);
-    if (!known || (known.invoiceId !== null && known.invoiceId !== invoice.id))
-      return { request, outcome: 'other_invoice' };
-    await db.query(sql.type(NoRows)`
-      update line_invoices set invoice_id = ${invoice.id}, payment_url = coalesce(${invoice.paymentUrl}, payment_url)
-      where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${event.round}`);
-  } else if (after === before) return { request, outcome: 'applied' };
-  await storeInvoices(db, id, after.invoices);
-  await db.query(sql.type(NoRows)`
-    update lines l set provisioning_status = ${after.status}, payment_status = ${after.paymentStatus},
-      request_round = ${after.round}, updated_at = now(), failure_reason = ${failureReason ?? null},
-      payment_provider_invoice_id = i.invoice_id,
-      payment_link_url = case when i.status in ('void_due', 'void') then null else i.payment_url end
-    from (select) one left join line_invoices i
-      on i.workspace_id = ${db.workspaceId} and i.line_id = ${id} and i.round = ${after.round}
-    where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  wake(db, lineRequestId(id), currentTime(), TOLD_AS[event.type]);
-  const changed = await findLineRequest(db, id);
-  return changed && { request: changed, outcome: 'applied' };
-}
-
 /** Records why the carrier rejects a line that is being provisioned. */
 export async function recordFailureReason(db: TenantDb, id: string, reason: string): Promise<void> {
   await db.query(sql.type(NoRows)`
@@ -217,7 +140,7 @@ export async function recordFailureReason(db: TenantDb, id: string, reason: stri
     where workspace_id = ${db.workspaceId} and id = ${id} and provisioning_status = 'provisioning'`);
 }
 
-async function storeInvoices(
+export async function storeInvoices(
   db: TenantDb,
   id: string,
   invoices: LineRequestState['invoices'],
@@ -258,22 +181,6 @@ export async function startLine(db: TenantDb, id: string): Promise<void> {
 export async function markInvoiceChecked(db: TenantDb, id: string, round: number): Promise<void> {
   await db.query(sql.type(NoRows)`
     update line_invoices set checked_at = now() where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${round}`);
-}
-
-function stateOf({
-  provisioningStatus,
-  paymentStatus,
-  requestRound,
-  invoices,
-}: StoredLineRequest): LineRequestState {
-  return {
-    status: provisioningStatus,
-    paymentStatus,
-    round: requestRound,
-    invoices: Object.fromEntries(
-      invoices.map(({ round, status }): [number, InvoiceStatus] => [round, status]),
-    ),
-  };
 }
 
 export function presentLineRequest(request: StoredLineRequest): LineRequest {

@@ -1,8 +1,8 @@
 import type { InvoiceStatus } from '#domain/line-request-state.ts';
 import type { Invoice, LineOrder } from '#domain/payments.ts';
 import { type Billing, payingCustomer } from './billing.ts';
+import { changeLineRequest } from './change-line-request.ts';
 import {
-  changeLineRequest,
   findLineRequest,
   grantFor,
   type InvoiceRow,

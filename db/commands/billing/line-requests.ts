@@ -5,9 +5,9 @@ import type { Channel } from '#domain/channel.ts';
 import type { Grant } from '#domain/entitlement.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
 import type { Billing } from './billing.ts';
+import { changeLineRequest } from './change-line-request.ts';
 import { awaitedInvoice, lineInvoices } from './line-invoices.ts';
 import {
-  changeLineRequest,
   findAwaitingPayment,
   findLineRequest,
   grantFor,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import type { LineRequestEvent } from '#domain/line-request-state.ts';
 import type { PaymentEvent } from '#domain/payments.ts';
-import { changeLineRequest } from '#db/queries/line-requests.ts';
+import { changeLineRequest } from './change-line-request.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
