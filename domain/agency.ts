@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { isTimeZone } from './calendar.ts';
-import { Plan } from './entitlement.ts';
+import { BillingMode, Plan, SubscriptionStatus } from './entitlement.ts';
 import { WorkspaceId } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
-
-export const BillingMode = z.enum(['card', 'invoice']);
 
 /** A client of an agency. */
 export const SubAccount = z
@@ -14,7 +12,7 @@ export const SubAccount = z
     legalName: z.string(),
     timezone: z.string(),
     plan: Plan.nullable(),
-    subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+    subscriptionStatus: SubscriptionStatus,
     billingMode: BillingMode,
     lineCount: z.int(),
     createdAt: z.iso.datetime(),

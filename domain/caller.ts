@@ -1,4 +1,5 @@
 import type { AuditActor } from './audit.ts';
+import type { BillingMode, SubscriptionStatus } from './entitlement.ts';
 import type { KeyRestrictions } from './key-scope.ts';
 
 /** The authenticated caller, derived only from a verified credential. */
@@ -28,7 +29,7 @@ export interface CallerWorkspace {
   country: string;
   /** The workspace whose twin for tests this is; null: it is live. */
   liveWorkspaceId: string | null;
-  subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+  subscriptionStatus: SubscriptionStatus;
   /** Whether its quiet hours apply to `POST /api/drip`. */
   keepsDripsQuiet: boolean;
   /** The database server that has its rows: the number of a node in a cluster, otherwise 0. */
@@ -39,7 +40,7 @@ export interface AgencyCaller {
   kind: 'agency';
   via: 'key' | 'session';
   actor: AuditActor;
-  agency: { id: string; isActive: boolean; billingMode: 'card' | 'invoice' };
+  agency: { id: string; isActive: boolean; billingMode: BillingMode };
   userId: string | null;
   /** The role in the session; null for keys. */
   role: 'owner' | 'co_admin' | null;

@@ -5,6 +5,12 @@ export const PLANS = ['mini', 'starter', 'growth'] as const;
 export const Plan = z.enum(PLANS);
 export type Plan = z.infer<typeof Plan>;
 
+export const SubscriptionStatus = z.enum(['none', 'active', 'past_due', 'canceled']);
+export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
+
+export const BillingMode = z.enum(['card', 'invoice']);
+export type BillingMode = z.infer<typeof BillingMode>;
+
 /** Plans count lines by kind; SMS lines are phone lines. */
 export type LineKind = 'phone' | 'email';
 export const lineKind = (channel: Channel): LineKind => (isPhoneChannel(channel) ? 'phone' : 'email');
@@ -51,8 +57,6 @@ export function entitlement(
   if (!addOns && held.total >= included) return 'forbidden';
   return held.included < included ? 'included' : 'add_on';
 }
-
-export type BillingMode = 'card' | 'invoice';
 
 /** How a line request proceeds: at once, at once on the agency's invoice, or after payment. */
 export type Grant = 'included' | 'invoiced' | 'payment';

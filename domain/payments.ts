@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts';
-import type { Plan } from './entitlement.ts';
+import type { Plan, SubscriptionStatus } from './entitlement.ts';
 
 /**
  * The interface to a payment provider. Every call that changes something is idempotent by its key, so that after a
@@ -65,7 +65,7 @@ export interface Invoice {
 
 export interface Subscription {
   id: string;
-  status: 'none' | 'active' | 'past_due' | 'canceled';
+  status: SubscriptionStatus;
   /** From the subscription's metadata; null if it was not created by this service. */
   workspaceId: string | null;
   plan: Plan | null;

@@ -10,6 +10,7 @@ import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
+import type { BillingMode } from '#domain/entitlement.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 
 /** The content of `demo.json`, which the first start writes. */
@@ -101,11 +102,7 @@ export async function createDemo(
     });
     return id;
   };
-  const addAgency = async (
-    name: string,
-    billingMode: 'card' | 'invoice',
-    ownerId: string,
-  ): Promise<string> => {
+  const addAgency = async (name: string, billingMode: BillingMode, ownerId: string): Promise<string> => {
     const id = newAgencyId();
     await insert('agencies', { id, name, billing_mode: billingMode });
     await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });

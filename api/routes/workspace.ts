@@ -7,6 +7,7 @@ import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
+import { SubscriptionStatus } from '#domain/entitlement.ts';
 import { isId, WorkspaceId } from '#domain/ids.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode.ts';
@@ -29,7 +30,7 @@ const WorkspaceRecord = z
     name: z.string(),
     timezone: z.string(),
     country: z.string(),
-    subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+    subscriptionStatus: SubscriptionStatus,
     reputationPolicy: ReputationPolicy.meta({ description: 'The policy of lines without their own.' }),
     mode: Mode,
     liveWorkspaceId: WorkspaceId.nullable().meta({

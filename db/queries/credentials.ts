@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
+import { BillingMode, SubscriptionStatus } from '#domain/entitlement.ts';
 import { KeyScope } from '#domain/key-scope.ts';
 import { Role } from '#domain/team.ts';
 import type { NodeWatch } from '#db/node-watch.ts';
@@ -8,15 +9,13 @@ import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 import { lookUp, readWhereItIs } from './lookups.ts';
 
-const SUBSCRIPTION = z.enum(['none', 'active', 'past_due', 'canceled']);
-
 const WorkspaceRow = z.object({
   id: z.string(),
   agencyId: z.string().nullable(),
   timezone: z.string(),
   country: z.string(),
   liveWorkspaceId: z.string().nullable(),
-  subscriptionStatus: SUBSCRIPTION,
+  subscriptionStatus: SubscriptionStatus,
   keepsDripsQuiet: z.boolean(),
   node: z.int(),
 });
@@ -26,7 +25,7 @@ const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_
 const AgencyRow = z.object({
   id: z.string(),
   isActive: z.boolean(),
-  billingMode: z.enum(['card', 'invoice']),
+  billingMode: BillingMode,
 });
 const AGENCY = sql.fragment`a.id, a.is_active, a.billing_mode`;
 

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import {
+  BillingMode,
   entitlement,
   grant,
   type Grant,
@@ -9,6 +10,7 @@ import {
   lineKind,
   LineOverrides,
   Plan,
+  SubscriptionStatus,
 } from '#domain/entitlement.ts';
 import type { LineRequest, LineRequestInput } from '#domain/line-request.ts';
 import { INVOICE_STATUSES, type LineRequestState, startLineRequest } from '#domain/line-request-state.ts';
@@ -47,8 +49,8 @@ export interface StoredLineRequest extends z.infer<typeof LineRequestRow> {
 /** What determines whether a workspace may add a line. */
 const BillingRow = z.object({
   plan: Plan.nullable(),
-  subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
-  billingMode: z.enum(['card', 'invoice']),
+  subscriptionStatus: SubscriptionStatus,
+  billingMode: BillingMode,
   overrides: LineOverrides,
 });
 type BillingRow = z.infer<typeof BillingRow>;

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import type { Plan } from '#domain/entitlement.ts';
+import type { BillingMode, Plan } from '#domain/entitlement.ts';
 import {
   CardDeclined,
   NoSuchSubscription,
@@ -73,7 +73,7 @@ type Claim = z.infer<typeof ClaimRow>;
 
 export interface Subscribed {
   subscriptionId: string | null;
-  billingMode: 'card' | 'invoice';
+  billingMode: BillingMode;
 }
 
 /**
