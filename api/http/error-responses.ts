@@ -1,4 +1,5 @@
 import { LimitReached } from '#domain/limits.ts';
+import { Refusal } from '#domain/message-draft.ts';
 import { isOverload } from '#db/overload.ts';
 import type { Services } from '../services.ts';
 import type { RequestState } from './access-log.ts';
@@ -20,9 +21,15 @@ const RETRY_AFTER_SECONDS = 5;
 function shown(thrown: unknown): ApiError | null {
   if (thrown instanceof ApiError) return thrown;
   if (isOverload(thrown)) return new ApiError('UNAVAILABLE');
-  if (!(thrown instanceof LimitReached)) return null;
-  const { message, limit, max } = thrown;
-  return new ApiError('LIMIT_REACHED', message, { limit, max });
+  if (thrown instanceof LimitReached) {
+    const { message, limit, max } = thrown;
+    return new ApiError('LIMIT_REACHED', message, { limit, max });
+  }
+  if (thrown instanceof Refusal) {
+    const { code, field, message } = thrown;
+    return new ApiError(code, `${field}: ${message}`, { issues: [{ path: field, message }] });
+  }
+  return null;
 }
 
 function headersOf(thrown: unknown, { status }: ApiError): Record<string, string> {

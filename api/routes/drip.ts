@@ -6,7 +6,6 @@ import { type QuietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { INTAKE } from '../http/rate-limits.ts';
-import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 /** Warnings come from the body and from quiet hours: intake makes no query about the contact. */
@@ -45,22 +44,18 @@ export const dripRoutes = [
       const idempotencyKey = bounded('Idempotency-Key', MAX_KEY_LENGTH);
       const correlationId =
         bounded('X-Correlation-Id', MAX_NAME_LENGTH) || body.correlationId || randomUUID();
-      try {
-        const { acknowledgement, quietUntil, replayed } = await intake.accept({
-          caller,
-          input: body,
-          correlationId,
-          now,
-          idempotencyKey,
-          requestHash: idempotencyKey === '' ? '' : await requestHash(body),
-        });
-        const answer = { ...acknowledgement, warnings: warningsOfDrip(body, quietUntil) };
-        return replayed
-          ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
-          : { status: 202, body: answer };
-      } catch (error) {
-        throw toApiError(error);
-      }
+      const { acknowledgement, quietUntil, replayed } = await intake.accept({
+        caller,
+        input: body,
+        correlationId,
+        now,
+        idempotencyKey,
+        requestHash: idempotencyKey === '' ? '' : await requestHash(body),
+      });
+      const answer = { ...acknowledgement, warnings: warningsOfDrip(body, quietUntil) };
+      return replayed
+        ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
+        : { status: 202, body: answer };
     },
   }),
 ];

@@ -9,7 +9,6 @@ import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -57,17 +56,12 @@ export const fallbackSmsRoutes = [
         stickinessPolicy: 'sticky',
       };
       const context = await loadIntakeContext(db, [input], caller.workspace);
-      let draft;
-      try {
-        draft = draftMessage(input, context, {
-          now,
-          source: 'fallback-sms',
-          schedule: now,
-          userId: caller.userId,
-        });
-      } catch (error) {
-        throw toApiError(error);
-      }
+      const draft = draftMessage(input, context, {
+        now,
+        source: 'fallback-sms',
+        schedule: now,
+        userId: caller.userId,
+      });
       return { status: 201, body: await showMessage(db, await acceptMessage(db, draft, now), now) };
     },
   }),

@@ -10,9 +10,8 @@ import { showMessage } from '#db/queries/shown-messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
-import { draftMessage, type MessageDraft } from '#domain/message-draft.ts';
+import { draftMessage } from '#domain/message-draft.ts';
 import { addressesOf } from '../contact-addresses.ts';
-import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -48,12 +47,12 @@ export const inboxRoutes = [
     async handler({ db, caller, body, now, links, audit }) {
       const input = await replyInput(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
-      let draft: MessageDraft;
-      try {
-        draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
-      } catch (error) {
-        throw toApiError(error);
-      }
+      const draft = draftMessage(input, context, {
+        now,
+        source: 'inbox',
+        schedule: now,
+        userId: caller.userId,
+      });
       // Before the conversation is locked, because the lock order is lists before conversations.
       const [draftWithLead = draft] = await ensureLeads(db, [draft], now);
       const resolved = await resolveByReply(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { insertWrittenDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
-import { type Resolved, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/ai-drafts.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
@@ -18,7 +18,6 @@ import { shownReply } from '#domain/reply.ts';
 import { addressesOf } from '../contact-addresses.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
-import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 /** Only the export of a contact contains the full text. */
@@ -138,13 +137,8 @@ export const knowledgeBaseRoutes = [
     },
     async handler({ db, caller, body, now, links }) {
       const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
-      let resolved: Resolved;
-      try {
-        const decision = { ...body, channel, userId: caller.userId, by: caller.actor };
-        resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
-      } catch (error) {
-        throw toApiError(error);
-      }
+      const decision = { ...body, channel, userId: caller.userId, by: caller.actor };
+      const resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
       if (resolved.kind === 'unknown')
         throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');
       if (resolved.kind === 'taken') {

@@ -20,7 +20,6 @@ import { startOf } from '#domain/moment.ts';
 import { presentTimeline, Timeline } from '#domain/timeline.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, PageQuery } from '../http/page.ts';
-import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -44,14 +43,9 @@ export const messageRoutes = [
     async handler({ db, caller, body, now, links, waitingMessages }) {
       waitingMessages.admit(caller.workspace.id);
       const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
-      let draft;
-      try {
-        const { scheduledDate, timezone = context.timezone } = body;
-        const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
-        draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
-      } catch (error) {
-        throw toApiError(error);
-      }
+      const { scheduledDate, timezone = context.timezone } = body;
+      const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
+      const draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
       const message = await acceptMessage(db, draft, now);
       const { answersUntil, scheduledAt } = message;
       const isAnswer = answersUntil !== null && answersUntil > scheduledAt;
