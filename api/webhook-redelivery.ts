@@ -10,6 +10,7 @@ import type { DeliveryReport } from '#domain/webhook.ts';
 import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { ApiError } from './http/errors.ts';
+import { webhookNotFound } from './routes/webhooks.ts';
 import type { Services } from './services.ts';
 
 /** A delivery to send while the caller waits. */
@@ -40,7 +41,7 @@ export async function redeliver(
   const { pools } = services;
   const claimed = await withTenant(pools, workspaceId, async (db) => {
     const webhook = await findWebhook(db, webhookId);
-    if (!webhook) throw new ApiError('NOT_FOUND', 'Webhook not found');
+    if (!webhook) throw webhookNotFound();
     const redelivery = await find(db);
     if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
     const id = await insertClaimedDelivery(db, { webhookId, ...redelivery });

@@ -11,6 +11,7 @@ import { usesOperatorAccount } from '#providers/carriers/carrier.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 import { refuseReadOnly } from '../read-only.ts';
 import type { Services } from '../services.ts';
 
@@ -157,8 +158,6 @@ function refuseDelete({ via, role }: AgencyCaller): void {
   if (via === 'key') throw new ApiError('AGENCY_DELETE_SESSION_ONLY');
   if (role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
 }
-
-const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
 /** The agency's workspace that owns the line. */
 async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {

@@ -7,6 +7,7 @@ import { Webhook, WebhookInput } from '#domain/webhook.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
+import { webhookNotFound } from './webhooks.ts';
 import { refuseReadOnly } from '../read-only.ts';
 import { checkWebhookUrl, registerWebhooks } from '../webhook-registration.ts';
 
@@ -103,7 +104,7 @@ export const agencyWebhookRoutes = [
     audit: { action: 'webhook.deleted', target: 'webhook', targets: 'handler' },
     async handler({ db, caller, params, audit }) {
       const client = await clientOfWebhook(db, caller.agency.id, params.id);
-      if (!client) throw new ApiError('NOT_FOUND', 'Webhook not found');
+      if (!client) throw webhookNotFound();
       refuseReadOnly([client]);
       await deleteWebhook(inWorkspace(db, client), params.id);
       await audit(db, [{ id: params.id, workspaceId: client.id }]);

@@ -21,6 +21,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { leadNotFound } from './leads.ts';
 import { requireWritable } from '../read-only.ts';
 import type { Services } from '../services.ts';
 
@@ -83,7 +84,7 @@ export const availabilityRoutes = [
       const lead = await withTenant(services.pools, caller.workspace.id, async (db) =>
         (await findLeads(db, [query.id])).get(query.id),
       );
-      if (!lead) throw new ApiError('NOT_FOUND', 'Lead not found');
+      if (!lead) throw leadNotFound();
       const address = lead.phones[0] ?? lead.emails[0];
       const result: AvailabilityResult =
         address === undefined

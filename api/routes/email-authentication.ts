@@ -9,6 +9,7 @@ import { checkEmailAuthentication } from '#providers/email-authentication/checks
 import { withDns } from '#providers/email-authentication/dns.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 import type { Services } from '../services.ts';
 
 const DEADLINE_MS = 5000;
@@ -29,7 +30,7 @@ export const emailAuthenticationRoutes = [
     async handler({ caller, params: { id }, ...services }) {
       const { pools, config } = services;
       const line = await withTenant(pools, caller.workspace.id, (db) => findLine(db, id));
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       const sender = senderOf(line, services);
       const checks = await withDns({ servers: config.dnsServers, deadlineMs: DEADLINE_MS }, (dns) =>
         checkEmailAuthentication(dns, sender, { allowLoopback: config.webhooks.allowPrivate }),

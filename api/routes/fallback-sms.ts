@@ -11,6 +11,7 @@ import { fallbackText } from '#domain/outgoing-text.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { messageNotFound } from './messages.ts';
 
 export const fallbackSmsRoutes = [
   workspaceRoute({
@@ -32,7 +33,7 @@ export const fallbackSmsRoutes = [
     errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],
     async handler({ db, caller, body, now }) {
       const original = await findMessage(db, body.messageId);
-      if (!original) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!original) throw messageNotFound();
       const lead = original.leadId === null ? null : await findLead(db, original.leadId);
       const phone = original.recipientPhone ?? lead?.phones[0];
       if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');

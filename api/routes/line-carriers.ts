@@ -12,6 +12,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { firstLine } from '../connection-test.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 import {
   callbackSecretOf,
   carrierFor,
@@ -191,8 +192,6 @@ const describe = ({
     answering: guide?.answering ?? null,
   },
 });
-
-const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
 /** Active lines can be connected, and lines of the customer's own (`byo`) also before they are active. */
 function assertConnectable({ provisioningStatus: status, lineType }: LineRow): void {

@@ -9,6 +9,7 @@ import { TEST_TIMEOUT_MS, testConnection } from '../connection-test.ts';
 import { ApiError } from '../http/errors.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 import { carrierFor, checkServers, readAddress, readSettings, withCallbackSecret } from '../line-settings.ts';
 
 /** Each test is a login at a server that the caller names. */
@@ -94,7 +95,7 @@ export const lineConnectionTestRoutes = [
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     async handler({ caller, params: { id }, ...services }) {
       const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       if (line.carrier === NO_CARRIER)
         throw new ApiError('INVALID_STATE', 'The line is not connected to a carrier');
       const { carrier, config } = lineCarrier(services, line);

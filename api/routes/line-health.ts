@@ -8,8 +8,9 @@ import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { NO_CARRIER } from '#domain/line.ts';
-import { ApiError, invalid } from '../http/errors.ts';
+import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 
 export const lineHealthRoutes = [
   workspaceRoute({
@@ -36,7 +37,7 @@ export const lineHealthRoutes = [
       const { pools, secrets } = services;
       const workspaceId = caller.workspace.id;
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, query.id));
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       if (!line.isActive || line.provisioningStatus !== 'active')
         throw invalid('id', 'the line is not active');
       if (line.carrier === NO_CARRIER) throw invalid('id', 'the line is not connected to a carrier');
@@ -50,7 +51,7 @@ export const lineHealthRoutes = [
           if (wentDown) notified = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
         },
       );
-      if (!probed) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!probed) throw lineNotFound();
       return {
         status: 200,
         body: {

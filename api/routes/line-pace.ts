@@ -11,8 +11,8 @@ import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
 import { capsOf, LinePace, MAX_WAITING } from '#domain/line-pace.ts';
 import { waitingFor } from '#domain/waiting.ts';
-import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 
 export const linePaceRoutes = [
   workspaceRoute({
@@ -26,7 +26,7 @@ export const linePaceRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ db, caller, params, now }) {
       const line = await findLine(db, params.id);
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       const { timezone } = caller.workspace;
       const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
       const paced = pacedLine(line, await workspacePace(db), now);

@@ -6,8 +6,8 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePauseInput } from '#domain/line.ts';
 import { authorOf } from '../http/audit.ts';
-import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 
 const params = z.object({ id: Id });
 const OneLine = z.object({ success: z.literal(true), line: Line });
@@ -59,6 +59,6 @@ async function setPausedTo(
   const locked = await lockLine(db, id);
   if (locked) await pauseOrResume(db, locked, isPaused, { ...authorOf(caller), reason }, now);
   const line = locked && (await findLineWithUsage(db, id, caller.workspace.timezone, now));
-  if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+  if (!line) throw lineNotFound();
   return { status: 200, body: { success: true, line } } as const;
 }

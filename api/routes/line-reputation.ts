@@ -17,13 +17,11 @@ import {
 } from '#domain/reputation.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { lineNotFound } from './lines.ts';
 
 const params = z.object({ id: Id });
 const HOUR_MS = 3_600_000;
-
-const notFound = () => new ApiError('NOT_FOUND', 'Line not found');
 
 export const lineReputationRoutes = [
   workspaceRoute({
@@ -57,7 +55,7 @@ export const lineReputationRoutes = [
     audit: { action: 'line.reputation_overridden', target: 'line', changes: ['hours', 'reason'] },
     async handler({ db, params, body: { hours, reason }, now }) {
       const override = { until: new Date(now.getTime() + hours * HOUR_MS), reason };
-      if (!(await setOverride(db, params.id, override))) throw notFound();
+      if (!(await setOverride(db, params.id, override))) throw lineNotFound();
       // The pacer sleeps until the line has recovered.
       wake(db, linePacerId(params.id), now, 'lineChanged');
       return {
@@ -79,7 +77,7 @@ export const lineReputationRoutes = [
     errors: ['NOT_FOUND'],
     audit: { action: 'line.reputation_overridden', target: 'line' },
     async handler({ db, params, now }) {
-      if (!(await setOverride(db, params.id, null))) throw notFound();
+      if (!(await setOverride(db, params.id, null))) throw lineNotFound();
       wake(db, linePacerId(params.id), now, 'lineChanged');
       return {
         status: 200,
@@ -99,7 +97,7 @@ async function reputationOf(
   now: Date,
 ): Promise<{ reputation: Reputation; isStored: boolean }> {
   const line = await findLine(db, lineId);
-  if (!line) throw notFound();
+  if (!line) throw lineNotFound();
   const ofWorkspace = await workspaceReputationPolicy(db);
   const firstDay = daysBefore(now, JUDGED_DAYS + HISTORY_DAYS);
   const signals = (await findSignals(db, [lineId], firstDay)).get(lineId) ?? [];

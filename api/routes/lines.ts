@@ -8,6 +8,8 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
+export const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
+
 export const lineRoutes = [
   workspaceRoute({
     id: 'listLines',
@@ -32,7 +34,7 @@ export const lineRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ db, caller, params, now }) {
       const line = await findLineWithUsage(db, params.id, caller.workspace.timezone, now);
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       return { status: 200, body: { success: true, line } };
     },
   }),
@@ -64,7 +66,7 @@ export const lineRoutes = [
     async handler({ db, caller, params, body, now }) {
       const found = await updateLine(db, params.id, body);
       const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
-      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line) throw lineNotFound();
       // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
       if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
       // The pacer sleeps until a time computed from the old limits.

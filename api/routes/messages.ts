@@ -25,6 +25,8 @@ import { workspaceRoute } from '../http/route.ts';
 
 const MessageParams = z.object({ id: Id });
 
+export const messageNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Message not found');
+
 export const messageRoutes = [
   workspaceRoute({
     id: 'sendMessage',
@@ -95,7 +97,7 @@ export const messageRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ db, params, now }) {
       const row = await findMessage(db, params.id);
-      if (!row) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!row) throw messageNotFound();
       return { status: 200, body: await showMessage(db, row, now) };
     },
   }),
@@ -114,7 +116,7 @@ export const messageRoutes = [
     errors: ['NOT_FOUND'],
     async handler({ caller, params, now, pools, taskQueues }) {
       const found = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
-      if (!found) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!found) throw messageNotFound();
       const { record, facts, neededCarrier } = found;
       const unserved = neededCarrier === null ? null : await taskQueues.unservedFor(neededCarrier);
       return { status: 200, body: presentTimeline(params.id, record, { ...facts, unserved }) };
@@ -134,7 +136,7 @@ export const messageRoutes = [
       // In the common lock order, because the sequence may end with this message.
       await lockSequences(db, [params.id]);
       const { message, canceled } = await cancelMessage(db, params.id);
-      if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!message) throw messageNotFound();
       if (!canceled) {
         const status = message.status === 'sending' ? 'being sent' : presentMessage(message).status;
         throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${status}`);

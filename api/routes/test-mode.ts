@@ -18,6 +18,8 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { TEST_LIMIT } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import { messageNotFound } from './messages.ts';
+import { lineNotFound } from './lines.ts';
 
 const Done = z.object({ success: z.literal(true) });
 
@@ -133,7 +135,7 @@ export const testModeRoutes = [
     responses: { 200: Done },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     async handler({ db, body: { messageId, status, reason }, now, links }) {
-      if (!(await findMessage(db, messageId))) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!(await findMessage(db, messageId))) throw messageNotFound();
       const attempt = await lastTestAttempt(db, messageId);
       if (!attempt) throw new ApiError('INVALID_STATE', 'The message has not been sent');
       const { lineId, carrierMessageId } = attempt;
@@ -197,5 +199,5 @@ function addressIn(field: string, text: string, country: string): string {
 /** Receives a simulated report of a carrier. */
 async function report(db: TenantDb, links: FileLinks, lineId: string, event: CarrierEvent): Promise<void> {
   if (!(await receiveOwnEvents(db, { workspaceId: db.workspaceId, lineId }, [event], links)))
-    throw new ApiError('NOT_FOUND', 'Line not found');
+    throw lineNotFound();
 }
