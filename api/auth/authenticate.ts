@@ -18,6 +18,7 @@ import type { TenantRoute } from '../http/route.ts';
 import { scopesOf } from '../http/scopes.ts';
 import type { Services } from '../services.ts';
 import { joinAsAdmin } from './first-session.ts';
+import { createRecentlyUsed } from './recently-used.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 import { type CookieRequest, sessionOfCookie } from './user-sessions.ts';
 
@@ -149,14 +150,10 @@ function requireKey({ allowedIps, scopes }: KeyRestrictions, route: Guarded, ip:
   throw new ApiError('INSUFFICIENT_SCOPE', text, { required: required[0] });
 }
 
-/** When this process last recorded the use of a key, to skip the write within a minute. */
-const recentlyUsed = new Map<string, number>();
+const recentlyUsed = createRecentlyUsed();
 
 function recordUse(hash: string, client: () => string, pools: Services['pools']): void {
-  const now = Date.now();
-  if (now - (recentlyUsed.get(hash) ?? 0) < 60_000) return;
-  if (recentlyUsed.size > 10_000) recentlyUsed.clear();
-  recentlyUsed.set(hash, now);
+  if (!recentlyUsed.isDue(hash, Date.now())) return;
   void withAuth(pools, client(), `use of ${hash}`, (db) => touchKey(db, hash)).catch(() => {});
 }
 

@@ -21,6 +21,7 @@ import { secretContext, type SecretBox, SecretBoxError } from '#providers/secret
 import { ApiError } from '../http/errors.ts';
 import type { Services } from '../services.ts';
 import { cookieOf } from './cookies.ts';
+import { createRecentlyUsed } from './recently-used.ts';
 import { organizationOf, type Session, SessionRefused } from './session-token.ts';
 
 /**
@@ -71,14 +72,10 @@ export async function findSession(
   return found;
 }
 
-/** When this process last recorded the use of a session, to skip the write within a minute. */
-const recentlyUsed = new Map<string, number>();
+const recentlyUsed = createRecentlyUsed();
 
 function touch(session: SessionKey, client: () => string, { pools }: Services): void {
-  const now = Date.now();
-  if (now - (recentlyUsed.get(session.id) ?? 0) < 60_000) return;
-  if (recentlyUsed.size > 10_000) recentlyUsed.clear();
-  recentlyUsed.set(session.id, now);
+  if (!recentlyUsed.isDue(session.id, Date.now())) return;
   void withAuth(pools, client(), `use of ${session.id}`, (db) => touchSession(db, session)).catch(() => {});
 }
 
