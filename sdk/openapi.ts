@@ -7,8 +7,8 @@ import { routes } from '#api/routes.ts';
 const INTERNAL_TAGS = new Set(['System', 'Callbacks', 'Console', 'MCP']);
 /** The SDKs read the event stream themselves, because a stream must resume. */
 const HANDWRITTEN = new Set(['streamEvents']);
-/** Set once for a client, or by its retries. */
-const CLIENT_HEADERS = new Set(['X-Workspace-Id', 'X-Agency-Id', 'Idempotency-Key']);
+/** Headers that are not arguments: set once for a client or by its retries, or the same as a field of the body. */
+const OMITTED_HEADERS = new Set(['X-Workspace-Id', 'X-Agency-Id', 'Idempotency-Key', 'X-Correlation-Id']);
 
 interface Operation {
   tags: [string];
@@ -65,7 +65,7 @@ export function sdkSource(): SdkSource {
       // A field that may also be in the query is an argument of the body.
       const fields = new Set(bodies.flatMap(({ schema }) => Object.keys(schema.properties ?? {})));
       operation.parameters = parameters.filter(
-        ({ name, in: place }) => !CLIENT_HEADERS.has(name) && !(place === 'query' && fields.has(name)),
+        ({ name, in: place }) => !OMITTED_HEADERS.has(name) && !(place === 'query' && fields.has(name)),
       );
       delete operation['x-codeSamples'];
       operation.responses = withOneError(operation.responses);

@@ -6,7 +6,8 @@ import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import type { StoredResponse } from '#domain/idempotency.ts';
 import { mapInTurns } from '#domain/turns.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
-import { ApiError, invalid } from './errors.ts';
+import { ApiError } from './errors.ts';
+import { requireHeaderLength } from './parse.ts';
 import type { HandlerResult } from './route.ts';
 
 export const MAX_KEY_LENGTH = 255;
@@ -86,7 +87,7 @@ export async function withIdempotencyKey(
 ): Promise<HandlerResult> {
   const { route, key, hash } = request;
   if (key === '') return handle();
-  checkLength(key);
+  requireHeaderLength('Idempotency-Key', key, MAX_KEY_LENGTH);
   const context = secretContext('idempotency', keys.ownerId, `${route} ${key}`);
   const earlier = await keys.claim(request);
   if (earlier) {
@@ -98,9 +99,4 @@ export async function withIdempotencyKey(
   const answer = await handle();
   await keys.store(request, answer.status, secrets.seal(JSON.stringify(answer.body), context));
   return answer;
-}
-
-function checkLength(key: string): void {
-  if (key.length <= MAX_KEY_LENGTH) return;
-  throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
 }

@@ -5,6 +5,7 @@ import { DraftStatus } from '#domain/ai-draft.ts';
 import { Id } from '#domain/ids.ts';
 import { KeyScope } from '#domain/key-scope.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
+import { MAX_KEY_LENGTH } from './idempotency.ts';
 import { openApiWebhooks } from './openapi-webhooks.ts';
 import type { PublicRoute, Responses, Route, TenantRoute } from './route.ts';
 import { scopesOf } from './scopes.ts';
@@ -137,7 +138,7 @@ function requiredScopes(route: TenantRoute) {
 function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
   const headers = {
     ...own?.shape,
-    ...(idempotent && { 'Idempotency-Key': z.string().max(255).optional() }),
+    ...(idempotent && { 'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional() }),
     ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({
         description:

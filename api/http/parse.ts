@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapInTurns } from '#domain/turns.ts';
 import { findUnstorable } from '#domain/untrusted-json.ts';
-import { type ApiError, invalidFields, type Issue, issuesOf, MAX_ISSUES } from './errors.ts';
+import { type ApiError, invalid, invalidFields, type Issue, issuesOf, MAX_ISSUES } from './errors.ts';
 
 /** Longer lists are processed element by element, in turns of the event loop. */
 const LONG = 20;
@@ -11,6 +11,11 @@ type Parsed = { data: unknown } | { issues: Issue[] };
 /** @throws VALIDATION_ERROR, or the error that `refusal` returns. */
 export function parse(schema: z.ZodType, value: unknown, refusal?: () => ApiError): unknown {
   return accepted(parsePart(schema, value), refusal);
+}
+
+/** @throws VALIDATION_ERROR */
+export function requireHeaderLength(name: string, value: string, max: number): void {
+  if (value.length > max) throw invalid(name, `must be at most ${max} characters`);
 }
 
 /**

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput, MAX_NAME_LENGTH } from '#domain/message.ts';
 import { type QuietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
-import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
+import { requireHeaderLength } from '../http/parse.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -24,7 +24,14 @@ export const dripRoutes = [
       'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; each 4 KB of a body count as one request). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
     limit: INTAKE,
     body: DripInput,
-    headers: z.object({ 'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional() }),
+    headers: z.object({
+      'Idempotency-Key': z.string().max(MAX_KEY_LENGTH).optional(),
+      'X-Correlation-Id': z
+        .string()
+        .max(MAX_NAME_LENGTH)
+        .optional()
+        .meta({ description: 'Takes precedence over `correlationId` in the body.' }),
+    }),
     responses: { 202: Acknowledgement, 200: Acknowledgement },
     errors: [
       'NO_ACTIVE_LINE',
@@ -36,14 +43,11 @@ export const dripRoutes = [
     ],
     async handler({ caller, body, header, intake, waitingMessages, now }) {
       waitingMessages.admit(caller.workspace.id);
-      const bounded = (name: string, max: number): string => {
-        const value = header(name.toLowerCase());
-        if (value.length > max) throw invalid(name, `must be at most ${max} characters`);
-        return value;
-      };
-      const idempotencyKey = bounded('Idempotency-Key', MAX_KEY_LENGTH);
-      const correlationId =
-        bounded('X-Correlation-Id', MAX_NAME_LENGTH) || body.correlationId || randomUUID();
+      const idempotencyKey = header('idempotency-key');
+      requireHeaderLength('Idempotency-Key', idempotencyKey, MAX_KEY_LENGTH);
+      const correlationHeader = header('x-correlation-id');
+      requireHeaderLength('X-Correlation-Id', correlationHeader, MAX_NAME_LENGTH);
+      const correlationId = correlationHeader || body.correlationId || randomUUID();
       const { acknowledgement, quietUntil, replayed } = await intake.accept({
         caller,
         input: body,
