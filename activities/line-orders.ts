@@ -9,6 +9,7 @@ import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db
 import { wake } from '#db/wakes.ts';
 import { byOperator } from '#domain/audit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
+import type { StoredStatus } from '#domain/message-status.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -94,8 +95,8 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
 }
 
 const isWaiting = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
-const hasLeft = ({ status }: MessageRow): boolean =>
-  ['sending', 'sent', 'delivered', 'read'].includes(status);
+const LEFT: readonly StoredStatus[] = ['sending', 'sent', 'delivered'];
+const hasLeft = ({ status }: MessageRow): boolean => LEFT.includes(status);
 
 async function messageOf(db: TenantDb, line: LineRow, messageId: unknown): Promise<MessageRow> {
   const message = typeof messageId === 'string' ? await findMessage(db, messageId) : null;

@@ -59,7 +59,7 @@ function plan(
   given: PacedLine,
   history: LineHistory,
   queue: readonly QueuedMessage[],
-  options?: { batch: number },
+  options: { batch: number } = { batch: 16 },
 ) {
   const line = { ...given, usedUp: usedUpAt(given, history, NOW) };
   const { open, next } = planQueue(line, history, queue.map(laneOf), NOW);

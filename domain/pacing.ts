@@ -134,9 +134,7 @@ export interface NextLook {
   reason: HoldReason;
 }
 
-const DEFAULT_BATCH = 16;
 const BEGINNING = new Date(0);
-const MAX_REMEMBERED = 1000;
 
 /** The order of a line's queue: messages to send now, answers, then by scheduled time, then by arrival. */
 function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
@@ -248,7 +246,7 @@ export function chooseSends(
   history: LineHistory,
   found: readonly QueuedMessage[],
   now: Date,
-  { batch }: { batch: number } = { batch: DEFAULT_BATCH },
+  { batch }: { batch: number },
 ): Choice {
   const room = line.minGapSeconds > 0 || line.circuit?.state === 'trial' ? 1 : batch;
   const choice: Choice = { send: [], resting: new Map(), held: [] };
@@ -480,6 +478,7 @@ const longest = (holds: readonly Hold[], scheduledAt: Date): Hold | null =>
 /** Caches the last results, because lanes share few windows and calendar arithmetic is slow. */
 const openings = new Map<string, { since: Date; opening: Date }>();
 const mornings = new Map<string, Date>();
+const MAX_REMEMBERED = 1000;
 
 function remember<T>(known: Map<string, T>, key: string, value: T): T {
   if (known.size >= MAX_REMEMBERED) known.clear();

@@ -38,7 +38,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
 
   /** Applies the current state of an invoice. */
   async function applyInvoice(round: number, invoice: Invoice): Promise<void> {
-    const type = { open: 'invoice_opened', paid: 'invoice_paid', void: 'invoice_voided' } as const;
+    const type = { paid: 'invoice_paid', void: 'invoice_voided' } as const;
     await tenant(async (db) => {
       await changeLineRequest(db, lineId, { type: 'invoice_opened', round }, { invoice });
       if (invoice.status !== 'open')

@@ -61,15 +61,13 @@ export async function failOverChunk(
   if (!pool) {
     const later = pools.filter((due) => !isDue(due)).map((due) => failsOverAt(due, line.stoppedAt));
     const retryAt = progress?.isStuck ? new Date(now.getTime() + RETRY_MS) : null;
-    return { nextAt: [...later, retryAt].reduce<Date | null>(earliestOf, null) };
+    return { nextAt: [...later, retryAt].reduce<Date | null>(earliest, null) };
   }
   const after = progress?.poolId === pool.id ? progress.after : null;
   const chunk = await nextInPool(db, line, pool, after);
   const isStuck = !(await move(db, line, pool, chunk)) || (progress?.isStuck ?? false);
   return { poolId: pool.id, after: (chunk.length === CHUNK && chunk.at(-1)) || null, isStuck };
 }
-
-const earliestOf = (a: Date | null, b: Date | null): Date | null => (a === null ? b : earliest(a, b));
 
 /** Messages in the line's queue, in the order of its index, so that each chunk reads only its own. */
 async function nextInPool(
