@@ -25,7 +25,7 @@ import { decodeText } from '#domain/character-encoding.ts';
 import { detectDelimiter } from '#domain/csv.ts';
 import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts';
 import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
-import { type NormalizedLead, normalizeLead } from '#domain/lead.ts';
+import { type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/lead.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
@@ -50,12 +50,6 @@ interface Batch {
   rows: readonly ReadRow[];
 }
 
-/** The defaults for parsing a row's phone numbers. */
-interface Home {
-  country: string;
-  callingCode: string | undefined;
-}
-
 /** The rest of the file cannot be imported; the message says why. */
 class UnreadableFile extends Error {}
 
@@ -70,11 +64,11 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     const file = await storage.open(row.fileKey);
     if (!file) return { error: 'the file is gone' };
     const country = await withTenant(pools, workspaceId, workspaceCountry);
-    const home = { country, callingCode: row.defaultCountryCode ?? undefined };
+    const defaults = { country, callingCode: row.defaultCountryCode ?? undefined };
     const end = Date.now() + ROUND_MS;
     let { processed } = row;
     try {
-      for await (const batch of ahead(batchesOf(file, delimiter, row.processed, home))) {
+      for await (const batch of ahead(batchesOf(file, delimiter, row.processed, defaults))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
         // Only the last batch is smaller.
@@ -150,7 +144,7 @@ async function* batchesOf(
   file: Readable,
   delimiter: string,
   done: number,
-  home: Home,
+  defaults: PhoneDefaults,
 ): AsyncGenerator<Batch> {
   let columns: ColumnMap | null = null;
   let rows: ReadRow[] = [];
@@ -160,7 +154,7 @@ async function* batchesOf(
     for await (const cells of records(file, delimiter)) {
       rowNumber += 1;
       if (!columns) columns = readHeader(cells);
-      else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, home));
+      else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, defaults));
       if (rowNumber % ROWS_PER_TURN === 0) await turn();
       if (rows.length < ROWS_PER_TRANSACTION) continue;
       yield { columns, rows };
@@ -204,13 +198,13 @@ function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
 /** The column of a field: `emails.1` of a lead is `email` of a row. */
 const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
-function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: Home): ReadRow {
+function readLead(rowNumber: number, cells: string[], columns: ColumnMap, defaults: PhoneDefaults): ReadRow {
   const input = readRow(cells, columns);
   const rejected = (reason: string): ReadRow => ({
     rejected: { rowNumber, reason, fields: cells.map(storable) },
   });
   if ('reason' in input) return rejected(input.reason);
-  const { lead, problems } = normalizeLead(input, home);
+  const { lead, problems } = normalizeLead(input, defaults);
   if (problems.length > 0)
     return rejected(problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; '));
   try {

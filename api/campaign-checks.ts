@@ -52,10 +52,10 @@ export async function requireSendTimes(
   stored: CampaignRow | null,
   now: Date,
 ): Promise<void> {
-  const { timezone: home, quiet } = await workspacePace(db);
+  const { timezone: workspaceTimezone, quiet } = await workspacePace(db);
   const field = <T>(given: T | null | undefined, kept: T | null | undefined): T | null =>
     given === undefined ? (kept ?? null) : given;
-  const timezone = field(patch.timezone, stored?.timezone) ?? home;
+  const timezone = field(patch.timezone, stored?.timezone) ?? workspaceTimezone;
   const window = campaignWindow(
     {
       timezone,
@@ -63,7 +63,7 @@ export async function requireSendTimes(
       windowEnd: field(patch.sendWindowEnd, stored?.windowEnd),
       windowDays: field(patch.allowedDaysOfWeek, stored?.windowDays),
     },
-    home,
+    workspaceTimezone,
   );
   const own = field(patch.quietHours, stored?.quietHours);
   const without = own && lawWithoutTime(own, now);

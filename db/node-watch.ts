@@ -35,7 +35,7 @@ const DistributedRow = z.object({ isDistributed: z.boolean() });
 const NodeRow = z.object({ groupid: z.int(), nodename: z.string(), nodeport: z.int() });
 type Node = z.infer<typeof NodeRow>;
 const CheckRow = z.object({ responds: z.boolean() });
-const HomeRow = z.object({ id: z.string(), node: z.int() });
+const WorkspaceNodeRow = z.object({ id: z.string(), node: z.int() });
 
 /**
  * @param system for the first queries, which say whether the database is distributed, and over which nodes.
@@ -49,8 +49,8 @@ export function watchNodes(
   const checking = new Set<number>();
   const failures = new Map<number, number>();
   let unavailable: ReadonlySet<number> = new Set();
-  /** The nodes of workspaces, since the last look. */
-  const homes = new Map<string, number>();
+  /** By workspace, since the last look. */
+  const nodeOfWorkspace = new Map<string, number>();
   let pool: DatabasePool | undefined;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -86,7 +86,7 @@ export function watchNodes(
     unavailable = new Set(
       known.map(({ groupid }) => groupid).filter((node) => (failures.get(node) ?? 0) >= FAILURES),
     );
-    homes.clear();
+    nodeOfWorkspace.clear();
   }
 
   async function isResponding(nodes: DatabasePool, { groupid, nodename, nodeport }: Node): Promise<boolean> {
@@ -106,14 +106,15 @@ export function watchNodes(
     workspaceOf: (item: Item) => string,
   ): Promise<readonly Item[]> {
     if (!pool || unavailable.size === 0) return items;
-    const unknown = [...new Set(items.map(workspaceOf))].filter((id) => !homes.has(id));
+    const unknown = [...new Set(items.map(workspaceOf))].filter((id) => !nodeOfWorkspace.has(id));
     if (unknown.length > 0) {
       const found = await pool
-        .any(sql.type(HomeRow)`select id, node_of(id) node from unnest(${sql.array(unknown, 'text')}) id`)
+        .any(sql.type(WorkspaceNodeRow)`
+          select id, node_of(id) node from unnest(${sql.array(unknown, 'text')}) id`)
         .catch(() => []);
-      for (const { id, node } of found) homes.set(id, node);
+      for (const { id, node } of found) nodeOfWorkspace.set(id, node);
     }
-    return items.filter((item) => !unavailable.has(homes.get(workspaceOf(item)) ?? 0));
+    return items.filter((item) => !unavailable.has(nodeOfWorkspace.get(workspaceOf(item)) ?? 0));
   }
 
   return {

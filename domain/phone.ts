@@ -25,7 +25,7 @@ export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   if (NORTH_AMERICAN.test(text)) return text;
   if (!mayBeNumber(text)) return null;
-  const number = parsePhoneNumberFromString(text, homeOf(country, callingCode));
+  const number = parsePhoneNumberFromString(text, defaultCountryOf(country, callingCode));
   return number?.isPossible() ? number.number : null;
 }
 
@@ -42,7 +42,7 @@ const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
 const mayBeNumber = (text: string): boolean => text.length <= MAX_LENGTH && FOUR_DIGITS.test(text);
 
 /** Undefined if no country has the calling code: numbers need one of their own then. */
-function homeOf(
+function defaultCountryOf(
   country: string,
   callingCode?: string,
 ): CountryCode | { defaultCallingCode: string } | undefined {

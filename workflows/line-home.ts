@@ -25,7 +25,7 @@ export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeIn
 }
 
 /** Where a line is, and what its last round found. */
-export interface LineState {
+export interface LineRoundState {
   home: LineHome;
   unservedRounds?: number;
 }
@@ -45,7 +45,7 @@ const pauseAfter = (unservedRounds: number): number =>
  * @returns the round with `home`, the current workspace and carrier of the line.
  */
 export async function roundAt(
-  { home, unservedRounds = 0 }: LineState,
+  { home, unservedRounds = 0 }: LineRoundState,
   lineId: string,
   round: (home: LineHome) => Promise<LineRound>,
 ): Promise<LineRound & { home: LineHome }> {

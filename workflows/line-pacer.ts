@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineState, roundAt } from './line-home.ts';
+import { homeOf, type LineRoundState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { planQuery } from './messages/queries.ts';
@@ -46,7 +46,7 @@ const act = proxyActivities<Activities>({ ...OPERATOR, summary: "Carry out the o
 export async function linePacer(input: WakeInput): Promise<string> {
   const loop = createLoop('messagesDue', 'lineChanged', 'connected', 'overdue');
   const lineId = input.subjectId;
-  let line: LineState = { home: { workspaceId: input.workspaceId, carrier: input.carrier ?? null } };
+  let line: LineRoundState = { home: { workspaceId: input.workspaceId, carrier: input.carrier ?? null } };
   const ofLine = <O extends Order>(order: O) => ({ ...order, workspaceId: line.home.workspaceId, lineId });
   onOrder(pauseLine, loop, (order) => act.pauseLine(ofLine(order)), {
     description: 'Stops sending until the line is resumed.',

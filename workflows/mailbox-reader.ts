@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineState, roundAt } from './line-home.ts';
+import { homeOf, type LineRoundState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
@@ -20,7 +20,7 @@ const readingAt = (carrier: string | null) =>
 export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
-  let line: LineState = { home: await homeOf(input) };
+  let line: LineRoundState = { home: await homeOf(input) };
   const read = async (): Promise<LineRound> => {
     const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
       readingAt(carrier).readInbox({ workspaceId, lineId }),

@@ -1,7 +1,12 @@
 import type { Context } from 'koa';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { workspaceOfSession } from '#db/queries/credentials.ts';
-import { endSession, homeOf, insertUserSession, type SessionKey } from '#db/queries/user-sessions.ts';
+import {
+  endSession,
+  insertUserSession,
+  landingWorkspace,
+  type SessionKey,
+} from '#db/queries/user-sessions.ts';
 import { type SystemDb, withSystemShare } from '#db/transactions.ts';
 import { hashSessionToken, lifetimeOf, newSessionToken } from '#domain/user-session.ts';
 import type { SignedIn } from '#providers/identity-provider.ts';
@@ -79,7 +84,7 @@ function readPlace(claims: unknown): Place | null {
 
 /** The workspace that the user signs in to. An admin of the provider's organization becomes its member. */
 async function enter(db: SystemDb, userId: string, { organizationId, role }: Place) {
-  const workspaceId = organizationId ?? (await homeOf(db, userId));
+  const workspaceId = organizationId ?? (await landingWorkspace(db, userId));
   const found = workspaceId === null ? null : await workspaceOfSession(db, workspaceId, userId);
   if (workspaceId === null || !found) return null;
   const { memberRole, isOfAgency, userName } = found;

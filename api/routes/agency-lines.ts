@@ -89,14 +89,14 @@ export const agencyLineRoutes = [
 ];
 
 async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, { pools }: Services) {
-  const home = await homeOf(systemDb(pools), caller, lineId);
-  return atRest(pools, home, lineId, () =>
+  const owner = await ownerOf(systemDb(pools), caller, lineId);
+  return atRest(pools, owner, lineId, () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
       await lockAgency(db, caller.agency.id);
-      const owner = await homeOf(db, caller, lineId);
-      refuseReadOnly([owner]);
-      const workspaceId = owner.id;
-      const workspace = inWorkspace(db, owner);
+      const current = await ownerOf(db, caller, lineId);
+      refuseReadOnly([current]);
+      const workspaceId = current.id;
+      const workspace = inWorkspace(db, current);
       await lockLine(workspace, lineId);
       await deleteLine(workspace, lineId);
       await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);
@@ -117,11 +117,11 @@ async function transfer(
     withSystemShare(pools, caller.agency.id, async (db) => {
       await lockAgency(db, caller.agency.id);
       // The line may have been moved concurrently; if it is already in the target, nothing changes.
-      const home = await homeOf(db, caller, lineId);
+      const owner = await ownerOf(db, caller, lineId);
       const to = inWorkspace(db, target);
-      if (home.id !== target.id) {
-        refuseReadOnly([home, target]);
-        const from = inWorkspace(db, home);
+      if (owner.id !== target.id) {
+        refuseReadOnly([owner, target]);
+        const from = inWorkspace(db, owner);
         const line = await lockLine(from, lineId);
         if (line.provisioningStatus !== 'active')
           throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
@@ -130,7 +130,7 @@ async function transfer(
         // Neither log names the other workspace.
         const changes = { provider: line.carrier, isConnected: keepsCarrier };
         await audit(db, [
-          { id: lineId, workspaceId: home.id, changes: { direction: 'out', ...changes } },
+          { id: lineId, workspaceId: owner.id, changes: { direction: 'out', ...changes } },
           { id: lineId, workspaceId: target.id, changes: { direction: 'in', ...changes } },
         ]);
       }
@@ -139,12 +139,12 @@ async function transfer(
       return {
         success: true,
         line: moved,
-        fromWorkspaceId: home.id,
+        fromWorkspaceId: owner.id,
         toWorkspaceId: target.id,
       } as const;
     });
-  const home = await homeOf(systemDb(pools), caller, lineId);
-  return home.id === target.id ? move() : atRest(pools, home, lineId, move);
+  const owner = await ownerOf(systemDb(pools), caller, lineId);
+  return owner.id === target.id ? move() : atRest(pools, owner, lineId, move);
 }
 
 /** Validated by the handler and not by the schema, because a caller without permission gets 403 first. */
@@ -160,25 +160,25 @@ function refuseDelete({ via, role }: AgencyCaller): void {
 }
 
 /** The agency's workspace that owns the line. */
-async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {
+async function ownerOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {
   const at = await findLineOwner(db, lineId);
-  const home = at && (await findClient(db, caller.agency.id, at.workspaceId));
-  if (!home) throw lineNotFound();
-  return home;
+  const owner = at && (await findClient(db, caller.agency.id, at.workspaceId));
+  if (!owner) throw lineNotFound();
+  return owner;
 }
 
 /** Runs work while the line sends nothing. No transaction is open while it waits for sends to end. */
 async function atRest<T>(
   pools: Services['pools'],
-  home: Client,
+  owner: Client,
   lineId: string,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    await holdLine(pools, home.id, lineId);
+    await holdLine(pools, owner.id, lineId);
     return await work();
   } finally {
-    await releaseLine(pools, home.id, lineId);
+    await releaseLine(pools, owner.id, lineId);
   }
 }
 

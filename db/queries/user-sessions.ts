@@ -165,7 +165,7 @@ export async function endOtherSessions(
  * Where somebody works for whom the provider names no organization: the workspace they own, else the one they joined
  * first, else the first of their agency. null: they belong to none.
  */
-export async function homeOf(db: SystemDb, userId: string): Promise<string | null> {
+export async function landingWorkspace(db: SystemDb, userId: string): Promise<string | null> {
   return db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
     select id from (
       select w.id, 0 as rank, m.is_owner, m.joined_at as at from workspace_members m join workspaces w on w.id = m.workspace_id
