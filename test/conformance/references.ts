@@ -28,6 +28,7 @@ const LABELS: Record<string, string> = {
   crmCCompanyId: "the caller's own label",
   crmCPersonId: "the caller's own label",
   crmCLeadId: "the caller's own label",
+  'x-correlation-id': "the caller's own label",
   'last-event-id': 'a position in the stream of the caller',
   'x-workspace-id': 'has a test of its own',
 };
