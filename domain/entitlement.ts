@@ -8,6 +8,14 @@ export type Plan = z.infer<typeof Plan>;
 export const SubscriptionStatus = z.enum(['none', 'active', 'past_due', 'canceled']);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
+/** Whether a workspace has a plan, which may be past due. Without one, it accepts nothing to send. */
+export const hasSubscription = (status: SubscriptionStatus): boolean =>
+  status === 'active' || status === 'past_due';
+
+/** Whether what waits in a workspace is not sent until there is a paid subscription. */
+export const isSuspended = (status: SubscriptionStatus): boolean =>
+  status === 'past_due' || status === 'canceled';
+
 export const BillingMode = z.enum(['card', 'invoice']);
 export type BillingMode = z.infer<typeof BillingMode>;
 

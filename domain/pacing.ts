@@ -20,7 +20,8 @@ export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come.',
   next_in_turn: 'It is due and next in turn.',
-  subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
+  subscription_past_due:
+    'The subscription is past due or canceled; messages keep their place until there is a paid one.',
   line_not_connected: 'The line is not connected to a carrier; its messages keep their place until it is.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
   carrier_pause: 'The carrier currently accepts no messages; one is tried after a growing pause.',
@@ -55,7 +56,7 @@ export interface PacedLine extends LimitedLine {
   unconnected?: boolean;
   /** Its workspace or an operator has paused it. */
   paused?: boolean;
-  /** The workspace's subscription is past due. */
+  /** The workspace's subscription is past due or canceled. */
   pastDue?: boolean;
   /** Whether its carrier accepts messages; absent: it does. */
   circuit?: Circuit;

@@ -59,7 +59,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
   subscription_past_due: [
     { pastDue: true },
     null,
-    "The workspace's subscription is past due, so nothing is sent. The message keeps its place and is sent once the subscription is paid.",
+    "The workspace's subscription is past due or canceled, so nothing is sent. The message keeps its place and is sent once there is a paid subscription.",
   ],
   recipient_opted_out: [
     { optedOut: true },

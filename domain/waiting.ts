@@ -201,7 +201,7 @@ const TEXTS: Record<WaitReason, Text> = {
     return `The message waits for its turn: ${others} of the line ${ahead === 1 ? 'is' : 'are'} sent before it.`;
   },
   subscription_past_due: () =>
-    "The workspace's subscription is past due, so nothing is sent. The message keeps its place and is sent once the subscription is paid.",
+    "The workspace's subscription is past due or canceled, so nothing is sent. The message keeps its place and is sent once there is a paid subscription.",
   recipient_opted_out: () =>
     'The contact has opted out of messages. This message is not sent; it ends as failed when its turn comes.',
   campaign_paused: () =>

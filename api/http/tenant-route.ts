@@ -1,4 +1,5 @@
 import type { Caller } from '#domain/caller.ts';
+import { hasSubscription } from '#domain/entitlement.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
@@ -76,8 +77,8 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
   if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);
-  const hasNoSubscription = caller.workspace.subscriptionStatus === 'none';
-  if (hasNoSubscription && route.needsSubscription) throw new ApiError('SUBSCRIPTION_REQUIRED');
+  if (route.needsSubscription && !hasSubscription(caller.workspace.subscriptionStatus))
+    throw new ApiError('SUBSCRIPTION_REQUIRED');
 }
 
 /** Answers in the time of a workspace in test mode, if it has room. */

@@ -23,6 +23,7 @@ import {
 import { LeadWait } from '#domain/campaign-waits.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { hasSubscription } from '#domain/entitlement.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
@@ -112,7 +113,7 @@ export const campaignRoutes = [
       changes: ['name', 'start'],
     },
     async handler({ db, caller, body, now, links, waitingMessages }) {
-      if (body.start && caller.workspace.subscriptionStatus === 'none')
+      if (body.start && !hasSubscription(caller.workspace.subscriptionStatus))
         throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);

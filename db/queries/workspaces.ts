@@ -12,6 +12,9 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+/** As `isSuspended`. */
+const IS_SUSPENDED = sql.fragment`subscription_status in ('past_due', 'canceled')`;
+
 const SendingRow = z.object({
   timezone: z.string(),
   pastDue: z.boolean(),
@@ -30,7 +33,7 @@ export interface WorkspacePace {
 
 export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
   const { quietHours, campaigns, ...pace } = await db.one(sql.type(SendingRow)`
-    select timezone, subscription_status = 'past_due' past_due, reputation_policy, quiet_hours, (
+    select timezone, ${IS_SUSPENDED} past_due, reputation_policy, quiet_hours, (
       select jsonb_object_agg(c.id, c.quiet_hours) from campaigns c
       where c.workspace_id = ${db.workspaceId} and c.quiet_hours is not null
     ) campaigns
@@ -50,10 +53,10 @@ export async function setQuietHours(db: TenantDb, quietHours: QuietHours): Promi
 
 const PastDueRow = z.object({ pastDue: z.boolean() });
 
-/** Whether sending is suspended because the subscription is past due. */
+/** Whether sending is suspended because the subscription is past due or canceled. */
 export async function isPastDue(db: TenantDb): Promise<boolean> {
   return db.oneFirst(sql.type(PastDueRow)`
-    select subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
+    select ${IS_SUSPENDED} past_due from workspaces where id = ${db.workspaceId}`);
 }
 
 const PolicyRow = z.object({ reputationPolicy: ReputationPolicy });

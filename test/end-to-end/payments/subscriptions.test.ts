@@ -132,6 +132,11 @@ describe('subscriptions', () => {
     expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
     expect((await api('POST', PATH, EMAIL_LINE)).body.code).toBe('SUBSCRIPTION_REQUIRED');
+    for (const path of ['/api/messages', '/api/drip'])
+      expect(await api('POST', path, { message: 'Hi', recipientPhone: phone() })).toMatchObject({
+        status: 402,
+        body: { code: 'SUBSCRIPTION_REQUIRED' },
+      });
     const anew = await subscribe('growth');
     expect(anew.body.subscriptionId).not.toBe(subscriptionId);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
@@ -157,6 +162,26 @@ describe('subscriptions', () => {
         changes: expect.objectContaining({ status: 'past_due' }),
       }),
     );
+  });
+
+  it('hold messages while they are canceled, and release them with the next one', async () => {
+    const lineId = await createLine(app, workspaceId);
+    const { subscriptionId } = (await subscribe('growth')).body;
+    const to = phone();
+    const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+    const message = { message: 'Hi', fromLineId: lineId, recipientPhone: to, scheduledDate };
+    const { _id: id } = (await api('POST', '/api/messages', message)).body;
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await app.pools.system.query(sql.unsafe`
+      update messages set scheduled_at = now() where workspace_id = ${workspaceId}`);
+    await signalWorkflow(app.temporal, linePacerId(lineId), workspaceId, 'messagesDue');
+    await eventually(async () => {
+      const { holdReason } = (await api('GET', `/api/messages/${id}`)).body;
+      return holdReason === 'subscription_past_due';
+    });
+    expect(await sentTo(app, to)).toEqual([]);
+    expect((await subscribe('growth')).status).toBe(200);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
   });
 
   it('hold all messages in place while they are past due, and release them once they are paid', async () => {
