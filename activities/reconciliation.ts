@@ -46,8 +46,9 @@ export function createReconciliation(
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = attempt.kind === 'fallback' ? fallbackText(message, fallback) : message.body;
     const rendered = renderMessage(message, template, lead);
+    const isSame = message.leadId === null || (lead !== null && lead.updatedAt <= attempt.startedAt);
     return {
-      text: 'text' in rendered ? rendered.text : null,
+      text: 'text' in rendered ? sentText(rendered.text, template, isSame) : null,
       attachmentCount: message.attachmentUrls.length,
     };
   }
@@ -79,6 +80,14 @@ export function createReconciliation(
     return askAgainAt(new Date(Math.min(...left.map(({ answerBy }) => answerBy.getTime()))));
   };
 }
+
+/**
+ * The text that an attempt has sent; null: not known, because its lead was changed or deleted since. Another text would not be found at
+ * the carrier, and the message would be sent again.
+ * @param isSame whether the lead is as it was.
+ */
+export const sentText = (rendered: string, template: string, isSame: boolean): string | null =>
+  isSame || rendered === template ? rendered : null;
 
 /** When the first call has ended; later when the carrier has been asked about it already. */
 export function askAgainAt(firstAnswerBy: Date): Date {

@@ -155,7 +155,10 @@ export async function claimFallback(
   // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
   if (await hasOpenAttempt(db, messageId)) return null;
   const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;
-  if (isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
+  const isUnwelcome =
+    isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message));
+  // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
+  if (isUnwelcome || !account.enabled) {
     await endFallbackSms(db, messageId, 'failed');
     return null;
   }

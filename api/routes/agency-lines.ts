@@ -97,7 +97,10 @@ async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, 
       refuseReadOnly([current]);
       const workspaceId = current.id;
       const workspace = inWorkspace(db, current);
-      await lockLine(workspace, lineId);
+      const line = await lockLine(workspace, lineId);
+      // A payment of its invoice would find no line, and could not be credited.
+      if (line.provisioningStatus === 'awaiting_payment')
+        throw new ApiError('CONFLICT', 'The line awaits its payment: cancel its request first');
       await deleteLine(workspace, lineId);
       await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);
       return { success: true, lineId, workspaceId } as const;

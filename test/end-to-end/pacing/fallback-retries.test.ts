@@ -101,6 +101,17 @@ test('a fallback SMS is retried with growing pauses for a day while its account 
   expect(await sender.waitingFor(message.id)).toBeNull();
 });
 
+test('a fallback SMS that waits is not sent once fallbacks are switched off', async () => {
+  const { owe, inTenant, plan, lineId, workspace } = await createSender();
+  const now = new Date();
+  const { id } = await owe(now);
+  await inTenant((db) =>
+    db.query(sql.unsafe`update fallback_configs set enabled = false where workspace_id = ${workspace.id}`),
+  );
+  expect(await inTenant((db) => claimFallback(db, lineId, id, () => SECOND))).toBeNull();
+  expect(await plan(now)).toEqual({ owed: [], nextAt: null });
+});
+
 test('a fallback SMS fails after eight attempts if its account accepts others', async () => {
   const sender = await createSender();
   const start = new Date();
