@@ -14,7 +14,7 @@ const READY_TIMEOUT_MS = 180_000;
  * @param logFile its output is appended to this file.
  * @param onSpawn called with the process before it is ready.
  * @param flags of Node.
- * @throws with the last lines of the log if it exits, or is not ready within a minute.
+ * @throws with the last lines of the log if it exits, or is not ready in time.
  */
 export async function startNode(
   entry: string,

@@ -47,7 +47,7 @@ export interface UntrustedWorkOptions {
 export const PROCESSES = 2;
 /** The V8 heap of a process. */
 export const MEGABYTES = 128;
-/** The concurrent jobs of one tenant. */
+/** The waiting jobs of one tenant. */
 const MAX_WAITING = 200;
 const START_MS = 30_000;
 
