@@ -30,8 +30,8 @@ test.each([
   ['an empty text', '', ''],
 ])('unquoted returns the text of %s', (_what, text, expected) => expect(unquoted(text)).toBe(expected));
 
-test('a text with many incomplete quotes is read quickly', () => {
-  const started = performance.now();
-  unquoted(`${'> a\n'.repeat(20_000)}b\n${'On '.repeat(50_000)}`);
-  expect(performance.now() - started).toBeLessThan(2000);
+test('unquoted terminates for long repetitive texts', () => {
+  // So long that an expression that takes quadratic time exceeds the timeout of the test.
+  const text = `${'> a\n'.repeat(200_000)}b\n${'On '.repeat(500_000)}`;
+  expect(unquoted(text)).toBe(text.trim());
 });

@@ -6,8 +6,6 @@ export interface StreamedEvent {
   id: string | null;
   event: string;
   data: string;
-  /** When it arrived. */
-  at: number;
 }
 
 export interface TestStream {
@@ -18,6 +16,8 @@ export interface TestStream {
   comments: number;
   /** Whether the server has closed the stream. */
   isClosed(): boolean;
+  /** Whether it ended the response before, instead of cutting the connection. */
+  isComplete(): boolean;
   /** Waits until `count` events have arrived. @returns all events. */
   received(count: number): Promise<StreamedEvent[]>;
   /** Disconnects. */
@@ -50,6 +50,7 @@ export async function openEventStream(
     events: [],
     comments: 0,
     isClosed: () => closed,
+    isComplete: () => response.complete,
     async received(count) {
       await eventually(async () => stream.events.length >= count);
       return stream.events;
@@ -65,8 +66,7 @@ export async function openEventStream(
       const field = (name: string): string | null => fields.find(([key]) => key === name)?.[1] ?? null;
       stream.comments += fields.filter(([key]) => key === '').length;
       const data = field('data');
-      if (data !== null)
-        stream.events.push({ id: field('id'), event: field('event') ?? 'message', data, at: Date.now() });
+      if (data !== null) stream.events.push({ id: field('id'), event: field('event') ?? 'message', data });
     }
   });
   response.on('error', () => {}).on('close', () => (closed = true));

