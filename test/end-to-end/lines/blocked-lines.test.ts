@@ -6,6 +6,7 @@ import { withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -79,11 +80,11 @@ async function toldOf({ api }: WorkspaceWithLine, id: string, type: string): Pro
 }
 const isSent = async ({ api }: WorkspaceWithLine, id: string): Promise<boolean> =>
   ['sent', 'delivered'].includes((await api('GET', `/api/messages/${id}`)).body.status);
-/** A hold is told if the message has waited for it. */
-const aSecond = async (): Promise<void> => {
-  const end = Date.now() + 1100;
-  await eventually(() => Promise.resolve(Date.now() > end));
-};
+/** Makes it as if the line had been held, and a sent message had waited for it, for a second longer: shorter holds are not told. */
+async function ageHold({ lineId }: WorkspaceWithLine, id: string): Promise<void> {
+  await age(app.pools, 'line_holds', ['began_at'], '1 second', `line_id = '${lineId}'`);
+  await age(app.pools, 'messages', ['created_at', 'scheduled_at'], '1 second', `id = '${id}'`);
+}
 
 /** A line whose carrier accepts nothing until `front.refusal` is null. */
 async function refusedLine(): Promise<WorkspaceWithLine & { front: Front }> {
@@ -146,9 +147,9 @@ describe.concurrent('a line that cannot send', () => {
       return false;
     });
     const late = await post(line);
-    await aSecond();
     await probe(true);
     await eventually(() => isSent(line, late));
+    await ageHold(line, late);
     expect((await toldOf(line, late, 'held'))?.data).toMatchObject({ reason: 'line_down' });
     await shows(line.lineId, 'idle');
   });
@@ -190,9 +191,9 @@ describe('an order of an operator', () => {
     await shows(line.lineId, 'paused');
     expect(await rounds()).toBe(before + 1);
     const id = await post(line);
-    await aSecond();
     await order(line, resumeLine);
     await eventually(() => isSent(line, id));
+    await ageHold(line, id);
     const held = await toldOf(line, id, 'held');
     expect(held?.text).toMatch(/^Held until .*: the line was paused by Dana \(maintenance\)\.$/);
     expect(held?.data).toMatchObject({ reason: 'line_paused', by: 'Dana', note: 'maintenance' });
