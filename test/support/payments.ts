@@ -2,6 +2,10 @@ import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import type { TestApp } from './app.ts';
+import type { ApiClient } from './client.ts';
+
+export const LINE_REQUESTS = '/api/line-requests';
+export const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 
 /** The objects of a workspace at the simulated payment provider. */
 export interface Charged {
@@ -23,6 +27,17 @@ export async function charged(app: TestApp, workspaceId: string): Promise<Charge
   const response = await fetch(`${app.url}/simulated/payments/workspaces/${workspaceId}`);
   return (await response.json()) as Charged;
 }
+
+/** Requests a line that costs a fee. */
+export async function requestAddOn(
+  api: ApiClient,
+): Promise<{ lineId: string; paymentUrl: string; invoiceId: string }> {
+  const { body } = await api('POST', LINE_REQUESTS, EMAIL_LINE);
+  return { lineId: body.line._id, paymentUrl: body.paymentUrl, invoiceId: body.paymentUrl.split('/').at(-1) };
+}
+
+export const requestStatus = async (api: ApiClient, lineId: string): Promise<string> =>
+  (await api('GET', `${LINE_REQUESTS}/${lineId}`)).body.status;
 
 /** Pays an invoice on its hosted page. */
 export const pay = (paymentUrl: string): Promise<Response> => fetch(paymentUrl, { method: 'POST' });

@@ -4,10 +4,9 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
-import { pay } from '#test/support/payments.ts';
+import { LINE_REQUESTS, pay, requestStatus } from '#test/support/payments.ts';
 import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { startWorker } from '#workers/worker.ts';
@@ -16,7 +15,6 @@ import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 
-const PATH = '/api/line-requests';
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
 
 let app: TestApp;
@@ -26,14 +24,12 @@ beforeAll(async () => {
 });
 
 const workflow = (id: string) => app.temporal.workflow.getHandle(lineRequestId(id));
-const statusOf = async (api: ApiClient, id: string): Promise<string> =>
-  (await api('GET', `${PATH}/${id}`)).body.status;
 
 /** Creates a request that waits for its payment. */
 async function requestAwaitingPayment() {
   const { api, id: workspaceId } = await createWorkspace(app);
   for (;;) {
-    const { status, body } = await api('POST', PATH, NAME);
+    const { status, body } = await api('POST', LINE_REQUESTS, NAME);
     expect(status).toBe(201);
     const id: string = body.line._id;
     if (body.paymentRequired) {
@@ -45,7 +41,7 @@ async function requestAwaitingPayment() {
       );
       return { api, workspaceId, id, paymentUrl: String(body.paymentUrl) };
     }
-    await eventually(async () => (await statusOf(api, id)) === 'active');
+    await eventually(async () => (await requestStatus(api, id)) === 'active');
   }
 }
 
@@ -58,7 +54,7 @@ describe('the workflow of a line request', () => {
       return state === 'awaiting_payment' && reason === 'its invoice is not paid yet';
     });
     await pay(paymentUrl);
-    await eventually(async () => (await statusOf(api, id)) === 'active');
+    await eventually(async () => (await requestStatus(api, id)) === 'active');
     expect(await workflow(id).result()).toBe('the request is active');
     expect(await signalsOf(app, lineRequestId(id))).toEqual(
       expect.arrayContaining(['requested', 'paymentSettled']),
@@ -67,9 +63,9 @@ describe('the workflow of a line request', () => {
 
   it('fails if the carrier refuses the line', async () => {
     const { api } = await createWorkspace(app);
-    const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
+    const { body } = await api('POST', LINE_REQUESTS, { ...NAME, areaCode: '0002' });
     const id: string = body.line._id;
-    await eventually(async () => (await statusOf(api, id)) === 'failed');
+    await eventually(async () => (await requestStatus(api, id)) === 'failed');
     const failure: unknown = await workflow(id)
       .result()
       .catch((error: unknown) => error);
@@ -84,7 +80,7 @@ describe('checking a payment', () => {
     const check = () => ask(app.temporal, lineRequestId(id), checkPayment, DANA);
     expect(await check()).toEqual({ lineId: id, status: 'awaiting_payment' });
     await pay(paymentUrl);
-    await eventually(async () => (await statusOf(api, id)) === 'active');
+    await eventually(async () => (await requestStatus(api, id)) === 'active');
     const target = { workflowId: lineRequestId(id), workspaceId };
     const refused = await refusalOf(updateWorkflow(app.temporal, target, checkPayment, DANA));
     expect(refused).toMatchObject({ type: 'INVALID_STATE' });
@@ -97,7 +93,7 @@ describe('giving up a line request', () => {
     const { api, id: workspaceId } = await createWorkspace(app);
     // No worker serves the carrier's task queue.
     await app.stopWorker();
-    const { body } = await api('POST', PATH, NAME);
+    const { body } = await api('POST', LINE_REQUESTS, NAME);
     const id: string = body.line._id;
     const config = { ...app.config, worker: { names: ['main', 'payments'], slots: {} } };
     const worker = await startWorker(config, { codePath: inject('workflowBundle') });
@@ -110,7 +106,7 @@ describe('giving up a line request', () => {
       updateWorkflow(app.temporal, { workflowId: lineRequestId(id), workspaceId }, giveUp, DANA);
     expect(await order()).toEqual({ lineId: id, status: 'failed' });
     await expect(workflow(id).result()).rejects.toThrow(WorkflowFailedError);
-    expect(await statusOf(api, id)).toBe('failed');
+    expect(await requestStatus(api, id)).toBe('failed');
     // Giving up again changes nothing.
     expect(await order()).toEqual({ lineId: id, status: 'failed' });
     expect(await auditOf(app, workspaceId)).toEqual([`Dana: line_request.given_up ${id} maintenance`]);
@@ -119,7 +115,7 @@ describe('giving up a line request', () => {
     const other = await requestAwaitingPayment();
     const refused = await refusalOf(ask(app.temporal, lineRequestId(other.id), giveUp, DANA));
     expect(refused.type).toBe('INVALID_STATE');
-    expect(await statusOf(other.api, other.id)).toBe('awaiting_payment');
+    expect(await requestStatus(other.api, other.id)).toBe('awaiting_payment');
   });
 
   /** A request whose line becomes healthy while an operator gives it up. @param giveUpLine called once the line is healthy. */

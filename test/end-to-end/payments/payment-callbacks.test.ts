@@ -8,15 +8,15 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace, type TestAgency } from '#test/support/factories.ts';
 import {
   charged,
+  controlPayments,
+  LINE_REQUESTS,
   pay,
   postCallback,
+  requestAddOn,
+  requestStatus,
   sendInvoiceEvent,
   signed,
-  controlPayments,
 } from '#test/support/payments.ts';
-
-const PATH = '/api/line-requests';
-const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 
 let app: TestApp;
 let agency: TestAgency;
@@ -34,17 +34,9 @@ beforeEach(async () => {
   api = apiClient(app.url, workspace.key);
 });
 
-const statusOf = async (lineId: string): Promise<string> =>
-  (await api('GET', `${PATH}/${lineId}`)).body.status;
-
-async function requestAddOn(): Promise<{ lineId: string; paymentUrl: string; invoiceId: string }> {
-  const { body } = await api('POST', PATH, EMAIL_LINE);
-  return { lineId: body.line._id, paymentUrl: body.paymentUrl, invoiceId: body.paymentUrl.split('/').at(-1) };
-}
-
 describe('callbacks of the payment provider', () => {
   it('are refused with a wrong signature', async () => {
-    const { lineId, invoiceId } = await requestAddOn();
+    const { lineId, invoiceId } = await requestAddOn(api);
     const forged = await sendInvoiceEvent(
       app,
       { type: 'invoice.paid', workspaceId, lineId, invoiceId },
@@ -53,7 +45,7 @@ describe('callbacks of the payment provider', () => {
     expect(forged.status).toBe(401);
     const unsigned = await fetch(`${app.url}/callbacks/payments`, { method: 'POST', body: '{}' });
     expect(unsigned.status).toBe(401);
-    expect(await statusOf(lineId)).toBe('awaiting_payment');
+    expect(await requestStatus(api, lineId)).toBe('awaiting_payment');
   });
 
   it.each([
@@ -133,44 +125,44 @@ describe('callbacks of the payment provider', () => {
   });
 
   it('take effect once, even if they are repeated simultaneously', async () => {
-    const { lineId, invoiceId } = await requestAddOn();
+    const { lineId, invoiceId } = await requestAddOn(api);
     const fact = { id: 'evt_twice', type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
     const responses = await Promise.all([1, 2, 3].map(() => sendInvoiceEvent(app, fact)));
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    await eventually(async () => (await statusOf(lineId)) === 'active');
+    await eventually(async () => (await requestStatus(api, lineId)) === 'active');
     expect((await sendInvoiceEvent(app, fact)).status).toBe(200);
     expect(
       (await sendInvoiceEvent(app, { ...fact, id: 'evt_other', type: 'invoice.payment_failed' })).status,
     ).toBe(200);
-    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+    expect((await api('GET', `${LINE_REQUESTS}/${lineId}`)).body).toMatchObject({
       status: 'active',
       paymentStatus: 'paid',
     });
   });
 
   it('about a failed payment leave the request waiting for another payment', async () => {
-    const { lineId, paymentUrl } = await requestAddOn();
+    const { lineId, paymentUrl } = await requestAddOn(api);
     await controlPayments(app, 'settings', { workspaceId, cardDeclines: true });
     expect(await (await pay(paymentUrl)).text()).toContain('declined');
-    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+    expect((await api('GET', `${LINE_REQUESTS}/${lineId}`)).body).toMatchObject({
       status: 'awaiting_payment',
       paymentStatus: 'failed',
       paymentUrl,
     });
     await controlPayments(app, 'settings', { workspaceId, cardDeclines: false });
     await pay(paymentUrl);
-    await eventually(async () => (await statusOf(lineId)) === 'active');
+    await eventually(async () => (await requestStatus(api, lineId)) === 'active');
   });
 
   it('about a payment after the cancellation lead to a credit note', async () => {
     await app.stopWorker();
-    const { lineId, paymentUrl } = await requestAddOn();
-    await api('POST', `${PATH}/${lineId}`, { action: 'cancel' });
+    const { lineId, paymentUrl } = await requestAddOn(api);
+    await api('POST', `${LINE_REQUESTS}/${lineId}`, { action: 'cancel' });
     // The customer pays before the invoice is voided.
     await pay(paymentUrl);
     await app.startWorker();
     await eventually(async () => (await charged(app, workspaceId)).creditNotes.length === 1);
-    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+    expect((await api('GET', `${LINE_REQUESTS}/${lineId}`)).body).toMatchObject({
       status: 'canceled',
       paymentStatus: 'canceled',
     });
@@ -179,60 +171,60 @@ describe('callbacks of the payment provider', () => {
   });
 
   it('may be lost, because reading a request asks the provider', async () => {
-    const { lineId, paymentUrl, invoiceId } = await requestAddOn();
+    const { lineId, paymentUrl, invoiceId } = await requestAddOn(api);
     await withoutCallbacks(async () => {
       await pay(paymentUrl);
       // The provider is asked every few seconds at most; this ends the wait.
       await app.pools.system.query(
         sql.unsafe`update line_invoices set checked_at = now() - interval '1 minute'`,
       );
-      await eventually(async () => (await statusOf(lineId)) === 'active');
+      await eventually(async () => (await requestStatus(api, lineId)) === 'active');
     });
     expect((await charged(app, workspaceId)).invoices).toMatchObject([{ id: invoiceId, status: 'paid' }]);
   });
 
   it('are accepted without effect for an unknown line or round', async () => {
-    const { lineId, invoiceId } = await requestAddOn();
+    const { lineId, invoiceId } = await requestAddOn(api);
     const fact = { type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
     expect((await sendInvoiceEvent(app, { ...fact, lineId: '6742f1c09b1e8a00d4c3b2a1' })).status).toBe(200);
     expect((await sendInvoiceEvent(app, { ...fact, round: 2 })).status).toBe(200);
-    expect(await statusOf(lineId)).toBe('awaiting_payment');
+    expect(await requestStatus(api, lineId)).toBe('awaiting_payment');
   });
 
   it.each(['invoice.paid', 'invoice.voided', 'invoice.payment_failed'] as const)(
     'about another invoice than that of the request change nothing: %s',
     async (type) => {
-      const { lineId, paymentUrl } = await requestAddOn();
+      const { lineId, paymentUrl } = await requestAddOn(api);
       const fact = { type, workspaceId, lineId, invoiceId: 'in_another' };
       expect((await sendInvoiceEvent(app, fact)).status).toBe(200);
-      expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+      expect((await api('GET', `${LINE_REQUESTS}/${lineId}`)).body).toMatchObject({
         status: 'awaiting_payment',
         paymentStatus: 'pending',
         paymentUrl,
       });
       await pay(paymentUrl);
-      await eventually(async () => (await statusOf(lineId)) === 'active');
+      await eventually(async () => (await requestStatus(api, lineId)) === 'active');
     },
   );
 
   it('about an invoice that the request does not know yet still pay for it', async () => {
-    const { lineId, invoiceId } = await requestAddOn();
+    const { lineId, invoiceId } = await requestAddOn(api);
     // As after a crash between the provider's response and the commit.
     await app.pools.system.query(sql.unsafe`
       update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
     await sendInvoiceEvent(app, { type: 'invoice.paid', workspaceId, lineId, invoiceId });
-    await eventually(async () => (await statusOf(lineId)) === 'active');
+    await eventually(async () => (await requestStatus(api, lineId)) === 'active');
     expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
   });
 
   it('are not needed to find the same invoice again after a crash', async () => {
-    const { lineId, paymentUrl } = await requestAddOn();
+    const { lineId, paymentUrl } = await requestAddOn(api);
     await app.pools.system.query(sql.unsafe`
       with forgotten as (update lines set payment_link_url = null, payment_provider_invoice_id = null where id = ${lineId})
       update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
-    expect((await api('POST', `${PATH}/${lineId}`, { action: 'payment_link' })).body.paymentUrl).toBe(
-      paymentUrl,
-    );
+    expect(
+      (await api('POST', `${LINE_REQUESTS}/${lineId}`, { action: 'payment_link' })).body.paymentUrl,
+    ).toBe(paymentUrl);
     expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
   });
 });

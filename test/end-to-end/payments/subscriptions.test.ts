@@ -7,11 +7,16 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestAgency } from '#test/support/factories.ts';
-import { charged, controlPayments, pay } from '#test/support/payments.ts';
+import {
+  charged,
+  controlPayments,
+  EMAIL_LINE,
+  LINE_REQUESTS,
+  pay,
+  requestAddOn,
+  requestStatus,
+} from '#test/support/payments.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
-
-const PATH = '/api/line-requests';
-const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 
 let app: TestApp;
 let agency: TestAgency;
@@ -30,14 +35,6 @@ beforeEach(async () => {
   workspaceId = workspace.id;
   api = apiClient(app.url, workspace.key);
 });
-
-const statusOf = async (lineId: string): Promise<string> =>
-  (await api('GET', `${PATH}/${lineId}`)).body.status;
-
-async function requestAddOn(): Promise<{ lineId: string; paymentUrl: string; invoiceId: string }> {
-  const { body } = await api('POST', PATH, EMAIL_LINE);
-  return { lineId: body.line._id, paymentUrl: body.paymentUrl, invoiceId: body.paymentUrl.split('/').at(-1) };
-}
 
 describe('the card of an agency', () => {
   it("is saved on the provider's page and charged from then on", async () => {
@@ -131,7 +128,7 @@ describe('subscriptions', () => {
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
-    expect((await api('POST', PATH, EMAIL_LINE)).body.code).toBe('SUBSCRIPTION_REQUIRED');
+    expect((await api('POST', LINE_REQUESTS, EMAIL_LINE)).body.code).toBe('SUBSCRIPTION_REQUIRED');
     for (const path of ['/api/messages', '/api/drip'])
       expect(await api('POST', path, { message: 'Hi', recipientPhone: phone() })).toMatchObject({
         status: 402,
@@ -255,12 +252,12 @@ describe('subscriptions', () => {
 
   it('of a larger plan release a line request that waits for its payment', async () => {
     await subscribe('starter');
-    const { lineId } = await requestAddOn();
+    const { lineId } = await requestAddOn(api);
     await app.pools.system.query(
       sql.unsafe`update workspaces set line_overrides = '{"email": {"included": 1}}' where id = ${workspaceId}`,
     );
     expect((await subscribe('growth')).status).toBe(200);
-    await eventually(async () => (await statusOf(lineId)) === 'active');
+    await eventually(async () => (await requestStatus(api, lineId)) === 'active');
   });
 
   it('are not created in invoice billing', async () => {
@@ -279,7 +276,7 @@ describe('subscriptions', () => {
       body: { subscriptionId: null, billingMode: 'invoice', plan: 'mini' },
     });
     expect((await charged(app, client.id)).subscriptions).toEqual([]);
-    const line = await apiClient(app.url, client.key)('POST', PATH, EMAIL_LINE);
+    const line = await apiClient(app.url, client.key)('POST', LINE_REQUESTS, EMAIL_LINE);
     expect(line.body).toMatchObject({ status: 'provisioning', paymentStatus: 'not_required' });
   });
 
