@@ -43,7 +43,8 @@ export function createSweepActivities(dependencies: Dependencies) {
             await abandonLine(db, lineId);
             return true;
           });
-          if (isFound) logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
+          if (isFound)
+            logger.error({ workspaceId, lineId }, 'messages were queued for a line that no longer exists');
         }
         return queues.length;
       }),

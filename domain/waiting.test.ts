@@ -139,7 +139,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
   line_changing: [
     { line: { heldUntil: seconds(5) } },
     seconds(5),
-    'The line is just being moved or connected to another carrier. The message is sent in a moment.',
+    'The line is being moved or connected to another carrier. The message will be sent shortly.',
   ],
   worker_unavailable: [
     { unserved: 'carrier-twilio' },

@@ -87,9 +87,6 @@ export type WaitReason =
   | 'recipient_opted_out'
   | 'worker_unavailable';
 
-/** All reasons; their texts are in `TEXTS`. */
-export const WAIT_REASONS = (): string[] => Object.keys(TEXTS);
-
 /** Reasons for which a message was moved to its scheduled time. */
 const MOVED = [
   'carrier_retry',
@@ -229,7 +226,7 @@ const TEXTS: Record<WaitReason, Text> = {
   line_down: () =>
     'The line is down: it failed three checks in a row. The message keeps its place and is sent once the line recovers.',
   line_changing: () =>
-    'The line is just being moved or connected to another carrier. The message is sent in a moment.',
+    'The line is being moved or connected to another carrier. The message will be sent shortly.',
   worker_unavailable: ({ unserved }) =>
     `No worker serves the task queue ${unserved ?? ''}, so nothing is sent. The message is sent once a worker for it runs.`,
 
@@ -265,6 +262,8 @@ const TEXTS: Record<WaitReason, Text> = {
   daily_total_cap: ({ line, now, timezone }, until) =>
     `The line has reached its limit of ${count(line?.dailyTotal ?? 0, 'message')} today; this message is sent ${from(until, now, timezone)}.`,
 };
+
+export const WAIT_REASONS: readonly string[] = Object.keys(TEXTS);
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 const newContacts = (n: number | null): string => count(n ?? 0, 'new contact');

@@ -16,7 +16,7 @@ test.each([
   ['signal', Object.keys(SIGNALS)],
   ['update', Object.values(updates).map(({ name }) => name)],
   ['command', Object.keys(COMMANDS)],
-  ['wait reason', WAIT_REASONS()],
+  ['wait reason', WAIT_REASONS],
 ])('docs/operators.md names every %s', (_, names) => {
   expect(names.length).toBeGreaterThan(5);
   expect(missing(names)).toEqual([]);

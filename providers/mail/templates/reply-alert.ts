@@ -8,7 +8,8 @@ type Data = z.output<typeof MailData.replyAlert>;
 type Contact = Data['contacts'][number];
 
 const NO_TEXT = '(no text)';
-const REASON = (workspaceName: string): string => `You receive this email for replies to ${workspaceName}.`;
+const reasonFor = (workspaceName: string): string =>
+  `You receive this email for replies to ${workspaceName}.`;
 
 const shown = (text: string): string => text.trim() || NO_TEXT;
 const heading = ({ name, address }: Contact): string => (name === address ? name : `${name} (${address})`);
@@ -34,7 +35,7 @@ export const replyAlert = template('replyAlert', {
       ...(data.more > 0 ? [moreText(data)] : []),
     ].join('\n\n')}
 
-${REASON(data.workspaceName)} Turn these emails off: ${data.turnOffLink}
+${reasonFor(data.workspaceName)} Turn these emails off: ${data.turnOffLink}
 `,
 
   html: (data) =>
@@ -42,7 +43,7 @@ ${REASON(data.workspaceName)} Turn these emails off: ${data.turnOffLink}
       title(data),
       html`${new Html(data.contacts.map((contact) => contactHtml(contact).text).join('\n      '))}
       ${data.more > 0 ? html`<p>${moreText(data)}</p>` : ''}
-      ${turnOff(REASON(data.workspaceName), data.turnOffLink)}`,
+      ${turnOff(reasonFor(data.workspaceName), data.turnOffLink)}`,
     ),
 });
 
