@@ -19,6 +19,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const TableRow = z.object({ name: z.string() });
+const RecordedRow = z.object({ recorded: z.boolean() });
 const DigestRow = z.object({ digest: z.string().nullable(), rows: z.int() });
 
 /** The rows of a workspace in every table of tenants, as a digest by table, and those of all agencies. */
@@ -59,12 +60,16 @@ test('nothing in test mode changes the live workspace, or reaches a carrier, a c
   await api('GET', '/api/workspace');
   // Publishes the events.
   await live.api('GET', '/api/events/stream');
-  // Until the last use of the keys and the requests are recorded, which takes two seconds, and the workflows of the live
-  // workspace rest.
+  // The last request and the use of the keys are recorded after the responses.
+  await eventually(() =>
+    systemDb(app.pools).oneFirst(sql.type(RecordedRow)`
+      select exists (select from request_log where workspace_id = ${live.id} and path = '/api/events/stream')
+        and not exists (select from workspace_keys where workspace_id = ${live.id} and last_used_at is null) recorded`),
+  );
+  // Until the workflows of the live workspace rest.
   let before = await rowsOf(live.id);
   await eventually(async () => {
     const earlier = before;
-    await new Promise((resolve) => setTimeout(resolve, 3000));
     before = await rowsOf(live.id);
     return JSON.stringify(earlier) === JSON.stringify(before);
   });
