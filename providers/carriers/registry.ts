@@ -44,7 +44,7 @@ export interface CarrierRegistry {
   close(): Promise<void>;
 }
 
-/** All carriers. No other production code refers to them by name. */
+/** All carriers. No other production code refers to them by name, except that of fallback SMS. */
 export function createCarriers({
   testSends,
   simulator,
