@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JWK } from 'jose';
-import pg from 'pg';
 import { signLocalSession } from '#api/auth/session-token.ts';
+import { connected } from '#db/connected.ts';
 import { createPools } from '#db/pools.ts';
 import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -12,6 +12,7 @@ import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
 import type { BillingMode } from '#domain/entitlement.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 
 /** The content of `demo.json`, which the first start writes. */
 export interface Demo {
@@ -33,30 +34,9 @@ const SESSION_LIFETIME = '365 days';
 
 /** The demo's lines: two phones and an email address, at the simulated carrier. */
 const LINES = [
-  {
-    channel: 'imessage',
-    firstName: 'Dana',
-    lastName: 'Demo',
-    phone: '+14155550111',
-    email: null,
-    limits: [150, 50, 20, 60],
-  },
-  {
-    channel: 'imessage',
-    firstName: 'Robin',
-    lastName: 'Demo',
-    phone: '+14155550112',
-    email: null,
-    limits: [150, 50, 20, 60],
-  },
-  {
-    channel: 'email',
-    firstName: 'Dana',
-    lastName: 'Demo',
-    phone: null,
-    email: 'dana@demo.example',
-    limits: [500, 100, 20, 60],
-  },
+  { channel: 'imessage', firstName: 'Dana', lastName: 'Demo', phone: '+14155550111', email: null },
+  { channel: 'imessage', firstName: 'Robin', lastName: 'Demo', phone: '+14155550112', email: null },
+  { channel: 'email', firstName: 'Dana', lastName: 'Demo', phone: null, email: 'dana@demo.example' },
 ] as const;
 
 /** Creates the demo agency, workspace, users, keys and lines in one transaction. */
@@ -68,48 +48,50 @@ export async function createDemo(
   if (config.auth.localJwk === null)
     throw new Error('AUTH_LOCAL_JWK is required to sign the session tokens of the demo');
   const localKey = JSON.parse(config.auth.localJwk) as JWK;
-  const client = new pg.Client({ connectionString: config.database.systemUrl });
-  await client.connect();
-  const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
-    const columns = Object.keys(row);
-    const values = columns.map((_, index) => `$${index + 1}`);
-    await client.query(
-      `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
-      Object.values(row),
-    );
-  };
-  const addKey = async (kind: ApiKeyKind, ownerId: string, userId: string): Promise<string> => {
-    const { key, hash, prefix, last4 } = newApiKey(kind);
-    const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
-    await insert(`${kind}_keys`, {
-      ...owner,
-      id: newId(),
-      name: 'Demo',
-      hash,
-      prefix,
-      last4,
-      created_by_user_id: userId,
-    });
-    if (kind === 'workspace') await insert('lookups', { kind: 'key', key: hash, workspace_id: ownerId });
-    return key;
-  };
-  const addUser = async (name: string): Promise<string> => {
-    const id = newUserId();
-    await insert('users', {
-      id,
-      email: `${name.toLowerCase().replaceAll(' ', '.')}.${id.slice(-6)}@demo.example`,
-      name,
-    });
-    return id;
-  };
-  const addAgency = async (name: string, billingMode: BillingMode, ownerId: string): Promise<string> => {
-    const id = newAgencyId();
-    await insert('agencies', { id, name, billing_mode: billingMode });
-    await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
-    return id;
-  };
+  return connected(config.database.systemUrl, async (client) => {
+    const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
+      const columns = Object.keys(row);
+      const values = columns.map((_, index) => `$${index + 1}`);
+      await client.query(
+        `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
+        Object.values(row),
+      );
+    };
+    const addKey = async (kind: ApiKeyKind, ownerId: string, userId: string): Promise<string> => {
+      const { key, hash, prefix, last4 } = newApiKey(kind);
+      const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
+      await insert(`${kind}_keys`, {
+        ...owner,
+        id: newId(),
+        name: 'Demo',
+        hash,
+        prefix,
+        last4,
+        created_by_user_id: userId,
+      });
+      if (kind === 'workspace') await insert('lookups', { kind: 'key', key: hash, workspace_id: ownerId });
+      return key;
+    };
+    const addUser = async (name: string): Promise<string> => {
+      const id = newUserId();
+      await insert('users', {
+        id,
+        email: `${name.toLowerCase().replaceAll(' ', '.')}.${id.slice(-6)}@demo.example`,
+        name,
+      });
+      return id;
+    };
+    const addAgency = async (
+      name: string,
+      billingMode: BillingMode,
+      ownerId: string,
+    ): Promise<string> => {
+      const id = newAgencyId();
+      await insert('agencies', { id, name, billing_mode: billingMode });
+      await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
+      return id;
+    };
 
-  try {
     await client.query('begin');
     const owner = await addUser('Olivia Owner');
     const coAdmin = await addUser('Casey Coadmin');
@@ -140,7 +122,8 @@ export async function createDemo(
     });
     await insert('workspace_members', { workspace_id: workspaceId, user_id: coAdmin, role: 'org:member' });
     const lineIds: string[] = [];
-    for (const { channel, firstName, lastName, phone, email, limits } of LINES) {
+    for (const { channel, firstName, lastName, phone, email } of LINES) {
+      const { dailyTotal, dailyNew, minGapSeconds, contactGapSeconds } = DEFAULT_LIMITS[channel];
       const id = newId();
       lineIds.push(id);
       await insert('lines', {
@@ -153,10 +136,10 @@ export async function createDemo(
         email,
         provisioning_status: 'active',
         carrier: 'simulated',
-        daily_total_limit: limits[0],
-        daily_new_limit: limits[1],
-        min_gap_seconds: limits[2],
-        contact_gap_seconds: limits[3],
+        daily_total_limit: dailyTotal,
+        daily_new_limit: dailyNew,
+        min_gap_seconds: minGapSeconds,
+        contact_gap_seconds: contactGapSeconds,
         health_status: 'healthy',
       });
       await insert('lookups', { kind: 'line', key: id, workspace_id: workspaceId });
@@ -184,9 +167,7 @@ export async function createDemo(
     };
     await client.query('commit');
     return demo;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Stores the hash of a code that signs in to the demo workspace. The launcher prints the code. */
