@@ -14,7 +14,7 @@ export const PAGE_CATALOGS = {
   analytics: ['analytics'],
   compliance: ['compliance', 'analytics', 'contacts', 'inbox', 'lines'],
   settings: ['settings'],
-  agency: ['agency', 'settings', 'webhooks'],
+  agency: ['agency', 'lines', 'settings', 'webhooks'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type PageFolder = keyof typeof PAGE_CATALOGS;

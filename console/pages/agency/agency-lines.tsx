@@ -1,42 +1,27 @@
 import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
-import { Status } from '#console/components/badge.tsx';
-import { Meter } from '#console/components/meter.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
+import type { Line } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
+import { lineColumns } from '#console/pages/lines/line-columns.tsx';
 import { TransferLine } from './transfer-line.tsx';
 
 /** A line, and the name of the client that it belongs to. */
 type ClientLine = Line & { client: string };
 
-const columns = (): readonly Column<ClientLine>[] => [
-  {
-    header: t`Line`,
-    width: 'minmax(9rem, 2fr)',
-    cell: (line) => (
-      <>
-        <p className="truncate font-medium">{lineName(line)}</p>
-        <p className="truncate text-xs text-muted">{lineAddress(line) ?? t`No address yet`}</p>
-      </>
-    ),
-  },
-  { header: t`Client`, width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
-  { header: t`Channel`, width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
-  { header: t`State`, width: '9rem', wide: true, cell: (line) => <Status status={lineState(line)} /> },
-  {
-    header: t`Today`,
-    width: 'minmax(8rem, 1fr)',
-    wide: true,
-    cell: (line) => (
-      <Meter label={t`Messages`} used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
-    ),
-  },
-];
+function columns(): readonly Column<ClientLine>[] {
+  const { line, channel, state, today } = lineColumns();
+  const client: Column<ClientLine> = {
+    header: t`Client`,
+    width: 'minmax(7rem, 1.5fr)',
+    cell: ({ client }) => client,
+  };
+  return [{ ...line, width: 'minmax(9rem, 2fr)' }, client, channel, { ...state, wide: true }, today];
+}
 
 /** The lines of all clients; a row opens its transfer to another client. */
 export default function AgencyLines() {

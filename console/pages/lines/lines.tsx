@@ -4,15 +4,15 @@ import { Phone, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
-import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import type { Column } from '#console/components/table.tsx';
-import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
+import type { Line } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
+import { lineColumns } from './line-columns.tsx';
 import { LineDrawer } from './line-drawer.tsx';
 import { RequestLine } from './request-line.tsx';
 
@@ -22,36 +22,18 @@ const SET_UP_MS = 2000;
 const isBeingSetUp = ({ provisioningStatus: status }: Line): boolean =>
   status === 'provisioning' || status === 'awaiting_payment';
 
-const columns = (): readonly Column<Line>[] => [
-  {
-    header: t`Line`,
-    width: 'minmax(10rem, 2fr)',
-    cell: (line) => (
-      <>
-        <p className="truncate font-medium">{lineName(line)}</p>
-        <p className="truncate text-xs text-muted">{lineAddress(line) ?? t`No address yet`}</p>
-      </>
-    ),
-  },
-  { header: t`Channel`, width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
-  { header: t`State`, width: '9rem', cell: (line) => <Status status={lineState(line)} /> },
-  {
-    header: t`Today`,
-    width: 'minmax(8rem, 1fr)',
-    wide: true,
-    cell: (line) => (
-      <Meter label={t`Messages`} used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
-    ),
-  },
-  {
+function columns(): readonly Column<Line>[] {
+  const { line, channel, state, today } = lineColumns();
+  const newToday: Column<Line> = {
     header: t`New today`,
     width: 'minmax(8rem, 1fr)',
     wide: true,
-    cell: (line) => (
-      <Meter label={t`Conversations`} used={line.usage.newMessages} limit={line.dailyNewConversationsLimit} />
+    cell: ({ usage, dailyNewConversationsLimit: limit }) => (
+      <Meter label={t`Conversations`} used={usage.newMessages} limit={limit} />
     ),
-  },
-];
+  };
+  return [line, channel, state, today, newToday];
+}
 
 export default function Lines() {
   const { t } = useLingui();
