@@ -3,13 +3,14 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { sendAgencyMails } = proxyActivities<Activities>({
   taskQueue: MAIL_QUEUE,
   summary: 'Send the emails of the agency that are due',
   startToCloseTimeout: '15 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per agency. Sends the invitations of co-admins, like `mailSender` for a workspace. */

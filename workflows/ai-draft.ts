@@ -7,6 +7,7 @@ import type { DraftRound } from './messages/round.ts';
 import { decide, type DraftOrder, type Order } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { draftReply } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -15,13 +16,13 @@ const { draftReply } = proxyActivities<Activities>({
   startToCloseTimeout: '3 minutes',
   // After a crash of the worker the model is called again, because nothing was stored.
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 const { lookAtDraft } = proxyActivities<Activities>({
   summary: 'Check whether somebody has decided about the draft',
   startToCloseTimeout: '1 minute',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 const summary = "Carry out the operator's decision about the draft";
 const ordered = proxyActivities<Activities>({ ...OPERATOR, summary });

@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MEDIA_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { fetchReplyAttachments } = proxyActivities<Activities>({
   taskQueue: MEDIA_QUEUE,
@@ -10,7 +11,7 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
   // A round starts fetching files for a minute, and the last ones may take another half.
   startToCloseTimeout: '3 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per workspace whose contacts send files. Copies them from the carrier to storage, in batches. */

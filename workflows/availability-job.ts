@@ -3,13 +3,14 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { checkLeads } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Check the next leads',
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per availability check of many leads. Ends after the last lead. */

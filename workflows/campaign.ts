@@ -6,6 +6,7 @@ import type { CampaignRound } from './messages/round.ts';
 import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const step = (summary: string) =>
   proxyActivities<Activities>({
@@ -13,7 +14,7 @@ const step = (summary: string) =>
     startToCloseTimeout: '5 minutes',
     // A retry continues after the last committed batch, so a crash repeats at most one.
     heartbeatTimeout: '20s',
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: UNTIL_DONE,
   });
 const { enterLeads } = step('Enter the next leads of the list');
 const { lookAtCampaign } = step('Count the leads under way, and complete the campaign when there are none');

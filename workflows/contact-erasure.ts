@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { eraseContactData } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
@@ -10,7 +11,7 @@ const { eraseContactData } = proxyActivities<Activities>({
   startToCloseTimeout: '5 minutes',
   // A retry continues after the last committed chunk, so a crash repeats at most one.
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per erased contact. Erases its rows and files in chunks, and again what was in progress in the meantime. */

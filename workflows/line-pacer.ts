@@ -16,6 +16,7 @@ import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messa
 import { onOrder, OPERATOR } from './orders.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const sendingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
@@ -27,7 +28,7 @@ const sendingAt = (carrier: string | null) =>
     // How soon the line continues after its worker has crashed. Heartbeats are billed: one every 36 seconds.
     heartbeatTimeout: '45s',
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: UNTIL_DONE,
   });
 
 const { sendAtOnce } = proxyLocalActivities<Activities>({

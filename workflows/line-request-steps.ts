@@ -1,18 +1,15 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 /** The steps of a line request. Each is an idempotent activity. */
 
-const untilDone = {
-  startToCloseTimeout: '1 minute',
-  // Retried until they succeed, because they concern payments.
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-} as const;
+const options = { startToCloseTimeout: '1 minute', retry: UNTIL_DONE } as const;
 
-const step = (summary: string) => proxyActivities<Activities>({ ...untilDone, summary });
+const step = (summary: string) => proxyActivities<Activities>({ ...options, summary });
 const paid = (summary: string) =>
-  proxyActivities<Activities>({ ...untilDone, taskQueue: PAYMENTS_QUEUE, summary });
+  proxyActivities<Activities>({ ...options, taskQueue: PAYMENTS_QUEUE, summary });
 
 export const { lookAtLineRequest } = step('Check what the request needs now');
 export const { activateLine } = step('Activate the line');
@@ -35,5 +32,6 @@ export const provisioningAt = (carrier: string | undefined, until: number, summa
     scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '1 minute',
     scheduleToCloseTimeout: Math.max(1, until - Date.now()),
+    // A line is found healthy within half a minute.
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
   });

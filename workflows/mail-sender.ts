@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { sendMails } = proxyActivities<Activities>({
   taskQueue: MAIL_QUEUE,
@@ -10,7 +11,7 @@ const { sendMails } = proxyActivities<Activities>({
   // A round lasts a minute, and its last batch may wait for a mail server that does not respond.
   startToCloseTimeout: '15 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per workspace. Sends the product's own emails from its outbox, and retries until the mail server accepts them. */

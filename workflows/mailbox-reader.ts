@@ -13,6 +13,7 @@ const readingAt = (carrier: string | null) =>
     scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20s',
+    // Each retry connects to the mail server again, and the inbox is polled only once a minute by default.
     retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
 

@@ -2,12 +2,13 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { writeNotifications } = proxyActivities<Activities>({
   summary: 'Write the notification emails that are due',
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per workspace. Turns due notifications into emails, grouped by the workspace's preferences. */

@@ -4,6 +4,7 @@ import { PRIORITY } from './messages/task-queues.ts';
 import type { DecidingSignal, WorkLoop } from './work-loop.ts';
 import { isCommitted, type SignalName } from './messages/signals.ts';
 import type { Order } from './messages/updates.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 /** Activity options for operators' updates. Short, because somebody waits for the verdict. */
 export const OPERATOR = {
@@ -16,7 +17,7 @@ export const OPERATOR = {
 /** Activity options for signals that operators send. Nobody waits, but the order must not be lost. */
 export const SIGNALED = {
   startToCloseTimeout: '10s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 } as const;
 
 const MAX_NAME = 200;

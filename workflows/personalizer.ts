@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { writeMessages } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -11,7 +12,7 @@ const { writeMessages } = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
   // After a crash, the model is called again only for messages whose texts were not stored.
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /**

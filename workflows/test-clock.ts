@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { TEST_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { moveTestClock } = proxyActivities<Activities>({
   taskQueue: TEST_QUEUE,
@@ -11,7 +12,7 @@ const { moveTestClock } = proxyActivities<Activities>({
   startToCloseTimeout: '5 minutes',
   // A retry continues from the current time of the clock.
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per workspace in test mode whose clock is moving. */

@@ -3,6 +3,7 @@ import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
 import { WEBHOOK_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { UNTIL_DONE } from './retries.ts';
 
 const { deliverWebhooks } = proxyActivities<Activities>({
   taskQueue: WEBHOOK_QUEUE,
@@ -10,7 +11,7 @@ const { deliverWebhooks } = proxyActivities<Activities>({
   startToCloseTimeout: '3 minutes',
   // A delivery is claimed before it is sent; after a crash it counts as interrupted and is not sent again.
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  retry: UNTIL_DONE,
 });
 
 /** One per workspace with webhooks, so that no tenant waits for another's endpoints. Delivers the outbox. */
