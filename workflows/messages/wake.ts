@@ -10,11 +10,23 @@ export interface WakeInput {
   carrier?: string | null;
 }
 
+interface LongLivedWorkflow {
+  type: string;
+  summary: string;
+  /** The id after the kind is that of a line. */
+  subject?: 'line';
+  /** The state until the first round, unless it is `idle`. */
+  startsAs?: string;
+  /** Of its tasks, unless it is `default`. */
+  priority?: keyof typeof PRIORITY;
+}
+
 /** The long-lived workflows, by the first part of their id. */
-export const WORKFLOWS = {
+export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'line-pacer': {
     type: 'linePacer',
     summary: 'Sends the messages of one line within its limits',
+    subject: 'line',
   },
   'drip-drainer': {
     type: 'dripDrainer',
@@ -41,6 +53,8 @@ export const WORKFLOWS = {
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
+    subject: 'line',
+    startsAs: 'provisioning',
   },
   'line-handover': {
     type: 'lineHandover',
@@ -49,8 +63,13 @@ export const WORKFLOWS = {
   'mailbox-reader': {
     type: 'mailboxReader',
     summary: 'Reads replies and bounces from the mailbox of one email line',
+    subject: 'line',
   },
-  campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and completes it' },
+  campaign: {
+    type: 'campaign',
+    summary: 'Enters the leads of one campaign and completes it',
+    startsAs: 'active',
+  },
   personalizer: {
     type: 'personalizer',
     summary: 'Personalizes the messages of one campaign with the model',
@@ -58,23 +77,31 @@ export const WORKFLOWS = {
   'availability-job': {
     type: 'availabilityJob',
     summary: 'Checks which of many leads can be reached by iMessage',
+    priority: 'housekeeping',
   },
-  'lead-import': { type: 'leadImport', summary: 'Saves the leads of one CSV file to a list' },
+  'lead-import': {
+    type: 'leadImport',
+    summary: 'Saves the leads of one CSV file to a list',
+    priority: 'housekeeping',
+  },
   'list-deletion': {
     type: 'listDeletion',
     summary: 'Deletes the leads of one deleted list',
+    priority: 'housekeeping',
   },
   'contact-erasure': {
     type: 'contactErasure',
     summary: 'Erases the stored data of one contact',
+    priority: 'housekeeping',
   },
   'test-clock': { type: 'testClock', summary: 'Moves the clock of one workspace in test mode' },
   'ai-draft': {
     type: 'aiDraft',
     summary:
       'Drafts an answer to one reply, or follows a draft that somebody wrote, and waits for its review',
+    startsAs: 'waiting',
   },
-} as const;
+};
 
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
 export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
@@ -98,30 +125,11 @@ export const contactErasureId = (erasureId: string): string => `contact-erasure:
 export const testClockId = (workspaceId: string): string => `test-clock:${workspaceId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
-/** The kinds whose subject is a line. */
-const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
-
 /** The line whose workflow has this id; null: its subject is not a line. */
 export function lineOf(workflowId: string): string | null {
   const [kind = '', subjectId = ''] = workflowId.split(':');
-  return LINE_WORKFLOWS.has(kind) ? subjectId : null;
+  return WORKFLOWS[kind]?.subject === 'line' ? subjectId : null;
 }
-
-/** The kinds whose work runs on the housekeeping queue. */
-const HOUSEKEEPING_WORKFLOWS = new Set([
-  'availability-job',
-  'lead-import',
-  'list-deletion',
-  'contact-erasure',
-]);
-
-/** The state of a workflow until its first round. */
-const startsAs = (kind: string): string =>
-  ({
-    campaign: 'active',
-    'line-request': 'provisioning',
-    'ai-draft': 'waiting',
-  })[kind] ?? 'idle';
 
 /** A workflow id of an unknown kind. */
 export class UnknownWorkflow extends Error {}
@@ -132,23 +140,21 @@ export class UnknownWorkflow extends Error {}
  */
 export function wakeStart(workflowId: string, workspaceId: string, carrier: string | null = null) {
   const [kind = '', subjectId = ''] = workflowId.split(':');
-  if (!(kind in WORKFLOWS)) throw new UnknownWorkflow(`unknown workflow id ${workflowId}`);
-  const { type, summary } = WORKFLOWS[kind as keyof typeof WORKFLOWS];
+  const workflow = WORKFLOWS[kind];
+  if (!workflow) throw new UnknownWorkflow(`unknown workflow id ${workflowId}`);
+  const { type, summary, subject, startsAs = 'idle', priority = 'default' } = workflow;
   const input: WakeInput = { workspaceId, subjectId, ...(carrier !== null && { carrier }) };
   return {
     type,
     args: [input] as [WakeInput],
     taskQueue: MAIN_QUEUE,
     // Activities inherit both. No workspace waits for the backlog of another.
-    priority: {
-      fairnessKey: workspaceId,
-      priorityKey: HOUSEKEEPING_WORKFLOWS.has(kind) ? PRIORITY.housekeeping : PRIORITY.default,
-    },
+    priority: { fairnessKey: workspaceId, priorityKey: PRIORITY[priority] },
     staticSummary: summary,
     attributes: startAttributes({
-      state: startsAs(kind),
+      state: startsAs,
       workspaceId,
-      ...(LINE_WORKFLOWS.has(kind) && { lineId: subjectId }),
+      ...(subject === 'line' && { lineId: subjectId }),
     }),
   };
 }
