@@ -20,6 +20,9 @@ const { enterLeads } = step('Enter the next leads of the list');
 const { lookAtCampaign } = step('Count the leads under way, and complete the campaign when there are none');
 const { clearCampaign } = step('Cancel and delete what the campaign leaves behind');
 const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, summary });
+const { pauseCampaign: pause } = ordered('Pause the campaign for an operator');
+const { resumeCampaign: resume } = ordered('Resume the campaign for an operator');
+const { archiveCampaign: archive } = ordered('Archive the campaign for an operator');
 const signaled = proxyActivities<Activities>({ ...SIGNALED, summary: 'Carry out the signal of an operator' });
 
 /**
@@ -48,32 +51,17 @@ export async function campaign(input: WakeInput): Promise<string> {
     (action: string, ...statuses: string[]) =>
     () =>
       now && !statuses.includes(now.status) ? `A campaign that is ${now.status} cannot ${action}` : null;
-  onOrder(
-    pauseCampaign,
-    loop,
-    (order) => ordered('Pause the campaign for an operator').pauseCampaign({ ...order, ...it }),
-    {
-      description: 'Stops sending. Messages keep their place in the queue.',
-      refusal: allowedIn('pause', 'active', 'paused'),
-    },
-  );
-  onOrder(
-    resumeCampaign,
-    loop,
-    (order) => ordered('Resume the campaign for an operator').resumeCampaign({ ...order, ...it }),
-    {
-      description: 'Continues sending.',
-      refusal: allowedIn('resume', 'active', 'paused'),
-    },
-  );
-  onOrder(
-    archiveCampaign,
-    loop,
-    (order) => ordered('Archive the campaign for an operator').archiveCampaign({ ...order, ...it }),
-    {
-      description: 'Ends the campaign permanently and cancels unsent messages.',
-    },
-  );
+  onOrder(pauseCampaign, loop, (order) => pause({ ...order, ...it }), {
+    description: 'Stops sending. Messages keep their place in the queue.',
+    refusal: allowedIn('pause', 'active', 'paused'),
+  });
+  onOrder(resumeCampaign, loop, (order) => resume({ ...order, ...it }), {
+    description: 'Continues sending.',
+    refusal: allowedIn('resume', 'active', 'paused'),
+  });
+  onOrder(archiveCampaign, loop, (order) => archive({ ...order, ...it }), {
+    description: 'Ends the campaign permanently and cancels unsent messages.',
+  });
 
   let continues: boolean;
   now = await loop.run(() => enterLeads(it));
