@@ -1,8 +1,6 @@
-import { currentTime } from '#domain/clock.ts';
 import { countResult, findJob, storeAvailability } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
-import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
@@ -11,7 +9,7 @@ import { availabilityJobId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { roundOf } from './round.ts';
+import { decideToEnd, dueNow, roundOf } from './round.ts';
 
 const ROUND_MS = 2 * 60_000;
 
@@ -49,11 +47,10 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
           const isOver = canceled.aborted || Date.now() > end;
           // A round whose heartbeats were lost runs on beside its retry. The next one continues after both.
           if (isOver || !(await checkLead({ id: workspaceId, timezone }, { jobId, index, leadId })))
-            return { nextAt: currentTime().toISOString(), reason: 'there are more leads to check' };
+            return roundOf(dueNow('there are more leads to check'));
           index += 1;
         }
-        const over = { nextAt: null, reason: 'all leads are checked', ended: true };
-        return roundOf(await decide(pools, workspaceId, availabilityJobId(jobId), async () => over));
+        return decideToEnd(pools, workspaceId, availabilityJobId(jobId), 'all leads are checked');
       });
     },
   };

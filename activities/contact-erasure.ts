@@ -11,7 +11,7 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createErasurePass } from './erasure-pass.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { type Look, roundOf } from './round.ts';
+import { dueNow, type Look, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 /** By then, any work that read the contact before the erasure began has written its results. */
@@ -38,7 +38,7 @@ export function createContactErasureActivities(
     const isFirst = erasure.eventsTo === '';
     const isPassDue = isFirst || waitsFor === null;
     if (isPassDue && !(await erasePass(workspaceId, erasure, mayContinue)))
-      return { nextAt: currentTime(), reason: 'there is more to erase' };
+      return dueNow('there is more to erase');
     if (isSettled && waitsFor === null && (await waits()) === null) return ERASED;
     const soon = fromNow(waitsFor === null ? 0 : LOOK_EVERY_MS);
     return {

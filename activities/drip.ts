@@ -8,7 +8,7 @@ import { isTestTime } from '#db/workspace-clock.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { dueNow, type Look, repeatFor } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 /** Drips come in bursts: polling for a moment is cheaper than a signal for each. */
@@ -48,7 +48,5 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
 }
 
 async function lookAtBuffer(db: TenantDb): Promise<Look> {
-  return (await hasBufferedDrips(db))
-    ? { nextAt: currentTime(), reason: MORE }
-    : { nextAt: null, reason: 'the buffer is empty' };
+  return (await hasBufferedDrips(db)) ? dueNow(MORE) : { nextAt: null, reason: 'the buffer is empty' };
 }

@@ -17,7 +17,6 @@ import { insertLeads } from '#db/queries/leads.ts';
 import { recordCustomFields } from '#db/queries/limits.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { lockList } from '#db/queries/lists.ts';
-import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
@@ -31,7 +30,7 @@ import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { roundOf } from './round.ts';
+import { decideToEnd, dueNow, roundOf } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 const ROUND_MS = 3 * 60_000;
@@ -92,16 +91,14 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         let reason = 'the import is over';
         if (row?.status === 'running') {
           const result = await saveRows(workspaceId, row, canceled);
-          if (result === 'more')
-            return { nextAt: currentTime().toISOString(), reason: 'there are more rows to save' };
+          if (result === 'more') return roundOf(dueNow('there are more rows to save'));
           await withTenant(pools, workspaceId, (db) => finishImport(db, importId, result.error));
           logger.info({ importId, failed: result.error !== null }, 'an import ended');
           reason = endOf(result.error);
         }
         // Also for an import that is over: a retry deletes what a crash left, and the row is gone if the list was deleted.
         await storage.delete(storageKey(workspaceId, importId));
-        const over = { nextAt: null, reason, ended: true };
-        return roundOf(await decide(pools, workspaceId, leadImportId(importId), async () => over));
+        return decideToEnd(pools, workspaceId, leadImportId(importId), reason);
       });
     },
   };

@@ -12,13 +12,12 @@ import type { TenantDb } from '#db/transactions.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { lineHandoverId, type WakeInput } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { dueNow, type Look, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 
 const DONE: Look = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
 const MORE = 'there are more messages to hand over';
-const more = (): Look => ({ nextAt: currentTime(), reason: MORE });
 
 export function createLineHandoverActivities({ pools }: Dependencies) {
   return {
@@ -41,13 +40,13 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
         if (lineId !== null && !line) {
           const { after, isDone } = await abandonChunk(db, lineId, left);
           left = after;
-          return isDone ? DONE : more();
+          return isDone ? DONE : dueNow(MORE);
         }
         if (line && !hasStopped(line)) return DONE;
         const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
         if (leavesAtOnce && offered !== 'all') {
           offered = (await rehomeChunk(db, lineId, offered)) ?? 'all';
-          return more();
+          return dueNow(MORE);
         }
         return line ? failOver(db, line) : DONE;
       }
@@ -63,7 +62,7 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
           };
         }
         failover = progress;
-        return more();
+        return dueNow(MORE);
       }
 
       return repeatFor(ROUND_MS, MORE, () =>

@@ -1,5 +1,4 @@
 import { activityInfo } from '@temporalio/activity';
-import { currentTime } from '#domain/clock.ts';
 import { decide } from '#db/decisions.ts';
 import type { Pools } from '#db/pools.ts';
 import { NEVER } from '#db/timestamp.ts';
@@ -9,7 +8,7 @@ import { findLineOwner } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
 import type { LineHome, LineRound, Round } from '#workflows/messages/round.ts';
-import { roundOf } from './round.ts';
+import { dueNow, roundOf } from './round.ts';
 
 export interface LineAtCarrier {
   workspaceId: string;
@@ -47,7 +46,7 @@ export async function lineRound<Result extends LineRound | null>(
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
       return isSame
         ? { nextAt: null, reason, ended, keepsOpen: !ended, hold: { all: NEVER } }
-        : { nextAt: currentTime(), reason: 'the line has changed' };
+        : dueNow('the line has changed');
     });
     return roundOf(look);
   }
@@ -56,7 +55,7 @@ export async function lineRound<Result extends LineRound | null>(
   if (!home) return rest(null, 'the line was deleted', true);
   const { carrier } = home;
   if (taskQueue !== lineQueue(carrier))
-    return { nextAt: currentTime().toISOString(), reason: 'the line has moved to another carrier', home };
+    return { ...roundOf(dueNow('the line has moved to another carrier')), home };
   const round =
     carrier === null
       ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)

@@ -1,4 +1,4 @@
-import { currentTime, fromNow } from '#domain/clock.ts';
+import { fromNow } from '#domain/clock.ts';
 import { receiveInboxRead } from '#db/commands/inbound/carrier-reports.ts';
 import { inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
@@ -10,7 +10,7 @@ import type { LineRound, Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type LineAtCarrier, lineRound } from './line-home.ts';
-import { roundOf } from './round.ts';
+import { decideToEnd, dueNow, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 
@@ -59,18 +59,14 @@ export function createLineInboxActivities(dependencies: Dependencies) {
       try {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
-        if (more)
-          return { nextAt: currentTime().toISOString(), reason: 'there are more messages in the inbox' };
-        if (more === null) {
-          const over = { nextAt: null, reason: 'the line has no inbox', ended: true };
-          return roundOf(await decide(pools, workspaceId, reader, async () => over));
-        }
+        if (more) return roundOf(dueNow('there are more messages in the inbox'));
+        if (more === null) return await decideToEnd(pools, workspaceId, reader, 'the line has no inbox');
       } catch (error) {
         // The error text comes from the server and may contain personal data.
         logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
         reason = 'the inbox could not be read';
       }
-      return { nextAt: nextAt.toISOString(), reason };
+      return roundOf({ nextAt, reason });
     });
   }
 }

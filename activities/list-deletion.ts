@@ -4,7 +4,7 @@ import { decide } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { dueNow, type Look, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 const BUSY_MS = 1000;
@@ -12,7 +12,7 @@ const MORE = 'there are more leads to delete';
 
 const LOOKS: Record<Awaited<ReturnType<typeof deleteChunk>>, () => Look> = {
   done: () => ({ nextAt: null, reason: 'the list is deleted', ended: true }),
-  more: () => ({ nextAt: currentTime(), reason: MORE }),
+  more: () => dueNow(MORE),
   busy: () => ({ nextAt: fromNow(BUSY_MS), reason: 'the leads that are left are being changed' }),
 };
 

@@ -9,7 +9,7 @@ import { optOutJudgeId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
-import { isDue, type Look, repeatFor } from './round.ts';
+import { dueNow, isDue, type Look, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one workspace. */
 const CONCURRENCY = 8;
@@ -55,5 +55,5 @@ export function createOptOutJudgeActivities({
 async function look(db: TenantDb): Promise<Look & { awaited: readonly AwaitedVerdict[] }> {
   const awaited = await awaitedVerdicts(db, BATCH);
   if (awaited.length === 0) return { awaited, nextAt: null, reason: 'no reply is doubtful', ended: true };
-  return { awaited, nextAt: currentTime(), reason: MORE };
+  return { awaited, ...dueNow(MORE) };
 }

@@ -1,5 +1,6 @@
 import { currentTime } from '#domain/clock.ts';
-import type { Decision } from '#db/decisions.ts';
+import { type Decision, decide } from '#db/decisions.ts';
+import type { Pools } from '#db/pools.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -8,6 +9,9 @@ export interface Look extends Decision {
   reason: string;
 }
 
+/** There is more to do: the next round is due now. */
+export const dueNow = (reason: string): Look => ({ nextAt: currentTime(), reason });
+
 /** The decision as the workflow gets it. */
 export const roundOf = ({ nextAt, reason, ended, keepsOpen }: Look): Round => ({
   nextAt: nextAt?.toISOString() ?? null,
@@ -15,6 +19,15 @@ export const roundOf = ({ nextAt, reason, ended, keepsOpen }: Look): Round => ({
   ...(ended && { ended }),
   ...(keepsOpen && { keepsOpen }),
 });
+
+/** Lets the workflow end, unless somebody has woken it. */
+export const decideToEnd = async (
+  pools: Pools,
+  workspaceId: string,
+  workflowId: string,
+  reason: string,
+): Promise<Round> =>
+  roundOf(await decide(pools, workspaceId, workflowId, async () => ({ nextAt: null, reason, ended: true })));
 
 /** Whether something is due now, so that the round continues. */
 export const isDue = ({ nextAt }: Decision): boolean =>
@@ -36,5 +49,5 @@ export const repeatFor = (
       const look = await step(canceled);
       if (look && !isDue(look)) return roundOf(look);
     }
-    return roundOf({ nextAt: currentTime(), reason: more });
+    return roundOf(dueNow(more));
   });

@@ -10,6 +10,7 @@ import { createBriefRounds } from './brief-rounds.ts';
 import type { RoundWaits } from './gap-waits.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { findHome, type LineAtCarrier, lineRound } from './line-home.ts';
+import { dueNow, roundOf } from './round.ts';
 import type { SendPlan } from './send-plan.ts';
 import { createSender } from './sender.ts';
 import { createVoiceNotes } from './voice-notes.ts';
@@ -60,7 +61,7 @@ export function createSendActivities(dependencies: Dependencies) {
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
         const plan = await sender.plan(line, waits.allows, { hasVoiceNotes, isBrief });
-        if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line has moved');
+        if (plan?.carrier !== line.carrier) return roundOf(dueNow('the line has moved'));
         if (isBrief && (plan.isLong || plan.awaitsVoiceNotes)) return null;
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
@@ -123,7 +124,7 @@ function endOfRound(
   // While a round is at work, nobody signals the workflow. So it may rest only after a plan has recorded that.
   if (isAtWork) return { ...goesOn(reason), isPaused };
   const round = {
-    ...at(nextAt, reason),
+    ...roundOf({ nextAt, reason }),
     isPaused,
     ...(isResting && { isResting }),
     ...(keepsOpen && { keepsOpen }),
@@ -136,9 +137,4 @@ function endOfRound(
 const stateAt = (nextAt: Date): string =>
   nextAt.getTime() > currentTime().getTime() ? 'waiting' : 'sending';
 
-const at = (nextAt: Date | null, reason: string): LineRound => ({
-  nextAt: nextAt?.toISOString() ?? null,
-  reason,
-});
-
-const goesOn = (reason: string): LineRound => ({ ...at(currentTime(), reason), goesOn: true });
+const goesOn = (reason: string): LineRound => ({ ...roundOf(dueNow(reason)), goesOn: true });

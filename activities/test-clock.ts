@@ -12,7 +12,7 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import { testClockId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { dueNow, type Look, repeatFor } from './round.ts';
 import { createSendActivities } from './send.ts';
 
 /** How often to check whether the workflows are idle. */
@@ -64,7 +64,7 @@ export function createTestClockActivities(dependencies: Dependencies) {
 const lookAtClock = async (db: TenantDb): Promise<Look> =>
   (await readTestClock(db)).targetAt === null
     ? { nextAt: null, reason: 'the clock is not moving', ended: true }
-    : { nextAt: currentTime(), reason: MOVING };
+    : dueNow(MOVING);
 
 const stuck = (workflowIds: readonly string[]): string =>
   `Not done in time: ${workflowIds.slice(0, 3).join(', ')}`;

@@ -1,4 +1,3 @@
-import { currentTime } from '#domain/clock.ts';
 import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
@@ -18,7 +17,7 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { DeliveryLane } from './webhook-deliverer.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { dueNow, isDue, type Look, roundOf } from './round.ts';
 
 /** Concurrent deliveries of one workspace. */
 const PER_WORKSPACE = 1536;
@@ -34,6 +33,7 @@ const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
+const MORE = 'there are more deliveries to send';
 /** Events come in bursts: polling for a moment is cheaper than a signal for each. */
 const LINGER_MS = 3000;
 /** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
@@ -89,7 +89,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
           await lane.progress(poll);
           poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
         }
-        return { nextAt: currentTime().toISOString(), reason: 'there are more deliveries to send' };
+        return roundOf(dueNow(MORE));
       });
     },
   };
@@ -126,8 +126,7 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
 
 /** While deliveries are under way, the next look is when they would count as interrupted. */
 async function lookAtDeliveries(db: TenantDb, open: string): Promise<Look> {
-  if (await oldestPending(db, open))
-    return { nextAt: currentTime(), reason: 'there are more deliveries to send' };
+  if (await oldestPending(db, open)) return dueNow(MORE);
   const claimedAt = await oldestClaim(db, open);
   if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
   const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
