@@ -1,7 +1,6 @@
 import { createDraftActivities } from './ai-drafts.ts';
 import { createAnalyticsActivities } from './analytics.ts';
 import { createAvailabilityActivities } from './availability.ts';
-import { createBillingActivities } from './billing.ts';
 import { createCampaignActivities } from './campaigns.ts';
 import { createContactErasureActivities } from './contact-erasure.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -9,6 +8,7 @@ import { createDrainActivities } from './drip.ts';
 import { createLineHandoverActivities } from './line-handover.ts';
 import { createLineHealthActivities } from './line-health.ts';
 import { createLineInboxActivities } from './line-inboxes.ts';
+import { createLineInvoiceActivities } from './line-invoices.ts';
 import { createLineOrderActivities } from './line-orders.ts';
 import { createLineReputationActivities } from './line-reputation.ts';
 import { createLineRequestActivities } from './line-requests.ts';
@@ -39,7 +39,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createWebhookActivities(dependencies),
     ...createMailActivities(dependencies),
     ...createNotificationActivities(dependencies),
-    ...createBillingActivities(dependencies),
+    ...createLineInvoiceActivities(dependencies),
     ...createLineRequestActivities(dependencies),
     ...createReplyAttachmentActivities(dependencies),
     ...createCampaignActivities(dependencies),

@@ -23,7 +23,7 @@ import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';
 import { record, refusal, requireStorable } from './order.ts';
 
-interface RequestedLine {
+export interface RequestedLine {
   workspaceId: string;
   lineId: string;
 }

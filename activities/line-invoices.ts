@@ -9,19 +9,21 @@ import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/messages/line-r
 import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { RequestedLine } from './line-requests.ts';
 import { record, refusal, requireStorable } from './order.ts';
-
-interface RequestedLine {
-  workspaceId: string;
-  lineId: string;
-}
 
 /** Longer than a step usually takes. An extra signal does no harm to a step that takes longer. */
 const STEP_MS = 60_000;
 
-export function createBillingActivities({ pools, payments }: Dependencies) {
+export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
   const invoicesOf = ({ workspaceId, lineId }: RequestedLine) =>
     lineInvoices({ pools, payments }, workspaceId, lineId);
+
+  /** Creates, voids and credits invoices as required, and reads the one that awaits payment. */
+  async function settleLineInvoices(line: RequestedLine): Promise<void> {
+    await invoicesOf(line).settleAll();
+    await invoicesOf(line).check();
+  }
 
   return {
     /** Reconciles a line request with the current subscription. @returns what it needs next. */
@@ -36,11 +38,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       return { ...view, ...(isChanged && { isChanged }) };
     },
 
-    /** Creates, voids and credits invoices as required, and reads the one that awaits payment. */
-    async settleLineInvoices(line: RequestedLine): Promise<void> {
-      await invoicesOf(line).settleAll();
-      await invoicesOf(line).check();
-    },
+    settleLineInvoices,
 
     /** Reads the open invoice from the payment provider now, for an operator. */
     async checkLinePayment({
@@ -49,15 +47,13 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       ...order
     }: RequestedLine & Order): Promise<RequestVerdict> {
       requireStorable(order);
-      const line = { workspaceId, lineId };
       const request = await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId));
       if (!request) throw refusal('NOT_FOUND', 'There is no such request');
       const { provisioningStatus: before } = request;
       if (before !== 'awaiting_payment')
         throw refusal('INVALID_STATE', `A request that is ${before} does not await payment`);
       try {
-        await invoicesOf(line).settleAll();
-        await invoicesOf(line).check();
+        await settleLineInvoices({ workspaceId, lineId });
       } catch (error) {
         if (!(error instanceof PaymentsUnavailable)) throw error;
         throw refusal('UNAVAILABLE', 'The payment provider is unavailable');
