@@ -41,10 +41,11 @@ interface OfCampaign {
 }
 
 export function createCampaignActivities({ pools }: Dependencies) {
-  const step = ({ workspaceId, campaignId }: OfCampaign, enters: boolean): Promise<CampaignLook> =>
-    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
-      advance(db, campaignId, enters, currentTime()),
-    );
+  const step = (
+    { workspaceId, campaignId }: OfCampaign,
+    take: (db: TenantDb, campaignId: string, now: Date) => Promise<CampaignLook>,
+  ): Promise<CampaignLook> =>
+    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) => take(db, campaignId, currentTime()));
 
   /** Processes batches while `isLeft` says so, up to the limit of a round. */
   async function steps(
@@ -52,9 +53,9 @@ export function createCampaignActivities({ pools }: Dependencies) {
     isLeft: (look: CampaignLook) => boolean,
   ): Promise<CampaignRound> {
     return withHeartbeat(async (canceled) => {
-      let look = await step(campaign, true);
+      let look = await step(campaign, advance);
       for (let count = 1; isLeft(look) && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
-        look = await step(campaign, true);
+        look = await step(campaign, advance);
       return campaignRound(look);
     });
   }
@@ -92,7 +93,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
 
     /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
     lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
-      campaignRound(await step(campaign, false)),
+      campaignRound(await step(campaign, lookAtCampaign)),
 
     startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
@@ -119,20 +120,31 @@ const campaignRound = ({ status, toEnter, toClear, progress, ...look }: Campaign
   ...(toClear && { toClear }),
 });
 
-/**
- * Enters or clears one batch, or checks the progress, under the campaign's lock.
- * @param enters false: only checks the progress, and enters or clears nothing.
- */
-async function advance(db: TenantDb, campaignId: string, enters: boolean, now: Date): Promise<CampaignLook> {
+/** Enters or clears the next batch, if the campaign has one. */
+async function advance(db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);
+  const look = await lookAt(db, campaign, now);
+  if (look.toClear && (await clearCampaign(db, campaignId, CLEAR_BATCH))) {
+    const { status, progress } = look;
+    return { status, progress, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
+  }
+  if (look.toEnter && campaign) await enterNext(db, campaign, now);
+  return look;
+}
+
+const lookAtCampaign = async (db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> =>
+  lookAt(db, await lockCampaign(db, campaignId), now);
+
+/**
+ * What a campaign needs next, or waits for. Requires `lockCampaign`.
+ * @param campaign null: it is deleted.
+ */
+async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Promise<CampaignLook> {
   const status = campaign?.status ?? 'archived';
   const at = { status, progress: null };
   const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
-  if (status === 'archived') {
-    if (!enters || !(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { ...more, toClear: true };
-    return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
-  }
-  if (!campaign || status === 'paused')
+  if (!campaign || status === 'archived') return { ...more, toClear: true };
+  if (status === 'paused')
     return {
       ...at,
       nextAt: null,
@@ -141,9 +153,7 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
     };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
-  if (campaign.enteredAll) return lookAtProgress(db, campaign, now);
-  if (enters) await enterNext(db, campaign, now);
-  return { ...more, toEnter: true };
+  return campaign.enteredAll ? lookAtProgress(db, campaign, now) : { ...more, toEnter: true };
 }
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
@@ -172,7 +182,7 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   }
   if (progress.entered === 0)
     return { status, progress, nextAt: null, reason: 'no lead has entered yet', keepsOpen: true };
-  await completeCampaign(db, campaignId);
+  await completeCampaign(db, campaignId, now);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
   const reason = `the campaign is completed: ${endedText(progress)}`;
   return { status: 'completed', progress, nextAt: null, reason, ended: true };

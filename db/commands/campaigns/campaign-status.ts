@@ -1,6 +1,5 @@
 import { sql } from 'slonik';
 import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
-import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
@@ -86,8 +85,8 @@ export async function reopenCampaign(db: TenantDb, id: string): Promise<void> {
 }
 
 /** Completes a campaign. Requires `lockCampaign`. */
-export async function completeCampaign(db: TenantDb, id: string): Promise<void> {
-  await setStatus(db, id, sql.fragment`status = 'completed', completed_at = ${sql.timestamp(currentTime())}`);
+export async function completeCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
+  await setStatus(db, id, sql.fragment`status = 'completed', completed_at = ${sql.timestamp(now)}`);
 }
 
 const ofCampaign = (db: TenantDb, id: string) =>
