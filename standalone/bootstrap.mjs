@@ -78,6 +78,8 @@ async function runTask() {
   const node = currentNode();
   const child = spawn(node, [...TASKS[task], ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    // The command line takes the names of files relative to the caller's folder.
+    cwd: process.env.LINEPACE_FOLDER,
     // Tools that the task starts by name run on the same Node.
     env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
   });

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
@@ -57,8 +56,7 @@ async function keyOfDemo(url: string, demo: Demo, isTest = false): Promise<strin
 }
 
 async function readDemo(): Promise<Demo> {
-  const folder = process.env['LINEPACE_FOLDER'] ?? process.cwd();
-  const demo = await readFile(join(folder, '.data/demo.json'), 'utf8').catch(() => '{}');
+  const demo = await readFile('.data/demo.json', 'utf8').catch(() => '{}');
   return JSON.parse(demo) as Demo;
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -19,6 +19,8 @@ let app: TestApp;
 let workspace: WorkspaceWithLine;
 /** The installed program, as `npx linepace` runs it. */
 let program: string;
+/** The program in a clone of the repository. */
+const CLONE = join(process.cwd(), 'cli/linepace.mjs');
 /** The home of a user who has not signed in. */
 let home: string;
 
@@ -46,9 +48,9 @@ const signedIn = () => ({ ...environment(), LINEPACE_URL: app.url, LINEPACE_API_
 /** Runs a command as a signed-in user. */
 const linepace = (...args: string[]): Promise<Outcome> => run(args, signedIn());
 
-function run(args: string[], env: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
+function run(args: string[], env: NodeJS.ProcessEnv, input = '', file = program): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(program, args, { env, cwd: home }, (error, stdout, stderr) =>
+    const child = execFile(file, args, { env, cwd: home }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );
     child.stdin?.end(input);
@@ -78,6 +80,18 @@ describe('login', () => {
     });
     const lines = await run(['lines', '--json'], environment());
     expect(JSON.parse(lines.stdout)).toMatchObject([{ _id: workspace.lineId }]);
+  });
+
+  it('takes the key of the demo in the folder of the caller, also from a clone', async () => {
+    const demo = { baseUrl: app.url, workspaceKey: workspace.key };
+    await mkdir(join(home, '.data'));
+    await writeFile(join(home, '.data/demo.json'), JSON.stringify(demo));
+    for (const file of [program, CLONE])
+      expect(await run(['login'], environment(), '', file)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(`at ${app.url}`) as string,
+      });
+    await rm(join(home, '.data'), { recursive: true });
   });
 
   it('refuses a wrong key and stores nothing', async () => {
@@ -306,6 +320,14 @@ describe('drip', () => {
       2,
       expect.stringMatching(/^The file cannot be read: .*missing\.csv'\n$/),
     ]);
+  });
+
+  it('finds its file from a clone', async () => {
+    await writeFile(join(home, 'here.csv'), 'recipientPhone,message\n+14155552998,Hello\n');
+    expect(await run(['drip', 'here.csv', '--json'], signedIn(), '', CLONE)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"queued": 1') as string,
+    });
   });
 
   it('says when its file is not CSV', async () => {
