@@ -11,7 +11,8 @@ export const forecast = (): Command =>
       const found = await linepace.forecast.forecastCampaign({ id });
       print(command, found, ({ firstStepDoneAt, completesAt, limitedBy, linesFor }) =>
         [
-          `First step done: ${firstStepDoneAt ?? 'not foreseeable'}`,
+          // Without leads that have yet to enter, it says nothing about first steps.
+          ...(firstStepDoneAt === null ? [] : [`First step done: ${firstStepDoneAt}`]),
           `All done: ${completesAt ?? 'not foreseeable'}`,
           ...limitedBy.map(({ reason, share }) => `Limited by ${reason}: ${Math.round(share * 100)} %`),
           ...linesFor.map(({ days, lines }) => `With ${lines} lines: ${days} days`),

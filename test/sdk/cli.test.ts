@@ -7,6 +7,8 @@ import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vit
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { phone } from '#test/support/carrier.ts';
 import { LOST_CONNECTIONS, startDroppingStream } from '#test/support/dropping-stream.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -171,6 +173,20 @@ describe('reputation and forecast', () => {
     });
     const foreseen = await linepace('forecast', body.campaign._id);
     expect(foreseen).toMatchObject({ code: 0, stdout: expect.stringContaining('All done: ') as string });
+  });
+
+  it('say nothing about the first step when all contacts have entered', async () => {
+    const { newList, newCampaign, progressOf } = campaignHelpers(() => ({
+      app,
+      workspace,
+      api: workspace.api,
+    }));
+    const { listId } = await newList([{ phone: phone() }]);
+    const campaign = await newCampaign({ listId, steps: [{ message: 'One', delay: { days: 1 } }] });
+    await workspace.api('POST', `/api/campaigns/${campaign}/start`);
+    await eventually(async () => (await progressOf(campaign)).enteredAll);
+    const { stdout } = await linepace('forecast', campaign);
+    expect(stdout).toMatch(/^All done: 2/);
   });
 });
 
