@@ -17,7 +17,6 @@ interface Settings {
 }
 
 export interface Credentials {
-  profile: string;
   url: string;
   apiKey: string;
 }
@@ -38,7 +37,11 @@ async function writeSettings(settings: Settings): Promise<void> {
 }
 
 /** Stores the key in the system's keychain, else in the file. The profile becomes the current one. */
-export async function saveProfile({ profile, url, apiKey }: Credentials): Promise<'keychain' | 'file'> {
+export async function saveProfile({
+  profile,
+  url,
+  apiKey,
+}: Credentials & { profile: string }): Promise<'keychain' | 'file'> {
   const { profiles } = await readSettings();
   const isStored = await openKeychain()?.set(profile, apiKey);
   await writeSettings({
@@ -53,18 +56,20 @@ export async function saveProfile({ profile, url, apiKey }: Credentials): Promis
  * @param name the profile; undefined: the current one.
  * @throws CommandFailed if nobody has signed in.
  */
-export async function credentials(name?: string): Promise<Credentials> {
+export async function credentials(name?: string): Promise<Credentials & { keySource: string }> {
   const { current, profiles } = await readSettings();
   const profile = name ?? process.env['LINEPACE_PROFILE'] ?? current;
   const known = profiles[profile];
   const url = process.env['LINEPACE_URL'] ?? known?.url ?? 'http://localhost:3000';
-  const apiKey = process.env['LINEPACE_API_KEY'] ?? known?.apiKey ?? (await openKeychain()?.get(profile));
+  const ownKey = process.env['LINEPACE_API_KEY'];
+  const apiKey = ownKey ?? known?.apiKey ?? (await openKeychain()?.get(profile));
   if (!apiKey)
     throw new CommandFailed(
       `Nobody has signed in to the profile ${profile}: run \`linepace login\`, or set LINEPACE_API_KEY`,
       EXIT.UNAVAILABLE,
     );
-  return { profile, url, apiKey };
+  const keySource = ownKey === undefined ? `the profile ${profile}` : 'LINEPACE_API_KEY';
+  return { url, apiKey, keySource };
 }
 
 export async function profileNames(): Promise<{ name: string; url: string; isCurrent: boolean }[]> {

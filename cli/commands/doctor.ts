@@ -16,12 +16,12 @@ export const doctor = (): Command =>
   new Command('doctor')
     .description('Check the server, the key, the lines and the webhooks.')
     .action(async (_options, command: Command) => {
-      const { url, apiKey, profile } = await credentials(globalOptions(command).profile);
+      const { url, apiKey, keySource } = await credentials(globalOptions(command).profile);
       const linepace = new Linepace({ baseUrl: url, apiKey, maxRetries: 0, timeoutMs: 10_000 });
       const checks = [await checkServer(url)];
       if (checks[0]?.ok)
         checks.push(
-          await checkKey(linepace, profile),
+          await checkKey(linepace, keySource),
           await checkLines(linepace),
           await checkWebhooks(linepace),
         );
@@ -47,10 +47,11 @@ async function checkServer(url: string): Promise<Check> {
   }
 }
 
-const checkKey = (linepace: Linepace, profile: string): Promise<Check> =>
+const checkKey = (linepace: Linepace, source: string): Promise<Check> =>
   checked('key', async () => {
     const { workspace } = await linepace.workspace.get();
-    return [true, `the profile ${profile} acts in ${workspace.name}`];
+    const mode = workspace.mode === 'test' ? ', in test mode' : '';
+    return [true, `the key from ${source} acts in ${workspace.name}${mode}`];
   });
 
 const checkLines = (linepace: Linepace): Promise<Check> =>

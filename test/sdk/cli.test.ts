@@ -454,6 +454,18 @@ describe('mcp', () => {
 });
 
 describe('doctor', () => {
+  it('says whose key it checks, and where that acts', async () => {
+    const env = { ...environment(), HOME: await mkdtemp(join(inject('runFolder'), 'cli-home-')) };
+    const { key } = await openTestMode(app, workspace);
+    await run(['login', '--url', app.url, '--key', workspace.key], env);
+    expect((await run(['doctor'], env)).stdout).toMatch(
+      /key: the key from the profile default acts in [^,\n]+$/m,
+    );
+    expect((await run(['doctor'], { ...env, LINEPACE_API_KEY: key })).stdout).toMatch(
+      /key: the key from LINEPACE_API_KEY acts in .*, in test mode$/m,
+    );
+  });
+
   it('finds a workspace in order, and one without lines not', async () => {
     expect(await linepace('doctor')).toMatchObject({
       code: 0,
