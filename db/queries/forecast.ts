@@ -51,7 +51,8 @@ const WaitingRow = MessageWindow.extend(MessageRecipient.shape).extend({
   lane: z.string(),
   isNew: z.boolean(),
   stepIndex: z.int().nullable(),
-  at: z.date(),
+  first: z.date(),
+  last: z.date(),
   count: z.int(),
 });
 type WaitingRow = z.infer<typeof WaitingRow>;
@@ -63,15 +64,17 @@ async function waitingAt(
   campaignId: string | null,
   { timezone, now }: { timezone: string; now: Date },
 ): Promise<Map<string, WaitingMessages[]>> {
+  const due = sql.fragment`greatest(m.scheduled_at, ${sql.timestamp(now)})`;
   const rows = await db.any(sql.type(WaitingRow)`
     select m.line_id, m.lane::text, m.is_new, m.step_index, ${RULES},
-      date_trunc('hour', greatest(m.scheduled_at, ${sql.timestamp(now)})) "at", count(*)
+      min(${due}) "first", max(${due}) "last", count(*)
     from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = any(${sql.array([...lineIds], 'text')})
       and m.status in ('pending', 'scheduled') and not m.held and not m.force_fallback
       and (m.campaign_id is null or m.campaign_id = ${campaignId} or m.campaign_id in (
         select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))
-    group by m.line_id, m.lane, m.is_new, m.step_index, ${RULES}, "at" order by "at"`);
+    group by m.line_id, m.lane, m.is_new, m.step_index, ${RULES}, date_trunc('hour', ${due})
+    order by "first"`);
   const { quiet } = await workspacePace(db);
   const later = await laterSteps(db, lineIds, campaignId);
   const found = new Map<string, WaitingMessages[]>();
@@ -89,7 +92,7 @@ async function waitingAt(
         { ...sendWindow(first), quiet: wakingHours(quiet, recipientOf(first), timezone) },
         timezone,
       ),
-      due: rowsOfStream.map(({ at, count }) => ({ at, count })),
+      due: rowsOfStream.map(({ first, last, count }) => ({ first, last, count })),
       later: later(first),
     });
   }

@@ -65,7 +65,7 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
 
   for (const [index, { waiting }] of plan.lines.entries()) {
     const run = runs[index];
-    if (run) for (const those of waiting) left.messages += queueWaiting(run, those, count, now);
+    if (run) for (const those of waiting) left.messages += queueWaiting(run, those, count);
   }
   const entered = enterLeads(plan, runs, count);
   left.messages += entered.messages;
@@ -109,7 +109,7 @@ function sharesOf(limits: ReadonlyMap<HoldReason, number>): ForecastResult['limi
 }
 
 /** Queues what already waits at a line, with its later steps. @returns how many of them are counted. */
-function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now: Date): number {
+function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count): number {
   const { isNew, times, due, later = [], isCounted } = waiting;
   const streams: Stream[] = [];
   const remaining = later.map((step) => step.count);
@@ -132,10 +132,12 @@ function queueWaiting(run: LineRun, waiting: WaitingMessages, count: Count, now:
     }));
   // A stream that sends later steps must not be added while the line looks at its streams.
   for (let step = 0; step <= later.length; step += 1) streamOf(step);
-  const first = streamOf(0);
+  const head = streamOf(0);
   let total = 0;
-  for (const { at, count: waits } of due) {
-    run.queue(first, Math.max(at.getTime(), now.getTime()), waits);
+  for (const { first, last, count: waits } of due) {
+    run.queue(head, first.getTime(), waits - 1);
+    // The forecast must not complete before the last message is due.
+    run.queue(head, last.getTime(), 1);
     total += waits;
   }
   const followers = later.reduce((sum, step) => sum + Math.min(step.count, total), 0);

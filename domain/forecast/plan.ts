@@ -20,7 +20,8 @@ export interface ForecastLine {
 export interface WaitingMessages {
   isNew: boolean;
   times: SendTimes;
-  due: { at: Date; count: number }[];
+  /** By the hour: when the first of its messages is due, now at the earliest, and the last. */
+  due: { first: Date; last: Date; count: number }[];
   /** The steps that follow these messages of a campaign. */
   later?: readonly { delayMs: number; count: number }[];
   /** Counted in the forecast. */

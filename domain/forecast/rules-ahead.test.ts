@@ -6,7 +6,7 @@ import type { PacedLine } from '../pacing.ts';
 import { firstSendTime, NO_QUIET_HOURS } from '../quiet-hours.ts';
 import { effectsOf, judge, restsUntil } from '../reputation.ts';
 import { type ForecastResult, runForecast } from './forecast.ts';
-import type { ForecastPlan } from './plan.ts';
+import type { ForecastPlan, WaitingMessages } from './plan.ts';
 import { leadPlacesOf, MAX_PLACES } from './lead-places.ts';
 import { changesOfLine } from './line-changes.ts';
 import { sendTimes } from './send-times.ts';
@@ -32,9 +32,12 @@ const paced = (fields: Partial<PacedLine> = {}): PacedLine => ({
 
 function forecast(
   line: PacedLine,
-  fields: Partial<ForecastPlan> & { changes?: ReturnType<typeof changesOfLine> } = {},
+  fields: Partial<ForecastPlan> & {
+    changes?: ReturnType<typeof changesOfLine>;
+    waiting?: WaitingMessages[];
+  } = {},
 ) {
-  const { changes = [], ...plan } = fields;
+  const { changes = [], waiting = [], ...plan } = fields;
   const run = runForecast({
     now: NOW,
     timezone: 'UTC',
@@ -48,7 +51,7 @@ function forecast(
         changes,
         weight: 1,
         history: { sentToday: 0, newToday: 0, newThisHour: 0, lastSentAt: null },
-        waiting: [],
+        waiting,
       },
     ],
     ...plan,
@@ -126,6 +129,36 @@ describe('a forecast for a line with a reputation', () => {
       ['new', 'protect'],
     ] as const)
       expect(changesOfLine({ channel: 'sms', state, policy, overriddenUntil: null }, [], NOW)).toEqual([]);
+  });
+});
+
+describe('a forecast with messages that wait', () => {
+  const times = sendTimes(
+    { window: { timezone: 'UTC', start: '08:00', end: '17:50', days: [0, 1, 2, 3, 4, 5, 6] } },
+    'UTC',
+  );
+  const completion = (due: WaitingMessages['due']) =>
+    forecast(paced(), {
+      leads: 0,
+      waiting: [{ isNew: true, isCounted: true, times, due }],
+    }).completesAt?.toISOString();
+  const from = (first: string, last: string, count: number) => ({
+    first: new Date(`2026-06-10T${first}Z`),
+    last: new Date(`2026-06-10T${last}Z`),
+    count,
+  });
+
+  it('does not complete before the last of them is due', () => {
+    expect(completion([from('16:10:00', '16:53:08', 3)])).toBe('2026-06-10T16:53:08.000Z');
+    expect(completion([from('15:34:29', '15:34:29', 1)])).toBe('2026-06-10T15:34:29.000Z');
+    expect(completion([from('16:00:00', '16:53:08', 2), from('17:05:00', '17:40:00', 2)])).toBe(
+      '2026-06-10T17:40:00.000Z',
+    );
+  });
+
+  it('sends the last in its window, and after the others', () => {
+    expect(completion([from('17:40:00', '17:55:00', 2)])).toBe('2026-06-11T08:00:00.000Z');
+    expect(completion([from('16:50:00', '16:51:00', 5)])).toBe('2026-06-10T16:54:00.000Z');
   });
 });
 

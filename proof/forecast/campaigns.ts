@@ -82,7 +82,7 @@ export function forecastOf(scenario: Scenario): ForecastResult & { longestStep: 
           isNew: true,
           isCounted: false,
           times: sendTimes({}, timezone),
-          due: [{ at: start, count: waiting }],
+          due: waiting > 0 ? [{ first: start, last: start, count: waiting }] : [],
         },
       ],
     })),

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
 });
-const { newList, newCampaign } = campaignHelpers(() => ({ app, workspace, api }));
+const { newList, newCampaign, messagesOf } = campaignHelpers(() => ({ app, workspace, api }));
 
 const LIMITS = { daily_total_limit: 100, daily_new_limit: 10, hourly_new_limit: 10, min_gap_seconds: 0 };
 const newLine = () => createLine(app, workspace.id, 'imessage', LIMITS);
@@ -90,6 +90,15 @@ describe('a forecast', () => {
       50,
     );
     expect(running.completesAt.slice(0, 10)).toBe(draft.completesAt.slice(0, 10));
+  });
+
+  it('of a campaign does not complete before its last message is due', async () => {
+    await newLine();
+    const { listId } = await newList([{ phone: phone() }]);
+    const id = await newCampaign({ listId, steps: [{ message: 'One', delay: { minutes: 59 } }] });
+    await api('POST', `/api/campaigns/${id}/start`);
+    const message = await eventually(async () => (await messagesOf(id))[0]);
+    expect((await forecast(`/api/campaigns/${id}/forecast`)).completesAt).toBe(message.scheduledDate);
   });
 
   it('is refused for lines of others, and for a channel that no line carries', async () => {
