@@ -81,11 +81,7 @@ export async function createDemo(
       });
       return id;
     };
-    const addAgency = async (
-      name: string,
-      billingMode: BillingMode,
-      ownerId: string,
-    ): Promise<string> => {
+    const addAgency = async (name: string, billingMode: BillingMode, ownerId: string): Promise<string> => {
       const id = newAgencyId();
       await insert('agencies', { id, name, billing_mode: billingMode });
       await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });

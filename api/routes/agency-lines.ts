@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Client, findClient, inWorkspace, listClients, lockAgency } from '#db/queries/agency.ts';
 import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
+import { hasUnsettledInvoices } from '#db/queries/line-requests.ts';
 import { findLineWithUsage, type LineRow, listLinesOf } from '#db/queries/lines.ts';
 import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
@@ -97,10 +98,13 @@ async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, 
       refuseReadOnly([current]);
       const workspaceId = current.id;
       const workspace = inWorkspace(db, current);
-      const line = await lockLine(workspace, lineId);
-      // A payment of its invoice would find no line, and could not be credited.
-      if (line.provisioningStatus === 'awaiting_payment')
-        throw new ApiError('CONFLICT', 'The line awaits its payment: cancel its request first');
+      await lockLine(workspace, lineId);
+      // Nobody would void or credit them any more.
+      if (await hasUnsettledInvoices(workspace, lineId))
+        throw new ApiError(
+          'CONFLICT',
+          'The line has an invoice that is not settled: cancel its request, and try again in a moment',
+        );
       await deleteLine(workspace, lineId);
       await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);
       return { success: true, lineId, workspaceId } as const;

@@ -205,3 +205,10 @@ export function presentLineRequest(request: StoredLineRequest): LineRequest {
     },
   };
 }
+
+/** Whether an invoice of the line can still be paid, or is still to be voided or credited. */
+export const hasUnsettledInvoices = (db: TenantDb, lineId: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from line_invoices
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+      and status in ('opening', 'open', 'void_due', 'credit_due')`);

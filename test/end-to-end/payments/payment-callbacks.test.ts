@@ -17,6 +17,7 @@ import {
   sendInvoiceEvent,
   signed,
 } from '#test/support/payments.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let agency: TestAgency;
@@ -168,6 +169,19 @@ describe('callbacks of the payment provider', () => {
     });
     const { invoices, creditNotes } = await charged(app, workspaceId);
     expect(creditNotes).toMatchObject([{ invoice: invoices[0]?.id, amount: 1500 }]);
+  });
+
+  it('find their line, which cannot be deleted while it awaits its payment', async () => {
+    // Without the credit of other tests, which would pay for the line at once.
+    const own = await createAgency(app);
+    const { key } = await createWorkspace(app, { agency_id: own.id });
+    const client = apiClient(app.url, key);
+    const { lineId } = await requestAddOn(client);
+    const owner = await sessionClient(app, { userId: own.ownerId, organizationId: null });
+    const remove = () => owner('POST', '/api/agency/lines', { action: 'delete', lineId });
+    expect(await remove()).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+    await client('POST', `${LINE_REQUESTS}/${lineId}`, { action: 'cancel' });
+    await eventually(async () => (await remove()).status === 200);
   });
 
   it('may be lost, because reading a request asks the provider', async () => {
