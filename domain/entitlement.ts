@@ -8,7 +8,7 @@ export type Plan = z.infer<typeof Plan>;
 export const SubscriptionStatus = z.enum(['none', 'active', 'past_due', 'canceled']);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
-/** Whether a workspace has a plan, which may be past due. Without one, it accepts nothing to send. */
+/** Whether a workspace has a subscription, which may be past due. Without one, it accepts nothing to send. */
 export const hasSubscription = (status: SubscriptionStatus): boolean =>
   status === 'active' || status === 'past_due';
 

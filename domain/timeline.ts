@@ -233,7 +233,7 @@ const HOLDS: Record<string, string> = {
   line_inactive: 'the line was switched off',
   line_not_connected: 'the line was not connected to a carrier',
   line_paused: 'the line was paused',
-  subscription_past_due: 'the subscription was past due',
+  subscription_past_due: 'the subscription was past due or canceled',
 };
 
 /** A message that is claimed at the moment at which a hold begins or ends has not waited for it. */

@@ -49,7 +49,7 @@ interface Declaration<
   maxValues?: number;
   /** Allowed while the workspace is read-only. Reads always are. */
   openWhenReadOnly?: boolean;
-  /** Sends or uploads, which is refused for a workspace that never had a subscription. */
+  /** Sends or uploads, which is refused for a workspace without a subscription. */
   needsSubscription?: boolean;
   /** Adds an object of this kind, whose number is limited per workspace. */
   adds?: Exclude<WorkspaceLimit, 'eventStreams'>;

@@ -103,7 +103,7 @@ async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, 
       if (await hasUnsettledInvoices(workspace, lineId))
         throw new ApiError(
           'CONFLICT',
-          'The line has an invoice that is not settled: cancel its request, and try again in a moment',
+          'The line has an invoice that is not settled: cancel its request if it awaits payment, and try again in a moment',
         );
       await deleteLine(workspace, lineId);
       await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);

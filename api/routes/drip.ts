@@ -8,7 +8,7 @@ import { requireHeaderLength } from '../http/parse.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** Warnings come from the body and from quiet hours: intake makes no query about the contact. */
+/** Warnings come from the body and from quiet hours. Intake does not look up whether the contact is new or has answered. */
 const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
 export const dripRoutes = [

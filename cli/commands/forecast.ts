@@ -11,7 +11,7 @@ export const forecast = (): Command =>
       const found = await linepace.forecast.forecastCampaign({ id });
       print(command, found, ({ firstStepDoneAt, completesAt, limitedBy, linesFor }) =>
         [
-          // Without leads that have yet to enter, it says nothing about first steps.
+          // Null if no lead has yet to enter, or if it is not foreseeable, which the next line says as well.
           ...(firstStepDoneAt === null ? [] : [`First step done: ${firstStepDoneAt}`]),
           `All done: ${completesAt ?? 'not foreseeable'}`,
           ...limitedBy.map(({ reason, share }) => `Limited by ${reason}: ${Math.round(share * 100)} %`),
