@@ -12,9 +12,8 @@ export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 export const hasSubscription = (status: SubscriptionStatus): boolean =>
   status === 'active' || status === 'past_due';
 
-/** Whether what waits in a workspace is not sent until there is a paid subscription. */
-export const isSuspended = (status: SubscriptionStatus): boolean =>
-  status === 'past_due' || status === 'canceled';
+/** While the subscription has one of these, what waits in a workspace is not sent until there is a paid one. */
+export const SUSPENDED: readonly SubscriptionStatus[] = ['past_due', 'canceled'];
 
 export const BillingMode = z.enum(['card', 'invoice']);
 export type BillingMode = z.infer<typeof BillingMode>;

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { SUSPENDED } from '#domain/entitlement.ts';
 import { CampaignQuietHours, NO_QUIET_HOURS, QuietHours, type QuietPolicy } from '#domain/quiet-hours.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
@@ -12,8 +13,7 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-/** As `isSuspended`. */
-const IS_SUSPENDED = sql.fragment`subscription_status in ('past_due', 'canceled')`;
+const IS_SUSPENDED = sql.fragment`subscription_status = any(${sql.array([...SUSPENDED], 'text')})`;
 
 const SendingRow = z.object({
   timezone: z.string(),

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import { type BillingMode, isSuspended, type Plan } from '#domain/entitlement.ts';
+import { type BillingMode, type Plan, SUSPENDED } from '#domain/entitlement.ts';
 import {
   CardDeclined,
   NoSuchSubscription,
@@ -202,7 +202,7 @@ async function applySubscription(
           and (payment_subscription_id is null or subscription_status in ('none', 'canceled'))))))`);
   if (rowCount === 0) return;
   await wakeAwaiting(db);
-  if (isSuspended(before.subscriptionStatus) !== isSuspended(subscription.status))
+  if (SUSPENDED.includes(before.subscriptionStatus) !== SUSPENDED.includes(subscription.status))
     await wakeAllLines(db, currentTime());
   await notifyStatus(db, before.subscriptionStatus, subscription.status);
   await notifyPlan(db, before.plan, subscription.plan);
