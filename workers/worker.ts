@@ -1,32 +1,13 @@
 import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
-import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
-import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
-import { createPools } from '#db/pools.ts';
-import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
-import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
-import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
-import { createCarriers } from '#providers/carriers/registry.ts';
-import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
-import { createMailer } from '#providers/mail/mailer.ts';
-import { createModel } from '#providers/models/registry.ts';
-import { createPayments } from '#providers/payments/provider.ts';
-import { createKeySeal } from '#providers/key-seal.ts';
-import { createSecretBox } from '#providers/secret-box.ts';
-import { createSigner } from '#providers/signer.ts';
-import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { createStorage } from '#providers/storage/storage.ts';
-import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter } from '#providers/payload-codec.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
-import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startTracing } from '#providers/tracing.ts';
-import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
 import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
@@ -34,8 +15,8 @@ import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
-import { createWorkerMetrics } from './metrics.ts';
 import { servedQueues } from './queues.ts';
+import { openResources } from './resources.ts';
 import { sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
@@ -54,8 +35,6 @@ export interface RunningWorker {
 
 /** How long a stopping worker waits for running activities. */
 const GRACE = '10s';
-/** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
-const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
 /** Options for versioned workers. Each workflow continues on the current build of the deployment. */
 const versioned = (buildId: string): Pick<WorkerOptions, 'workerDeploymentOptions'> => ({
@@ -77,42 +56,11 @@ export async function startWorker(
   sdkMetrics: () => Promise<string> = async () => '',
 ): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
-  const temporal = createTemporalClient(config.temporal);
-  const waker = createWaker(temporal, logger);
-  const secrets = createSecretBox(config.encryptionKeys);
-  const pools = await createPools(config.database, {
-    size: config.databasePoolSize * 2,
-    waker,
-    keySeal: createKeySeal(secrets),
-  });
-  const clock = startClock(pools, logger);
-  await clock.ready;
-  const egress = createEgress({
-    allowPrivate: config.webhooks.allowPrivate,
-    httpsOnly: config.production,
-    connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
-  });
-  const metrics = createWorkerMetrics(pools, config.temporal, logger);
-  const { onDelivery, onSweep, onCarrierCall } = metrics;
-  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
-  const mailer =
-    config.mail.smtpUrl === null ? null : createMailer({ url: config.mail.smtpUrl, from: config.mail.from });
-  const signer = createSigner(config.signingKeys);
-  const storage = await createStorage(config.storage);
-  const links = createSignedLinks(config.publicUrl, signer);
-  const untrusted = createUntrustedWork();
-  const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
-  const carriers = createCarriers({
-    testSends: testSends(pools),
-    simulator: config.simulator,
-    twilioUrl: config.twilioUrl,
-    guard: egress.guard,
-    untrusted,
-    fetchMedia: storedMedia(links, storage),
-    onCall: onCarrierCall,
-  });
+  const { dependencies, metrics, ffmpeg, close } = await openResources(config, logger);
+  const { pools, carriers, temporal } = dependencies;
+  const { namespace, buildId } = config.temporal;
   observeTaskQueues(
-    createTaskQueues(temporal.connection, config.temporal.namespace),
+    createTaskQueues(temporal.connection, namespace),
     [...Object.values(QUEUES), ...carriers.names.map(carrierQueue)],
     metrics.registry,
     logger,
@@ -127,40 +75,16 @@ export async function startWorker(
     logger,
   });
   const connection = await connectWorkers(config.temporal, logger);
-  await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
-  const activities = createActivities({
-    pools,
-    carriers,
-    payments: createPayments(config),
-    egress,
-    mailer,
-    model: createModel(config),
-    waker,
-    gapWaits,
-    logger,
-    temporal,
-    secrets,
-    deliverer,
-    onSweep,
-    signer,
-    storage,
-    storageQuota: config.storageQuota,
-    retention: config.retention,
-    links,
-    makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
-    publicUrl: config.publicUrl,
-    inboxPollSeconds: config.inboxPollSeconds,
-  });
-  const failures = failuresWithoutData(logger);
-  const { codecKeys } = config.temporal;
+  await ensureSearchAttributes(temporal.connection, namespace, logger);
   const shared = {
     connection: connection.native,
-    namespace: config.temporal.namespace,
-    dataConverter: dataConverter(codecKeys),
-    activities,
+    namespace,
+    dataConverter: dataConverter(config.temporal.codecKeys),
+    activities: createActivities({ ...dependencies, gapWaits }),
     shutdownGraceTime: GRACE,
-    ...(config.temporal.buildId !== null && versioned(config.temporal.buildId)),
+    ...(buildId !== null && versioned(buildId)),
   } as const;
+  const failures = failuresWithoutData(logger);
   const workers = await Promise.all(
     queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
       Worker.create({
@@ -170,7 +94,7 @@ export async function startWorker(
         maxConcurrentActivityTaskPolls: pollers,
         interceptors: { activity: [activitySpans, fairShare(share), failures, workspaceTime] },
         ...(runsWorkflows && {
-          workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
+          workflowBundle: bundle ?? (await bundleWorkflows(config.temporal.codecKeys)),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,
         }),
       }),
@@ -184,20 +108,13 @@ export async function startWorker(
     await sweepAfterStart(temporal);
   }
   const counting = runsWorkflows ? startCounting(pools, logger) : null;
-  const { namespace, buildId } = config.temporal;
   const routing = watchBuildRouting(
     createWorkerDeployment(temporal.connection, namespace),
     buildId,
     logger,
     metrics.onBuildServed,
   );
-  logger.info(
-    {
-      queues: queues.map(({ taskQueue }) => taskQueue),
-      ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly',
-    },
-    'the worker polls',
-  );
+  logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
 
   const { host, metricsPort } = config;
   const status =
@@ -219,13 +136,8 @@ export async function startWorker(
   const ended = runs.then(async () => {
     routing.close();
     await Promise.all([counting?.stop(), status?.close()]);
-    await Promise.all([waker.close(), deliverer.close()]);
-    await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
-    untrusted.close();
-    await mailer?.close();
     await connection.close();
-    await clock.stop();
-    await pools.close();
+    await close();
   });
   return {
     ended,

@@ -1,0 +1,108 @@
+import type { Logger } from 'pino';
+import { startClock } from '#db/clock.ts';
+import { createPools } from '#db/pools.ts';
+import { testSends } from '#db/queries/test-sends.ts';
+import type { Dependencies } from '#activities/dependencies.ts';
+import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
+import type { Config } from '#domain/config.ts';
+import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
+import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
+import { createCarriers } from '#providers/carriers/registry.ts';
+import { createEgress } from '#providers/egress.ts';
+import { createKeySeal } from '#providers/key-seal.ts';
+import { createMailer } from '#providers/mail/mailer.ts';
+import { createModel } from '#providers/models/registry.ts';
+import { createPayments } from '#providers/payments/provider.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { createSigner } from '#providers/signer.ts';
+import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { createStorage } from '#providers/storage/storage.ts';
+import { storedMedia } from '#providers/storage/stored-media.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { createWorkerMetrics, type WorkerMetrics } from './metrics.ts';
+
+/** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
+const WEBHOOK_SOCKETS_PER_HOST = 4096;
+
+/** What the workers of a process share. */
+export interface Resources {
+  /** What activities use, except what depends on the task queues that the process serves. */
+  dependencies: Omit<Dependencies, 'gapWaits'>;
+  metrics: WorkerMetrics;
+  /** What converts audio: a command, or `WebAssembly`. */
+  ffmpeg: string;
+  close(): Promise<void>;
+}
+
+/** Opens connections to PostgreSQL, Temporal, storage and the providers. */
+export async function openResources(config: Config, logger: Logger): Promise<Resources> {
+  const temporal = createTemporalClient(config.temporal);
+  const waker = createWaker(temporal, logger);
+  const secrets = createSecretBox(config.encryptionKeys);
+  const pools = await createPools(config.database, {
+    size: config.databasePoolSize * 2,
+    waker,
+    keySeal: createKeySeal(secrets),
+  });
+  const clock = startClock(pools, logger);
+  await clock.ready;
+  const egress = createEgress({
+    allowPrivate: config.webhooks.allowPrivate,
+    httpsOnly: config.production,
+    connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
+  });
+  const metrics = createWorkerMetrics(pools, config.temporal, logger);
+  const { onDelivery, onSweep, onCarrierCall } = metrics;
+  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
+  const { smtpUrl, from } = config.mail;
+  const mailer = smtpUrl === null ? null : createMailer({ url: smtpUrl, from });
+  const signer = createSigner(config.signingKeys);
+  const storage = await createStorage(config.storage);
+  const links = createSignedLinks(config.publicUrl, signer);
+  const untrusted = createUntrustedWork();
+  const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
+  const carriers = createCarriers({
+    testSends: testSends(pools),
+    simulator: config.simulator,
+    twilioUrl: config.twilioUrl,
+    guard: egress.guard,
+    untrusted,
+    fetchMedia: storedMedia(links, storage),
+    onCall: onCarrierCall,
+  });
+  return {
+    dependencies: {
+      pools,
+      carriers,
+      payments: createPayments(config),
+      egress,
+      mailer,
+      model: createModel(config),
+      waker,
+      logger,
+      temporal,
+      secrets,
+      deliverer,
+      onSweep,
+      signer,
+      storage,
+      storageQuota: config.storageQuota,
+      retention: config.retention,
+      links,
+      makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
+      publicUrl: config.publicUrl,
+      inboxPollSeconds: config.inboxPollSeconds,
+    },
+    metrics,
+    ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly',
+    async close() {
+      await Promise.all([waker.close(), deliverer.close()]);
+      await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
+      untrusted.close();
+      await mailer?.close();
+      await clock.stop();
+      await pools.close();
+    },
+  };
+}
