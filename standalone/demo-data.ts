@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JWK } from 'jose';
+import type { Client } from 'pg';
 import { signLocalSession } from '#api/auth/session-token.ts';
 import { connected } from '#db/connected.ts';
 import { createPools } from '#db/pools.ts';
@@ -39,6 +40,74 @@ const LINES = [
   { channel: 'email', firstName: 'Dana', lastName: 'Demo', phone: null, email: 'dana@demo.example' },
 ] as const;
 
+/** Inserts the rows of the demo. */
+function demoRows(client: Client) {
+  const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
+    const columns = Object.keys(row);
+    const values = columns.map((_, index) => `$${index + 1}`);
+    await client.query(
+      `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
+      Object.values(row),
+    );
+  };
+  const addKey = async (kind: ApiKeyKind, ownerId: string, userId: string): Promise<string> => {
+    const { key, hash, prefix, last4 } = newApiKey(kind);
+    const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
+    await insert(`${kind}_keys`, {
+      ...owner,
+      id: newId(),
+      name: 'Demo',
+      hash,
+      prefix,
+      last4,
+      created_by_user_id: userId,
+    });
+    if (kind === 'workspace') await insert('lookups', { kind: 'key', key: hash, workspace_id: ownerId });
+    return key;
+  };
+  const addUser = async (name: string): Promise<string> => {
+    const id = newUserId();
+    await insert('users', {
+      id,
+      email: `${name.toLowerCase().replaceAll(' ', '.')}.${id.slice(-6)}@demo.example`,
+      name,
+    });
+    return id;
+  };
+  const addAgency = async (name: string, billingMode: BillingMode, ownerId: string): Promise<string> => {
+    const id = newAgencyId();
+    await insert('agencies', { id, name, billing_mode: billingMode });
+    await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
+    return id;
+  };
+  const addLine = async (
+    workspaceId: string,
+    { channel, firstName, lastName, phone, email }: (typeof LINES)[number],
+  ): Promise<string> => {
+    const { dailyTotal, dailyNew, minGapSeconds, contactGapSeconds } = DEFAULT_LIMITS[channel];
+    const id = newId();
+    await insert('lines', {
+      workspace_id: workspaceId,
+      id,
+      channel,
+      first_name: firstName,
+      last_name: lastName,
+      phone,
+      email,
+      provisioning_status: 'active',
+      carrier: 'simulated',
+      daily_total_limit: dailyTotal,
+      daily_new_limit: dailyNew,
+      min_gap_seconds: minGapSeconds,
+      contact_gap_seconds: contactGapSeconds,
+      health_status: 'healthy',
+    });
+    await insert('lookups', { kind: 'line', key: id, workspace_id: workspaceId });
+    return id;
+  };
+  return { insert, addKey, addUser, addAgency, addLine };
+}
+
 /** Creates the demo agency, workspace, users, keys and lines in one transaction. */
 export async function createDemo(
   config: Config,
@@ -49,45 +118,7 @@ export async function createDemo(
     throw new Error('AUTH_LOCAL_JWK is required to sign the session tokens of the demo');
   const localKey = JSON.parse(config.auth.localJwk) as JWK;
   return connected(config.database.systemUrl, async (client) => {
-    const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
-      const columns = Object.keys(row);
-      const values = columns.map((_, index) => `$${index + 1}`);
-      await client.query(
-        `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
-        Object.values(row),
-      );
-    };
-    const addKey = async (kind: ApiKeyKind, ownerId: string, userId: string): Promise<string> => {
-      const { key, hash, prefix, last4 } = newApiKey(kind);
-      const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
-      await insert(`${kind}_keys`, {
-        ...owner,
-        id: newId(),
-        name: 'Demo',
-        hash,
-        prefix,
-        last4,
-        created_by_user_id: userId,
-      });
-      if (kind === 'workspace') await insert('lookups', { kind: 'key', key: hash, workspace_id: ownerId });
-      return key;
-    };
-    const addUser = async (name: string): Promise<string> => {
-      const id = newUserId();
-      await insert('users', {
-        id,
-        email: `${name.toLowerCase().replaceAll(' ', '.')}.${id.slice(-6)}@demo.example`,
-        name,
-      });
-      return id;
-    };
-    const addAgency = async (name: string, billingMode: BillingMode, ownerId: string): Promise<string> => {
-      const id = newAgencyId();
-      await insert('agencies', { id, name, billing_mode: billingMode });
-      await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
-      return id;
-    };
-
+    const { insert, addKey, addUser, addAgency, addLine } = demoRows(client);
     await client.query('begin');
     const owner = await addUser('Olivia Owner');
     const coAdmin = await addUser('Casey Coadmin');
@@ -118,28 +149,7 @@ export async function createDemo(
     });
     await insert('workspace_members', { workspace_id: workspaceId, user_id: coAdmin, role: 'org:member' });
     const lineIds: string[] = [];
-    for (const { channel, firstName, lastName, phone, email } of LINES) {
-      const { dailyTotal, dailyNew, minGapSeconds, contactGapSeconds } = DEFAULT_LIMITS[channel];
-      const id = newId();
-      lineIds.push(id);
-      await insert('lines', {
-        workspace_id: workspaceId,
-        id,
-        channel,
-        first_name: firstName,
-        last_name: lastName,
-        phone,
-        email,
-        provisioning_status: 'active',
-        carrier: 'simulated',
-        daily_total_limit: dailyTotal,
-        daily_new_limit: dailyNew,
-        min_gap_seconds: minGapSeconds,
-        contact_gap_seconds: contactGapSeconds,
-        health_status: 'healthy',
-      });
-      await insert('lookups', { kind: 'line', key: id, workspace_id: workspaceId });
-    }
+    for (const line of LINES) lineIds.push(await addLine(workspaceId, line));
     const session = (userId: string, role: string): Promise<string> =>
       signLocalSession(localKey, config.auth.issuer, {
         userId,
