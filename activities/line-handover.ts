@@ -16,7 +16,18 @@ import { dueNow, type Look, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 
-const DONE: Look = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
+/** Where the messages of a line have been offered to other lines. */
+interface Progress {
+  /** The position in the queue. Messages before it that are left are those that no other line can send. */
+  offered: Place | 'all' | null;
+  /** The same for a line that was removed, which keeps no messages. */
+  left: Place | null;
+  failover: FailoverProgress | null;
+}
+
+type Step = Look & { progress?: Partial<Progress> };
+
+const DONE: Step = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
 const MORE = 'there are more messages to hand over';
 
 export function createLineHandoverActivities({ pools }: Dependencies) {
@@ -29,45 +40,41 @@ export function createLineHandoverActivities({ pools }: Dependencies) {
      */
     async handOver({ workspaceId, subjectId }: WakeInput): Promise<Round> {
       const lineId = subjectId === 'none' ? null : subjectId;
-      /** The position in the queue. Messages before it that are left are those that no other line can send. */
-      let offered: Place | 'all' | null = null;
-      /** The same for a line that was removed, which keeps no messages. */
-      let left: Place | null = null;
-      let failover: FailoverProgress | null = null;
-
-      async function look(db: TenantDb): Promise<Look> {
-        const line = lineId === null ? null : await findLine(db, lineId);
-        if (lineId !== null && !line) {
-          const { after, isDone } = await abandonChunk(db, lineId, left);
-          left = after;
-          return isDone ? DONE : dueNow(MORE);
-        }
-        if (line && !hasStopped(line)) return DONE;
-        const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
-        if (leavesAtOnce && offered !== 'all') {
-          offered = (await rehomeChunk(db, lineId, offered)) ?? 'all';
-          return dueNow(MORE);
-        }
-        return line ? failOver(db, line) : DONE;
-      }
-
-      async function failOver(db: TenantDb, line: StoppedLine): Promise<Look> {
-        const progress = await failOverChunk(db, line, failover, currentTime());
-        if ('nextAt' in progress) {
-          failover = null;
-          if (progress.nextAt === null) return DONE;
-          return {
-            nextAt: progress.nextAt,
-            reason: 'messages of a pool wait for this line or for other lines of the pool',
-          };
-        }
-        failover = progress;
-        return dueNow(MORE);
-      }
-
-      return repeatFor(ROUND_MS, MORE, () =>
-        decide(pools, workspaceId, lineHandoverId(lineId, workspaceId), look),
-      );
+      let progress: Progress = { offered: null, left: null, failover: null };
+      return repeatFor(ROUND_MS, MORE, async () => {
+        const step = await decide(pools, workspaceId, lineHandoverId(lineId, workspaceId), (db) =>
+          handOverChunk(db, lineId, progress),
+        );
+        // Only now, because a transaction that conflicts with another is repeated.
+        progress = { ...progress, ...step.progress };
+        return step;
+      });
     },
+  };
+}
+
+async function handOverChunk(db: TenantDb, lineId: string | null, progress: Progress): Promise<Step> {
+  const line = lineId === null ? null : await findLine(db, lineId);
+  if (lineId !== null && !line) {
+    const { after, isDone } = await abandonChunk(db, lineId, progress.left);
+    return isDone ? DONE : { ...dueNow(MORE), progress: { left: after } };
+  }
+  if (line && !hasStopped(line)) return DONE;
+  const leavesAtOnce = !line || !isUsable(line) || line.healthStatus === 'down';
+  if (leavesAtOnce && progress.offered !== 'all') {
+    const offered = (await rehomeChunk(db, lineId, progress.offered)) ?? 'all';
+    return { ...dueNow(MORE), progress: { offered } };
+  }
+  return line ? failOver(db, line, progress.failover) : DONE;
+}
+
+async function failOver(db: TenantDb, line: StoppedLine, after: FailoverProgress | null): Promise<Step> {
+  const next = await failOverChunk(db, line, after, currentTime());
+  if (!('nextAt' in next)) return { ...dueNow(MORE), progress: { failover: next } };
+  if (next.nextAt === null) return DONE;
+  return {
+    nextAt: next.nextAt,
+    reason: 'messages of a pool wait for this line or for other lines of the pool',
+    progress: { failover: null },
   };
 }
