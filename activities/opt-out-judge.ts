@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { currentTime } from '#domain/clock.ts';
 import { applyVerdict } from '#db/commands/inbound/opt-out-verdicts.ts';
 import { type AwaitedVerdict, awaitedVerdicts } from '#db/queries/opt-out-suspicions.ts';
@@ -9,6 +8,7 @@ import { optOutJudgeId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
+import { forEachConcurrently } from './for-each.ts';
 import { dueNow, isDue, type Look, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one workspace. */
@@ -40,11 +40,8 @@ export function createOptOutJudgeActivities({
       repeatFor(ROUND_MS, MORE, async (canceled) => {
         const work = await decide(pools, workspaceId, optOutJudgeId(workspaceId), look);
         if (!isDue(work)) return work;
-        const atOnce = pLimit(CONCURRENCY);
-        await Promise.all(
-          work.awaited.map((reply) =>
-            atOnce(async () => (canceled.aborted ? undefined : judge(workspaceId, reply, canceled))),
-          ),
+        await forEachConcurrently(work.awaited, { atOnce: CONCURRENCY, canceled }, (reply) =>
+          judge(workspaceId, reply, canceled),
         );
         return null;
       }),

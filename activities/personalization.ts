@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { currentTime } from '#domain/clock.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
@@ -24,6 +23,7 @@ import { personalizerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
+import { forEachConcurrently } from './for-each.ts';
 import { isDue, type Look, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one campaign. */
@@ -92,11 +92,8 @@ export function createPersonalizationActivities({
           look(db, campaignId, currentTime()),
         );
         if (!isDue(work)) return work;
-        const atOnce = pLimit(CONCURRENCY);
-        await Promise.all(
-          work.messages.map((message) =>
-            atOnce(async () => (canceled.aborted ? undefined : write(message, work, canceled))),
-          ),
+        await forEachConcurrently(work.messages, { atOnce: CONCURRENCY, canceled }, (message) =>
+          write(message, work, canceled),
         );
         return null;
       });

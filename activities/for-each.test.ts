@@ -1,0 +1,41 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { forEachConcurrently } from './for-each.ts';
+
+const running = new AbortController().signal;
+
+describe('forEachConcurrently', () => {
+  it('works on as many items at once as it may', async () => {
+    let [current, most] = [0, 0];
+    await forEachConcurrently([1, 2, 3, 4, 5], { atOnce: 2, canceled: running }, async () => {
+      current += 1;
+      most = Math.max(most, current);
+      await turn();
+      current -= 1;
+    });
+    expect(most).toBe(2);
+  });
+
+  it('throws the first error after all items have ended', async () => {
+    const ended: number[] = [];
+    const work = async (item: number): Promise<void> => {
+      if (item === 1) throw new Error('lock timeout');
+      await turn();
+      ended.push(item);
+    };
+    await expect(forEachConcurrently([1, 2, 3], { atOnce: 2, canceled: running }, work)).rejects.toThrow(
+      'lock timeout',
+    );
+    expect(ended).toEqual([2, 3]);
+  });
+
+  it('starts no more items once canceled', async () => {
+    const canceling = new AbortController();
+    const started: number[] = [];
+    await forEachConcurrently([1, 2, 3], { atOnce: 1, canceled: canceling.signal }, async (item) => {
+      started.push(item);
+      if (item === 2) canceling.abort();
+    });
+    expect(started).toEqual([1, 2]);
+  });
+});
