@@ -31,8 +31,9 @@ export interface TaskSlots {
 
 interface RoundAtWork {
   taskQueue: string;
-  /** The workspace in the arguments of the task. */
   workspaceId: string;
+  /** The workspace in the arguments of the task: another one if the line has moved since. */
+  taskWorkspaceId: string;
   workflowId: string;
   /** Whether the round may wait out gaps. */
   gaps: boolean;
@@ -91,7 +92,7 @@ export function createGapWaits({
   return {
     serves: (taskQueue) => !closing.signal.aborted && slots.has(taskQueue),
 
-    ofRound: ({ taskQueue, workspaceId, workflowId, gaps, end, canceled }) => ({
+    ofRound: ({ taskQueue, workspaceId, taskWorkspaceId, workflowId, gaps, end, canceled }) => ({
       allows: (at) => !canceled.aborted && Date.now() < end && allows(taskQueue, at, gaps),
       allowsNextRound: (at) => !canceled.aborted && allows(taskQueue, at, true),
 
@@ -100,7 +101,7 @@ export function createGapWaits({
         if (ms <= 0) return;
         const ended = new AbortController();
         const giveUp = (): void => ended.abort();
-        const endWait = ms <= SHORT_MS ? () => {} : slots.get(taskQueue)?.wait(workspaceId, giveUp);
+        const endWait = ms <= SHORT_MS ? () => {} : slots.get(taskQueue)?.wait(taskWorkspaceId, giveUp);
         if (!endWait) return;
         const unwatch = watch({ workspaceId, workflowId, requestedBy }, giveUp);
         const signal = AbortSignal.any([ended.signal, canceled, closing.signal]);

@@ -44,7 +44,7 @@ export function createSendActivities(dependencies: Dependencies) {
   function send(line: LineAtCarrier, input: SendInput, options: { isBrief: true }): Promise<LineRound | null>;
   function send(
     line: LineAtCarrier,
-    { isSending = false }: SendInput,
+    { workspaceId, isSending = false }: SendInput,
     { isBrief = false } = {},
   ): Promise<LineRound | null> {
     let status: Status = { state: 'sending', reason: 'The round plans what to send', until: null };
@@ -52,6 +52,7 @@ export function createSendActivities(dependencies: Dependencies) {
       const waits = gapWaits.ofRound({
         taskQueue: lineQueue(line.carrier),
         workspaceId: line.workspaceId,
+        taskWorkspaceId: workspaceId,
         workflowId: linePacerId(line.lineId),
         gaps: isSending,
         end: Date.now() + (isBrief ? BRIEF_MS : ROUND_MS),
