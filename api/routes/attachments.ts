@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findStoredAttachment, insertUpload } from '#db/queries/attachments.ts';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { parseRange } from '#domain/byte-range.ts';
 import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
 import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
@@ -8,6 +8,7 @@ import { isId, newId, WorkspaceId } from '#domain/ids.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { receiveFile } from '../attachment-upload.ts';
+import { deleteUnrecorded } from '../unrecorded-file.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
@@ -72,7 +73,8 @@ export const attachmentRoutes = [
           headers: fresh ? {} : { 'Idempotent-Replayed': 'true' },
         };
       } catch (error) {
-        await storage.delete(key);
+        const find = (db: TenantDb) => findStoredAttachment(db, id);
+        await deleteUnrecorded(storage, key, async () => !!(await withTenant(pools, workspaceId, find)));
         throw error;
       }
     },

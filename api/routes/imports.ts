@@ -17,6 +17,7 @@ import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
 import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
+import { deleteUnrecorded } from '../unrecorded-file.ts';
 import { listNotFound } from './lists.ts';
 
 const ListParams = z.object({ id: Id });
@@ -105,7 +106,8 @@ export const importRoutes = [
           headers: started.importId === importId ? {} : { 'Idempotent-Replayed': 'true' },
         };
       } catch (error) {
-        await storage.delete(fileKey);
+        const find = (db: TenantDb) => findImport(db, importId);
+        await deleteUnrecorded(storage, fileKey, async () => !!(await withTenant(pools, workspace.id, find)));
         throw error;
       }
     },
