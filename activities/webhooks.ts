@@ -110,7 +110,8 @@ function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>
         startedAt = Date.now();
       }
       const { last } = claims;
-      const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
+      // Another round of the workspace that was cut off may still use the lane.
+      const limit = Math.min(CLAIM_AT_ONCE, Math.max(0, PER_WORKSPACE - lane.underWay));
       const limits = lane.underWay < MAX_BEYOND_FIRST ? lane.limits : new Map<string, number>();
       const options = { claims, limits, busy: lane.busy, limit };
       const claimed = await tenant((db) => claimDeliveries(db, options));

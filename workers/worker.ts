@@ -102,6 +102,8 @@ export async function startWorker(
   );
   connection.follow(workers);
   const runs = Promise.all(workers.map((worker) => worker.run()));
+  // `ended` reports the error of a worker that fails before it is returned.
+  runs.catch(() => {});
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
   if (runsWorkflows) {
     await upsertSchedules(temporal);

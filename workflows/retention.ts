@@ -4,7 +4,7 @@ import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
-  summary: 'Delete expired data',
+  summary: 'Publish events, delete expired data, and record the sizes of workspaces for the planner',
   startToCloseTimeout: '10 minutes',
   // The operator who started it learns that no worker takes the task.
   scheduleToStartTimeout: '5 minutes',
@@ -13,7 +13,7 @@ const { trim } = proxyActivities<Activities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** Started by operators. Deletes expired data now, as `housekeeping` does on its schedule. */
+/** Started by operators. Deletes expired data now, with the rest of what `housekeeping` does in the same activity. */
 export async function retention(): Promise<{ trimmed: number }> {
   return { trimmed: await trim() };
 }

@@ -1,8 +1,8 @@
 /**
- * The signals to long-lived workflows. A signal carries no data: the data is in PostgreSQL, and the signal's name says why
- * to look there. The transaction that makes the change records the signal with the wake (`db/wakes.ts`).
+ * The signals to long-lived workflows. Those of the product carry no data: the data is in PostgreSQL, and the signal's name says
+ * why to look there. The transaction that makes the change records the signal with the wake (`db/wakes.ts`).
  *
- * Some of them decide when an operator sends them (`DECIDING`).
+ * Some of them decide when an operator sends them (`DECIDING`), with who decides and why.
  */
 
 /** Work is due. Sent only if the next round would be too late, so that a thousand messages cause one signal. */
