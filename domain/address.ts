@@ -1,12 +1,18 @@
+import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { normalizePhone } from './phone.ts';
 
 const Email = z.email();
 
+/** The canonical form of an email address; null if it is none. An international domain gets its ASCII form (`xn--…`). */
 export function normalizeEmail(text: string): string | null {
-  const parsed = Email.safeParse(text.trim().toLowerCase());
+  const address = text.trim().toLowerCase();
+  const at = address.lastIndexOf('@');
+  const parsed = Email.safeParse(address.slice(0, at + 1) + asciiDomain(address.slice(at + 1)));
   return parsed.success ? parsed.data : null;
 }
+
+const asciiDomain = (domain: string): string => (/[^ -~]/.test(domain) ? domainToASCII(domain) : domain);
 
 /** The canonical form of a contact's address: E.164 or a lower-case email address; null if it is neither. */
 export function normalizeAddress(text: string, country: string): string | null {

@@ -39,6 +39,14 @@ describe('readRow', () => {
     });
   });
 
+  it('takes columns that are named like custom fields in templates', () => {
+    const row = readRowUnder(
+      ['email', 'customFields.city', 'customfields.Email'],
+      ['a@x.co', 'Bergen', 'a private one'],
+    );
+    expect(row).toMatchObject({ emails: ['a@x.co'], customFields: { city: 'Bergen', Email: 'a private one' } });
+  });
+
   it('gives the reason why a row is rejected', () => {
     expect(readRowUnder(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields instead of 1' });
     expect(readRowUnder(['email', 'firstName'], ['a@x.co', 'x'.repeat(501)])).toMatchObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
-import { type ColumnField, columnField } from './shared/lead-columns.ts';
+import { type ColumnField, columnField, customFieldName } from './shared/lead-columns.ts';
 import { LeadInput } from './lead.ts';
 
 /** The progress of an import. */
@@ -48,11 +48,12 @@ export function readRow(
   for (const [index, value] of row.entries()) {
     if (value === '') continue;
     const field = fields[index];
+    const customField = customFieldName(columns[index] ?? '');
     if (field === 'email' || field === 'phone')
       addresses[field].push(...value.split(/[;,|]/).map((part) => part.trim()));
     else if (field) input[field] ??= value;
-    else if (columns[index] === '__proto__') return { reason: '__proto__: is not a valid field name' };
-    else if (columns[index]) customFields[columns[index]] = value;
+    else if (customField === '__proto__') return { reason: '__proto__: is not a valid field name' };
+    else if (customField) customFields[customField] = value;
   }
   if (row.some((value) => value.includes('\0'))) return { reason: 'contains a NUL character' };
   if (row.length > columns.length) return { reason: `has ${row.length} fields instead of ${columns.length}` };

@@ -43,8 +43,15 @@ const FIELDS_BY_NAME: Record<string, ColumnField> = {
   consentdate: 'consentAt',
 };
 
+/** As templates name custom fields. */
+const CUSTOM = /^customFields\./i;
+
+/** The name of the custom field that a column is. */
+export const customFieldName = (column: string): string => column.replace(CUSTOM, '');
+
 /** The field that a column is, by its name; null for a custom field. */
 export function columnField(column: string): ColumnField | null {
+  if (CUSTOM.test(column)) return null;
   const name = column.toLowerCase().replaceAll(/[^a-z]/g, '');
   // `hasOwn`, because a column may be called `constructor`.
   return Object.hasOwn(FIELDS_BY_NAME, name) ? (FIELDS_BY_NAME[name] ?? null) : null;

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { normalizeAddress, normalizeEmail } from './address.ts';
+
+test.each([
+  [' Ada@Example.com ', 'ada@example.com'],
+  ['info@Müller.de', 'info@xn--mller-kva.de'],
+  ['info@例子.com', 'info@xn--fsqu00a.com'],
+  ['info@xn--mller-kva.de', 'info@xn--mller-kva.de'],
+  ['Üser@example.com', null],
+  ['info@mül ler.de', null],
+  ['a@b@example.com', null],
+  ['ada.example.com', null],
+])('the email address %s is %s', (given, expected) => {
+  expect(normalizeEmail(given)).toBe(expected);
+});
+
+test.each([
+  ['(415) 555-0100', '+14155550100'],
+  ['Ada@Example.com', 'ada@example.com'],
+  ['Ada', null],
+])('the address %s is %s', (given, expected) => {
+  expect(normalizeAddress(given, 'US')).toBe(expected);
+});
