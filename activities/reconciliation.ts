@@ -65,13 +65,15 @@ export function createReconciliation(
 
   /**
    * Settles the open attempts of a line whose `answerBy` is past: their calls have ended, one way or another.
+   * @param isOver as in `send` of the sender.
    * @returns when the line has work again: now if an attempt was settled, because its message may be back in the queue or
    *   need a fallback; otherwise when to ask again.
    */
-  return async (line: LineAtCarrier): Promise<Date> => {
+  return async (line: LineAtCarrier, isOver: () => boolean): Promise<Date> => {
     const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));
     const open = await findOpen();
     for (const attempt of open) {
+      if (isOver()) break;
       if (attempt.answerBy.getTime() + MARGIN_MS <= currentTime().getTime())
         await reconcileOne(line, attempt);
     }

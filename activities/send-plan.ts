@@ -28,6 +28,9 @@ import type { Look } from './round.ts';
 import type { Claim } from './send-claim.ts';
 import { VOICE_NOTES_AHEAD_MS } from './voice-notes.ts';
 
+/** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
+const FALLBACK_AGAIN_MS = 10_000;
+
 export interface SendPlan extends Look {
   claims: Claim[];
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
@@ -146,7 +149,9 @@ function nextLook(
 ): Pick<SendPlan, 'nextAt' | 'resumesAt' | 'reason' | 'blockedBy' | 'keepsOpen' | 'hold'> {
   const { nextAt, waitsFor, leavesMore } = claimed;
   const blockedBy = blockOf(line, holds, claimed, now);
-  const nextOther = earliest(others.nextForcedAt, others.nextOwedAt);
+  // Stored with the decision, so that they are sent even if this run of the workflow is lost.
+  const owedAgainAt = others.owed.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
+  const nextOther = earliest(others.nextForcedAt, earliest(others.nextOwedAt, owedAgainAt));
   const isAlone = others.forced.length === 0 && others.owed.length === 0;
   const gapEnd = leavesMore && isAlone ? endOfGap(line, now) : null;
   const lookAt = nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt;

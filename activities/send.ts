@@ -58,6 +58,7 @@ export function createSendActivities(dependencies: Dependencies) {
         end: Date.now() + (isBrief ? BRIEF_MS : ROUND_MS),
         canceled,
       });
+      const hasEnded = (): boolean => !waits.allows(currentTime());
       let askAt: Date | null = null;
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
@@ -69,10 +70,10 @@ export function createSendActivities(dependencies: Dependencies) {
           await voiceNotes.prepare(line);
           continue;
         }
-        const { retryAt } = await sender.send(line, plan);
+        const { retryAt } = await sender.send(line, plan, hasEnded);
         if (plan.firstAnswerBy === null) askAt = null;
         else if (askAt === null || askAt.getTime() <= currentTime().getTime())
-          askAt = await sender.reconcile(line);
+          askAt = await sender.reconcile(line, hasEnded);
         const nextAt = earliest(plan.nextAt, earliest(retryAt, askAt));
         // The pacer shows that the line is blocked, and waits at a timer.
         const isOver = nextAt === null || (plan.blockedBy !== null && retryAt === null);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { currentTime, fromNow } from '#domain/clock.ts';
+import { currentTime } from '#domain/clock.ts';
 import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
 import { type LineRow, otherLinesWithLoss } from '#db/queries/lines.ts';
@@ -19,9 +19,6 @@ import { askAgainAt, createReconciliation } from './reconciliation.ts';
 import { type Claim, claimFallback } from './send-claim.ts';
 import { planSends, type SendPlan } from './send-plan.ts';
 import { createSettle } from './settlement.ts';
-
-/** When to retry a fallback SMS that its account did not accept. */
-const FALLBACK_AGAIN_MS = 10_000;
 
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
@@ -109,18 +106,27 @@ export function createSender(dependencies: Dependencies) {
     },
 
     /**
-     * Sends what was claimed, side by side; then the fallbacks that are owed.
+     * Sends what was claimed, side by side; then the fallbacks that are owed, one after the other, because they share an account.
+     * @param isOver whether the round's time is over. What is left is planned again: an account that does not respond would
+     *   hold the round beyond the time limit of its activity.
      * @returns when to plan again at the latest; null: as planned.
      */
-    async send(line: LineAtCarrier, plan: SendPlan): Promise<{ retryAt: Date | null }> {
+    async send(
+      line: LineAtCarrier,
+      plan: SendPlan,
+      isOver: () => boolean,
+    ): Promise<{ retryAt: Date | null }> {
       const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
+        if (isOver()) return { retryAt: currentTime() };
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
       }
-      for (const messageId of plan.owed) await sendFallback(line, messageId);
+      for (const messageId of plan.owed) {
+        if (isOver()) return { retryAt: currentTime() };
+        await sendFallback(line, messageId);
+      }
       // A message that was not sent frees its place under the caps.
-      if (accepted.includes(false)) return { retryAt: currentTime() };
-      return { retryAt: plan.owed.length === 0 ? null : fromNow(FALLBACK_AGAIN_MS) };
+      return { retryAt: accepted.includes(false) ? currentTime() : null };
     },
 
     reconcile: createReconciliation(dependencies, calls, settle),

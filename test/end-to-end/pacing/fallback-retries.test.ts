@@ -1,5 +1,11 @@
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'slonik';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Dependencies } from '#activities/dependencies.ts';
+import { createGapWaits } from '#activities/gap-waits.ts';
+import { createSendActivities } from '#activities/send.ts';
 import { claimFallback } from '#activities/send-claim.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { forceFallback, settleFallback } from '#db/commands/sending/outcomes.ts';
@@ -7,9 +13,13 @@ import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
 import { NoRows } from '#db/rows.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { createLogger } from '#providers/log.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { createSigner } from '#providers/signer.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { lineQueue } from '#workflows/messages/task-queues.ts';
 
 let app: TestApp;
 // No worker: the test makes the attempts at times of its choice.
@@ -147,4 +157,55 @@ test('a fallback SMS that moves to another line is sent by one of them', async (
   await move(moved.id);
   expect(await inTenant((db) => claim(db, lineId, moved.id))).toBeNull();
   expect(await inTenant((db) => claim(db, otherLine, moved.id))).not.toBeNull();
+});
+
+const MINUTE = 60 * SECOND;
+
+test.each([
+  {
+    when: 'its worker shuts down',
+    end: (round: MockActivityEnvironment) =>
+      round.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true })),
+  },
+  {
+    when: 'its time is over',
+    end: () => vi.setSystemTime(Date.now() + 3 * MINUTE),
+  },
+])('a round stops sending fallback SMS when $when, and the next one continues', async ({ end }) => {
+  const { owe, lineId, workspace, plan } = await createSender();
+  const owed: string[] = [];
+  for (let n = 0; n < 3; n += 1) owed.push((await owe(new Date())).id);
+  const taskQueue = lineQueue('simulated');
+  const round = new MockActivityEnvironment({ taskQueue });
+  const called: string[] = [];
+  const carrier = {
+    name: 'simulated',
+    timeoutMs: SECOND,
+    config: z.object({}),
+    async send(_config: unknown, { messageId }: { messageId: string }) {
+      called.push(messageId);
+      end(round);
+      return accepted;
+    },
+  };
+  const logger = createLogger('test', 'silent');
+  const { sendDue } = createSendActivities({
+    pools: app.pools,
+    carriers: { get: () => carrier },
+    secrets: createSecretBox(app.config.encryptionKeys),
+    signer: createSigner(app.config.signingKeys),
+    publicUrl: app.url,
+    gapWaits: createGapWaits({ pools: app.pools, slots: new Map(), logger }),
+    logger,
+  } as unknown as Dependencies);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const result = await round
+    .run(sendDue, { workspaceId: workspace.id, lineId })
+    .finally(() => vi.useRealTimers());
+  expect(called).toEqual([owed[0]]);
+  expect(result).toMatchObject({ nextAt: expect.any(String) });
+  // The next round is due even if the workflow does not get this result.
+  const { owed: left, nextAt } = await plan(new Date());
+  expect(left).toEqual(owed.slice(1));
+  expect(nextAt?.getTime()).toBeLessThan(Date.now() + MINUTE);
 });
