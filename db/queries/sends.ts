@@ -69,8 +69,8 @@ export async function recordOutbound(
     returning address, unanswered`);
 }
 
-/** Records that a contact was reached by a fallback SMS. Locks the conversation. */
-export async function recordFallback(
+/** Records that a contact was reached by a send that its claim does not count. Locks the conversation. */
+export async function recordReached(
   db: TenantDb,
   { messageId, lineId, startedAt }: Pick<AttemptRow, 'messageId' | 'lineId' | 'startedAt'>,
 ): Promise<void> {
@@ -203,6 +203,14 @@ export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Prom
   traceMoments(db, 'message sent', sent, marked);
   for (const { id, deliveredAt } of marked) if (deliveredAt) traceMoment(db, id, 'message delivered');
   return marked;
+}
+
+/** Sets messages that wait to `sending`, also if they are held or their campaign is paused: they have left already. Requires their locks. */
+export async function takeFromQueue(db: TenantDb, ids: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set status = 'sending', held = false, hold_reason = null, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
+      and status in ('pending', 'scheduled')`);
 }
 
 /** Like `advanceMessage` from `sent` to `delivered`, for many messages. */

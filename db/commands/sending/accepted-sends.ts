@@ -1,4 +1,9 @@
-import { type AttemptOutcome, type AttemptRow, finishAccepted } from '#db/queries/attempts.ts';
+import {
+  type AttemptOutcome,
+  type AttemptRow,
+  finishAccepted,
+  hasOpenAttempt,
+} from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
@@ -15,7 +20,7 @@ import {
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import type { Happening } from '#db/message-traces.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
-import { markSent } from '#db/queries/sends.ts';
+import { endFallbackSms, markSent, recordReached, takeFromQueue } from '#db/queries/sends.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { emitMessageEvents } from './message-events.ts';
 
@@ -35,13 +40,13 @@ export interface LateAcceptance {
   settledAs: AttemptOutcome;
 }
 
-/** A carrier has reported the end of a contact, whose rows are locked before those of other messages. */
-class EndsContact extends Error {}
+/** Sends cannot be settled together, because one of them locks the rows of its contact before those of its message. */
+class SettleAlone extends Error {}
 
 /**
  * Writes the outcomes of attempts, the statuses of their messages and the events of these in one commit, with what
- * carriers reported about them before they responded. Attempts that were settled before, and messages that have moved
- * on, stay as they are.
+ * carriers reported about them before they responded. A message whose attempt had been given up leaves the queue, so that it is
+ * not sent again. Messages that have ended meanwhile stay as they are.
  * @throws if several cannot be settled together; the caller then settles each alone.
  */
 export async function settleAccepted(
@@ -54,16 +59,23 @@ export async function settleAccepted(
   const since = new Date(Math.min(...sends.map(({ attempt }) => attempt.startedAt.getTime())));
   const early = await takeDeferredEvents(db, messages, since);
   const endsTheContact = early.some(({ event }) => endsContact(event));
-  if (endsTheContact && sends.length > 1) throw new EndsContact();
+  if (endsTheContact && sends.length > 1) throw new SettleAlone();
 
   const receipts = firstReceipts(early);
   const receiptOf = (send: AcceptedSend) => receipts.get(carrierMessageKey(carrierMessageOf(send)));
   const accepted = sends.map(({ attempt: { id }, carrierMessageId, at }) => ({ id, carrierMessageId, at }));
   const settledAs = new Map((await finishAccepted(db, accepted)).map((one) => [one.id, one.settledAs]));
+  const late = sends.flatMap((send) => {
+    const before = settledAs.get(send.attempt.id);
+    return before ? [{ send, settledAs: before }] : [];
+  });
+  if (late.length > 0 && sends.length > 1) throw new SettleAlone();
+  // What its claim had recorded was reverted.
+  for (const { send } of late) await recordReached(db, send.attempt);
   const sent = await markAccepted(
     db,
-    sends.filter(({ attempt }) => settledAs.get(attempt.id) === null),
-    { receiptOf, endsTheContact },
+    sends.filter(({ attempt }) => settledAs.has(attempt.id)),
+    { receiptOf, endsTheContact, isLate: late.length > 0 },
     now,
   );
   const arrived = new Set(sent.flatMap(({ id, status }) => (status === 'delivered' ? [id] : [])));
@@ -79,10 +91,7 @@ export async function settleAccepted(
   for (const { attempt } of sends) {
     if (!outsideCampaigns.has(attempt.messageId)) await followCampaign(db, attempt.messageId, now);
   }
-  return sends.flatMap((send) => {
-    const before = settledAs.get(send.attempt.id);
-    return before ? [{ send, settledAs: before }] : [];
-  });
+  return late;
 }
 
 const carrierMessageOf = ({ attempt: { lineId }, carrierMessageId }: AcceptedSend): CarrierMessage => ({
@@ -96,10 +105,13 @@ async function markAccepted(
   {
     receiptOf,
     endsTheContact,
+    isLate,
   }: Readonly<{
     /** The receipt that arrived before the response. */
     receiptOf: (send: AcceptedSend) => LineEvent<Delivered> | undefined;
     endsTheContact: boolean;
+    /** The attempts had been settled otherwise, so that their messages may be in the queue again. */
+    isLate: boolean;
   }>,
   now: Date,
 ): Promise<readonly MessageRow[]> {
@@ -111,6 +123,7 @@ async function markAccepted(
       if (message) await lockContact(db, message.address, [id]);
     }
   } else await lockSequences(db, ids);
+  if (isLate) await sendNoMore(db, ids);
   const sent = await markSent(
     db,
     sends.map((send) => ({
@@ -131,4 +144,13 @@ async function markAccepted(
   );
   for (const message of sent) await emitSentDraft(db, message, now);
   return sent;
+}
+
+/** Messages that have left are neither sent again nor as an SMS. */
+async function sendNoMore(db: TenantDb, ids: readonly string[]): Promise<void> {
+  await takeFromQueue(db, ids);
+  for (const id of ids) {
+    // The SMS may be leaving; its attempt settles it.
+    if (!(await hasOpenAttempt(db, id))) await endFallbackSms(db, id, 'failed');
+  }
 }

@@ -26,7 +26,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import {
   advanceMessage,
   endFallbackSms,
-  recordFallback,
+  recordReached,
   retryFallbackSms,
   revertOutbound,
 } from '#db/queries/sends.ts';
@@ -60,12 +60,17 @@ export async function settlePrimary(
   now: Date,
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
-  const message = await findMessage(db, attempt.messageId);
-  if (outcome.kind !== 'unknown') await uncountSend(db, attempt, message);
+  const found = await findMessage(db, attempt.messageId);
+  if (outcome.kind !== 'unknown') await uncountSend(db, attempt, found);
   if (outcome.kind === 'refused') countRefusal(db, attempt, outcome, now);
-  if (!message) return;
-  if (isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
-  else if (message.campaignId !== null) await lockSequences(db, [message.id]);
+  if (!found) return;
+  if (isOptOut(outcome)) {
+    await lockContact(db, found.address, [found.id]);
+    await carrierOptOut(db, found, now);
+  } else await lockSequences(db, [found.id]);
+  const message = await findMessage(db, found.id);
+  // An earlier attempt may turn out to have been accepted.
+  if (message?.status !== 'sending') return;
   switch (outcome.kind) {
     case 'unavailable': {
       const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
@@ -126,10 +131,7 @@ async function settleRefused(
   outcome: Extract<Settled, { kind: 'refused' }>,
   now: Date,
 ): Promise<void> {
-  if (isOptOut(outcome)) {
-    await carrierOptOut(db, message, now);
-    return fail(db, message, 'recipient_opted_out', now);
-  }
+  if (isOptOut(outcome)) return fail(db, message, 'recipient_opted_out', now);
   await failOrFallBack(db, message, outcome.reason, now);
 }
 
@@ -271,7 +273,10 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
   return fallBack(db, message, FORCED, (await isOfErased(db, message)) ? null : account, now);
 }
 
-/** Records the outcome of a fallback SMS. The message's status stays `fallback`. */
+/**
+ * Records the outcome of a fallback SMS. The message's status stays `fallback`. An SMS whose attempt was given up is not sent again if
+ * it turns out to have been accepted.
+ */
 export async function settleFallback(
   db: TenantDb,
   attempt: AttemptRow,
@@ -279,10 +284,10 @@ export async function settleFallback(
   text: string | null,
   now: Date,
 ): Promise<void> {
-  if (!(await recordOutcome(db, attempt, outcome, now))) return;
-  const { address, messageId } = attempt;
   const isAccepted = outcome.kind === 'accepted';
-  if (isAccepted) await recordFallback(db, attempt);
+  if (!(await recordOutcome(db, attempt, outcome, now)) && !isAccepted) return;
+  const { address, messageId } = attempt;
+  if (isAccepted) await recordReached(db, attempt);
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
