@@ -1,6 +1,6 @@
 import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, hasOpenAttempt, insertAttempts } from '#db/queries/attempts.ts';
-import { isOfErased } from '#db/queries/erasures.ts';
+import { isOfDeleted } from '#db/queries/erasures.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
@@ -156,7 +156,7 @@ export async function claimFallback(
   if (await hasOpenAttempt(db, messageId)) return null;
   const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;
   const isUnwelcome =
-    isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message));
+    isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfDeleted(db, message));
   // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
   if (isUnwelcome || !account.enabled) {
     await endFallbackSms(db, messageId, 'failed');

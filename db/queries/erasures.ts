@@ -6,6 +6,7 @@ import { ROWS_INSERTED } from '#db/recordset.ts';
 import { AddressRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { texts } from './contacts.ts';
+import { findLead } from './leads.ts';
 
 /** An address of a contact that is being erased. */
 export interface ErasedAddress {
@@ -80,12 +81,13 @@ export const pseudonymOf = (
 ) => sql.fragment`coalesce(
   (${texts(pseudonyms)})[array_position(${texts(addresses)}, ${address}::text)], 'erased:' || ${id})`;
 
-/** Whether a message belongs to an erased contact, so that it is neither sent nor retried. */
-export async function isOfErased(
+/** Whether a message belongs to an erased contact or a deleted lead, so that it is neither sent nor retried. */
+export async function isOfDeleted(
   db: TenantDb,
-  { address, id }: { address: string; id: string },
+  { address, id, leadId }: { address: string; id: string; leadId: string | null },
 ): Promise<boolean> {
   if (isErased(address)) return true;
+  if (leadId !== null && (await findLead(db, leadId)) === null) return true;
   return db.exists(sql.type(NoRows)`
     select from erased_addresses
     where workspace_id = ${db.workspaceId} and address = ${address} and erasure_id > ${id}`);

@@ -97,7 +97,11 @@ async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSq
 
 const StoppedCampaignIdRow = StoppedRow.pick({ campaignId: true });
 
-/** Cancels the unsent messages of leads and removes the leads from their campaigns. @param ids a query for lead ids. */
+/**
+ * Cancels the unsent messages of leads and removes the leads from their campaigns. A message that is being sent is canceled if it returns
+ * to the queue; it is locked, so that its outcome is settled before or after the leads are deleted.
+ * @param ids a query for lead ids.
+ */
 export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken, now: Date): Promise<void> {
   const left = await db.anyFirst(sql.type(StoppedCampaignIdRow)`
     with locked as materialized (
@@ -111,12 +115,12 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
     select distinct campaign_id from gone where state = 'running'`);
   await db.query(sql.type(NoRows)`
     with locked as materialized (
-      select id from messages
-      where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')
+      select id, status from messages
+      where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled', 'sending')
       order by id for no key update
     )
     update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
-    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')`);
+    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and locked.status <> 'sending'`);
   await wakeWhenDone(db, left, now);
 }
 

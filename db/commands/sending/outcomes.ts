@@ -13,7 +13,7 @@ import {
 } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/erasure.ts';
-import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
+import { isOfDeleted, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { emitMessageEvents } from './message-events.ts';
@@ -147,7 +147,7 @@ export async function carrierOptOut(
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
-  if (await isOfErased(db, message)) return cancelReturned(db, message, now);
+  if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
     await failOrFallBack(db, message, reason, now);
@@ -168,7 +168,7 @@ function retryAt(outcome: Settled, failures: number, now: Date): Date {
   return new Date(now.getTime() + Math.max(backoff, wanted));
 }
 
-/** Cancels an unsent message instead of retrying it, because its contact was erased. */
+/** Cancels an unsent message instead of retrying it, because its contact was deleted. */
 async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Promise<void> {
   await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
   await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
@@ -254,7 +254,7 @@ export async function failOrFallBack(
 
 /** The account that can send the fallback SMS of a message; null: there is none, or the message has no phone number. */
 async function fallbackAccountFor(db: TenantDb, message: MessageRow): Promise<FallbackAccount | null> {
-  if (message.recipientPhone === null || (await isOfErased(db, message))) return null;
+  if (message.recipientPhone === null || (await isOfDeleted(db, message))) return null;
   const account = await findFallbackAccount(db);
   return account?.enabled === true ? account : null;
 }
@@ -270,7 +270,7 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
     return fail(db, message, 'recipient_suppressed', now);
   const account = await findFallbackAccount(db);
   if (!account?.enabled) return fail(db, message, 'fallback_not_configured', now);
-  return fallBack(db, message, FORCED, (await isOfErased(db, message)) ? null : account, now);
+  return fallBack(db, message, FORCED, (await isOfDeleted(db, message)) ? null : account, now);
 }
 
 /**
@@ -293,7 +293,7 @@ export async function settleFallback(
   const message = await findMessage(db, messageId);
   if (isAccepted) return endFallbackSms(db, messageId, 'dispatched', text);
   const isRetried = outcome.kind === 'transient' || outcome.kind === 'not_sent';
-  if (isRetried && message && !(await isOfErased(db, message)))
+  if (isRetried && message && !(await isOfDeleted(db, message)))
     return retryFallbackLater(db, messageId, outcome, now);
   await endFallbackSms(db, messageId, 'failed');
   if (!isOptOut(outcome)) return;
