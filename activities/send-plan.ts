@@ -3,7 +3,7 @@ import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { recordHold } from '#db/queries/line-holds.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
-import { urgentMessages, workOutsideQueue } from '#db/queries/queue.ts';
+import { postponeFallbacks, postponeForced, urgentMessages, workOutsideQueue } from '#db/queries/queue.ts';
 import { NEVER } from '#db/timestamp.ts';
 import type { MessageHold } from '#db/transaction-wakes.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -22,7 +22,7 @@ import {
   usedUpAt,
 } from '#domain/pacing.ts';
 import { type Claimed, claimDue, operatorsReason } from './claim-due.ts';
-import { awakeAmong } from './forced-sends.ts';
+import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
 import type { Look } from './round.ts';
 import type { Claim } from './send-claim.ts';
@@ -101,7 +101,8 @@ export async function planSends(
   const others = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
   if (others.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
-  const forced = await awakeAmong(db, line, others.forced, now);
+  const forced = await awakeAmong(db, line, others.forced, now, postponeForced);
+  const owed = await awakeAmong(db, line, others.owed, now, postponeFallbacks);
   const claimed = await claimDue(db, state, now, { carrierTimeoutMs, isBrief });
   const { claims, isLong, waitsFor } = claimed;
   const sent = claims.map(({ attempt }) => attempt);
@@ -117,7 +118,9 @@ export async function planSends(
     isLong,
     isResting: waitsFor === 'line_resting',
     forced,
-    owed: others.owed,
+    owed,
+    // More than were read may be due.
+    ...(owed.length < others.owed.length && { nextAt: now }),
   };
 }
 

@@ -59,6 +59,18 @@ test("a receipt that arrived before the carrier's response is listed after the s
   expect(events.at(-2)?.at).toBe(events.at(-1)?.at);
 });
 
+test('a message whose fallback SMS was moved still says when it was scheduled', () => {
+  const message = { ...record.message, status: 'fallback' as const, scheduledAt: at(10) };
+  const attempts = record.attempts.map((attempt) => ({ ...attempt, startedAt: at(10), finishedAt: at(11) }));
+  const moves = [{ at: at(12), movedFrom: at(11), movedTo: at(50), reason: 'recipient_quiet_hours' }];
+  const { events } = presentTimeline(
+    '6b0000000000000000000003',
+    { ...record, message, attempts, moves },
+    facts,
+  );
+  expect(events.map(({ type }) => type)).toContain('scheduled');
+});
+
 test('nothing is listed before the message was accepted, whatever the clocks say', () => {
   const message = { ...record.message, status: 'failed' as const, createdAt: at(5), deliveredAt: null };
   const failure = { event: 'message.failed', createdAt: at(4) };

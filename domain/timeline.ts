@@ -177,9 +177,12 @@ function beginning({ message, moves, attempts, timezone }: MessageRecord): Happe
     text: SOURCES[source] ?? `Accepted (${source}).`,
     data: { source, ...(campaignId !== null && { campaignId }) },
   };
+  const [first] = attempts;
+  // What moved later is a retry, or the fallback SMS.
+  const move = moves.find((one) => !first || one.at <= first.startedAt);
+  const planned = move?.movedFrom ?? message.scheduledAt;
   // An attempt after the first is a retry.
-  const planned = moves[0]?.movedFrom ?? message.scheduledAt;
-  const isRetry = attempts[0] !== undefined && planned > attempts[0].startedAt;
+  const isRetry = first !== undefined && planned > first.startedAt;
   if (isRetry || planned.getTime() - at.getTime() < 1000) return [accepted];
   const text = `Scheduled for ${momentText(planned, at, timezone)}.`;
   return [accepted, { at, type: 'scheduled', text, data: { scheduledDate: planned.toISOString() } }];

@@ -134,13 +134,17 @@ function findWait(facts: WaitFacts): Wait | null {
     return { reason: 'carrier_outcome' };
   }
   if (message.fallbackAt !== null)
-    return facts.pastDue ? { reason: 'subscription_past_due' } : fallbackDue(now, message.fallbackAt);
+    return facts.pastDue
+      ? { reason: 'subscription_past_due' }
+      : fallbackDue(now, message.fallbackAt, message);
   if (message.status !== 'pending' && message.status !== 'scheduled') return null;
   return outsideOfLine(facts) ?? lineUnusable(facts) ?? itsTime(facts) ?? lineBusy(facts);
 }
 
-const fallbackDue = (now: Date, at: Date): Wait =>
-  at > now ? { reason: 'fallback_sms', until: at } : { reason: 'fallback_sms' };
+function fallbackDue(now: Date, at: Date, { holdReason }: WaitFacts['message']): Wait {
+  if (at <= now) return { reason: 'fallback_sms' };
+  return { reason: holdReason === 'recipient_quiet_hours' ? holdReason : 'fallback_sms', until: at };
+}
 
 function outsideOfLine({ message, pastDue, optedOut, campaign }: WaitFacts): Wait | null {
   if (pastDue) return { reason: 'subscription_past_due' };

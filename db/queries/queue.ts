@@ -354,8 +354,8 @@ export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.f
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
-/** Moves messages whose recipients have quiet hours to the ends of these. Skips locked messages. */
-export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
+/** Moves messages to send as SMS at once to the ends of their recipients' quiet hours. Skips locked messages. */
+export async function postponeForced(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
   if (asleep.size === 0) return;
   const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
   const moved = await db.any(sql.type(MovedRow)`
@@ -368,6 +368,25 @@ export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, D
     update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
     from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id
     returning m.id, moved.scheduled_at moved_from, moved.until moved_to`);
+  await insertMoves(db, 'recipient_quiet_hours', moved);
+}
+
+/** Like `postponeForced`, for messages whose fallback SMS is due. */
+export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
+  if (asleep.size === 0) return;
+  const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
+  const moved = await db.any(sql.type(MovedRow)`
+    with free as materialized (
+      select m.id, m.fallback_at, a.until from ${sql.unnest(rows, ['text', 'timestamptz'])} as a (id, until)
+      cross join lateral (
+        select id, fallback_at, fallback_sms from messages where workspace_id = ${db.workspaceId} and id = a.id
+        offset 0 for no key update skip locked
+      ) m
+      where m.fallback_sms = 'due'
+    )
+    update messages m set fallback_at = free.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
+    returning m.id, free.fallback_at moved_from, free.until moved_to`);
   await insertMoves(db, 'recipient_quiet_hours', moved);
 }
 

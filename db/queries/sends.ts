@@ -263,7 +263,7 @@ export async function endFallbackSms(
   sentText: string | null = null,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update messages set fallback_sms = ${result}, sent_text = coalesce(${sentText}, sent_text), updated_at = now(),
+    update messages set fallback_sms = ${result}, hold_reason = null, sent_text = coalesce(${sentText}, sent_text), updated_at = now(),
       fallback_at = ${result === 'dispatched' ? sql.timestamp(currentTime()) : sql.fragment`fallback_at`}
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }
@@ -271,6 +271,6 @@ export async function endFallbackSms(
 /** Postpones a fallback SMS that is due. */
 export async function retryFallbackSms(db: TenantDb, messageId: string, at: Date): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update messages set fallback_at = ${sql.timestamp(at)}, updated_at = now()
+    update messages set fallback_at = ${sql.timestamp(at)}, hold_reason = null, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }

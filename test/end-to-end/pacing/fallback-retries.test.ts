@@ -13,6 +13,7 @@ import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
 import { NoRows } from '#db/rows.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { firstSendTime } from '#domain/quiet-hours.ts';
 import { createLogger } from '#providers/log.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -46,8 +47,7 @@ async function createSender() {
     lineId,
     inTenant,
     /** A message whose fallback SMS may be sent. */
-    async owe(now: Date) {
-      const to = phone();
+    async owe(now: Date, to = phone()) {
       const request = { message: 'Hello', recipientPhone: to, forceFallback: true };
       const { body } = await api('POST', '/api/messages', request);
       await inTenant((db) => forceFallback(db, body._id, now));
@@ -134,6 +134,43 @@ test('a fallback SMS fails after eight attempts if its account accepts others', 
   await sender.attempt(message, down, at(8));
   expect(await sender.waitingFor(message.id)).toBeNull();
   expect(await sender.plan(at(DAY))).toEqual({ owed: [], nextAt: null });
+});
+
+test('a fallback SMS that falls due in the quiet hours of its recipient waits for their end', async () => {
+  const { owe, attempt, plan, waitingFor, workspace } = await createSender();
+  const hours = { start: '08:00', end: '21:00' };
+  const setQuietHours = (appliesTo: string[]) =>
+    workspace.api('PUT', '/api/workspace/quiet-hours', { enabled: true, ...hours, appliesTo });
+  await setQuietHours(['message']);
+  // 23:00 or midnight in San Francisco, and 16:00 in Tokyo.
+  const night = new Date(`${new Date(Date.now() + DAY).toISOString().slice(0, 10)}T07:00:00Z`);
+  const digits = () => String(Math.random()).slice(2, 9);
+  const asleep = await owe(night, `+1415${digits()}`);
+  const awake = await owe(night, `+81901${digits()}`);
+  const quiet = { zones: ['America/Los_Angeles'], ...hours, law: null };
+  const morning = firstSendTime({ quiet }, night);
+  if (!morning) throw new Error('there is no morning');
+
+  // Others may be due after those that are read at once.
+  expect(await plan(night)).toEqual({ owed: [awake.id], nextAt: night });
+  await attempt(awake, accepted, night);
+  expect(await plan(night)).toEqual({ owed: [], nextAt: morning });
+  const get = async () => (await workspace.api('GET', `/api/messages/${asleep.id}`)).body;
+  expect(await get()).toMatchObject({ status: 'fallback', holdReason: 'recipient_quiet_hours' });
+  expect(await waitingFor(asleep.id)).toMatchObject({
+    reason: 'recipient_quiet_hours',
+    until: morning.toISOString(),
+  });
+  const { events } = (await workspace.api('GET', `/api/messages/${asleep.id}/timeline`)).body;
+  expect(events.at(-1)).toMatchObject({ type: 'moved', data: { reason: 'recipient_quiet_hours' } });
+
+  expect(await plan(morning)).toMatchObject({ owed: [asleep.id] });
+  await attempt(asleep, accepted, morning);
+  expect(await get()).toMatchObject({ fallbackSmsDispatched: true, holdReason: null });
+
+  await setQuietHours(['drip']);
+  const other = await owe(night, `+1415${digits()}`);
+  expect(await plan(night)).toMatchObject({ owed: [other.id] });
 });
 
 test('a fallback SMS that moves to another line is sent by one of them', async () => {
