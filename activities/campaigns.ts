@@ -9,10 +9,10 @@ import {
   changeCampaignStatus,
   clearCampaign,
   completeCampaign,
+  hasItsList,
   unsendableType,
 } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
-import { shareList } from '#db/queries/lists.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -72,6 +72,8 @@ export function createCampaignActivities({ pools }: Dependencies) {
       if (campaign.status === to) return { campaignId, status: to };
       if (!canTake(action, campaign.status))
         throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
+      if (action === 'start' && !(await hasItsList(db, campaign)))
+        throw refusal('NOT_FOUND', 'The list of the campaign was deleted');
       const unsendable = action === 'start' ? await unsendableType(db, campaign) : null;
       if (unsendable !== null)
         throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
@@ -158,8 +160,7 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
   // An erasure of one of these leads waits for their messages, and cancels them.
-  if (campaign.listId !== null) await shareList(db, campaign.listId);
-  const leads = await nextLeads(db, campaign, ROWS_PER_TRANSACTION);
+  const leads = (await hasItsList(db, campaign)) ? await nextLeads(db, campaign, ROWS_PER_TRANSACTION) : [];
   await enterLeads(db, campaign, leads, now);
   await setEntryProgress(
     db,

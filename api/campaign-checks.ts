@@ -1,4 +1,4 @@
-import { unsendableType } from '#db/commands/campaigns/campaign-status.ts';
+import { hasItsList, unsendableType } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
 import { findPool } from '#db/queries/line-pools.ts';
@@ -11,6 +11,8 @@ import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/quiet-hours.
 import { type QuietUntil, quietUntil } from '#domain/warnings.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
+const listGone = (): ApiError => new ApiError('NOT_FOUND', 'listId: no such list in this workspace');
+
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to an object of another workspace. */
 export async function checkCampaign(
   db: TenantDb,
@@ -18,8 +20,7 @@ export async function checkCampaign(
   workspace: { timezone: string; country: string },
   uploads: Uploads,
 ): Promise<void> {
-  if (listId && !(await findList(db, listId)))
-    throw new ApiError('NOT_FOUND', 'listId: no such list in this workspace');
+  if (listId && !(await findList(db, listId))) throw listGone();
   const inputs = steps.map(({ attachmentUrls }) => ({ attachmentUrls }));
   const { lines, ownAttachments } = await loadIntakeContext(db, inputs, workspace, uploads);
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
@@ -92,6 +93,11 @@ export async function quietUntilOfFirstStep(
     { window: campaignWindow(campaign, timezone), quiet: wakingHours(policy, recipient, timezone) },
     new Date(now.getTime() + (first ? delayMs(first.delay) : 0)),
   );
+}
+
+/** @throws NOT_FOUND if the list of the campaign was deleted. */
+export async function requireList(db: TenantDb, campaign: CampaignRow): Promise<void> {
+  if (!(await hasItsList(db, campaign))) throw listGone();
 }
 
 /** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */

@@ -3,6 +3,7 @@ import { forecastLines, knownLeads, leadsToEnter, linesOfCampaign } from '#db/qu
 import { leadPlaces } from '#db/queries/lead-places.ts';
 import { findPool, type PoolRow } from '#db/queries/line-pools.ts';
 import { type ChoosableLine, existingLines, usableLines } from '#db/queries/lines.ts';
+import { findList } from '#db/queries/lists.ts';
 import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
@@ -43,7 +44,10 @@ export async function planOfInput(db: TenantDb, input: ForecastInput, site: Site
 }
 
 /** The remaining messages of a campaign; if it is not active, as if it were started or resumed now. */
-export async function planOfCampaign(db: TenantDb, campaign: CampaignRow, site: Site): Promise<ForecastPlan> {
+export async function planOfCampaign(db: TenantDb, stored: CampaignRow, site: Site): Promise<ForecastPlan> {
+  // The leads that a deleted list still has do not enter.
+  const list = stored.listId === null ? null : await findList(db, stored.listId);
+  const campaign = { ...stored, listId: list?.id ?? null };
   const pool = campaign.poolId === null ? null : await findPool(db, campaign.poolId);
   const shares = sharesOf(await usableLines(db), pool, campaign.eligibleLineIds);
   const reach = await leadsToEnter(db, campaign);

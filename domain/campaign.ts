@@ -113,7 +113,7 @@ export const CampaignInput = z
   .meta({ id: 'CampaignInput' });
 export type CampaignInput = z.output<typeof CampaignInput>;
 
-/** The body of `PATCH /api/campaigns/{id}`. Once a lead has entered, only name and description can change. */
+/** The body of `PATCH /api/campaigns/{id}`. Once a lead has entered, the steps cannot change. */
 export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
 export type CampaignPatch = z.output<typeof CampaignPatch>;
 

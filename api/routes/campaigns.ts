@@ -27,7 +27,13 @@ import { hasSubscription } from '#domain/entitlement.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
-import { checkCampaign, quietUntilOfFirstStep, requireLines, requireSendTimes } from '../campaign-checks.ts';
+import {
+  checkCampaign,
+  quietUntilOfFirstStep,
+  requireLines,
+  requireList,
+  requireSendTimes,
+} from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
@@ -82,6 +88,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
       if (action === 'start') {
+        await requireList(db, row);
         await requireLines(db, row);
         await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, row));
       }
@@ -122,6 +129,7 @@ export const campaignRoutes = [
       const warnings = campaignWarnings(made.steps, quiet);
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
+      await requireList(db, made);
       await requireLines(db, made);
       await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, made));
       const campaign = await changeCampaignStatus(db, made, 'start', now);
@@ -185,7 +193,8 @@ export const campaignRoutes = [
     method: 'PATCH',
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
-    summary: 'Update a campaign; once it has started or a lead has entered, only its name and description',
+    summary:
+      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description',
     params: CampaignParams,
     body: CampaignPatch,
     responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
@@ -194,14 +203,18 @@ export const campaignRoutes = [
     async handler({ db, caller, params, body, now, links }) {
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
-      const { name: _, description: __, ...sequence } = body;
+      const { name: _, description: __, listId, ...sequence } = body;
       const changesSequence = Object.values(sequence).some((value) => value !== undefined);
-      if (changesSequence && (row.status !== 'draft' || (await hasEntered(db, row.id)))) {
+      if (row.status !== 'draft' && (changesSequence || listId !== undefined))
         throw new ApiError(
           'INVALID_STATE',
-          'The campaign already has messages: only its name and description can be changed',
+          'The campaign has started: only its name and description can be changed',
         );
-      }
+      if (changesSequence && (await hasEntered(db, row.id)))
+        throw new ApiError(
+          'INVALID_STATE',
+          'The campaign already has messages: only its name, description and list can be changed',
+        );
       await checkCampaign(db, body, caller.workspace, { links, now });
       if (changesSequence) await requireSendTimes(db, body, row, now);
       const changed = await updateCampaign(db, row.id, body);

@@ -84,10 +84,15 @@ export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   return locked !== null;
 }
 
-/** Locks a list in share mode: no lead is added to it or taken from it meanwhile. */
-export async function shareList(db: TenantDb, id: string): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    select from lead_lists where workspace_id = ${db.workspaceId} and id = ${id} for share`);
+/**
+ * Locks a list in share mode: no lead is added to it or taken from it meanwhile, and it is not deleted.
+ * @returns false if there is no such list.
+ */
+export async function shareList(db: TenantDb, id: string): Promise<boolean> {
+  const shared = await db.maybeOne(sql.type(ListIdRow)`
+    select id from lead_lists
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for share`);
+  return shared !== null;
 }
 
 /** Adjusts a list's number of leads. Requires `lockList`. */

@@ -6,6 +6,7 @@ import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts'
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { findPool } from '#db/queries/line-pools.ts';
 import { usableLines } from '#db/queries/lines.ts';
+import { shareList } from '#db/queries/lists.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -43,6 +44,10 @@ export async function unsendableType(
     lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel));
   return steps.find((step) => !canSend(step))?.messageType ?? null;
 }
+
+/** Whether the list of a campaign exists, or it has none. Keeps the list from being deleted until the transaction ends. */
+export const hasItsList = async (db: TenantDb, { listId }: CampaignRow): Promise<boolean> =>
+  listId === null || shareList(db, listId);
 
 /**
  * Starts, pauses, resumes or archives a campaign. Requires `lockCampaign`. Changes one row, however many messages the

@@ -48,6 +48,36 @@ describe('a campaign whose list is deleted', () => {
     const { leadId } = added.body;
     expect((await api('GET', `/api/leads/${leadId}`)).body.lead.listId).not.toBe(listId);
   });
+
+  it('starts only with another list, or with none', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const id = await newCampaign({ listId, steps: [now] });
+    await api('DELETE', `/api/lists/${listId}`);
+    const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } })).body;
+    expect(await api('POST', `/api/campaigns/${id}/start`)).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND', error: 'listId: no such list in this workspace' },
+    });
+    expect((await api('PATCH', `/api/campaigns/${id}`, { listId })).status).toBe(404);
+    expect((await api('PATCH', `/api/campaigns/${id}`, { listId: null })).status).toBe(200);
+    expect((await api('POST', `/api/campaigns/${id}/start`)).status).toBe(200);
+    expect(await step(id, leadId, 0, 'sent', 'delivered')).toBeTruthy();
+    expect((await api('PATCH', `/api/campaigns/${id}`, { listId: null })).status).toBe(409);
+  });
+
+  it('does not start while the list is being deleted', async () => {
+    const to = phone();
+    const { listId } = await newList([{ phone: to }]);
+    const id = await newCampaign({ listId });
+    const [deleted, started] = await race(
+      app,
+      await lock(app, 'list_addresses', to, 'address'),
+      () => api('DELETE', `/api/lists/${listId}`),
+      () => api('POST', `/api/campaigns/${id}/start`),
+    );
+    expect([deleted.status, started.status]).toEqual([200, 404]);
+    expect(await statusOf(id)).toBe('draft');
+  });
 });
 
 describe('starting a campaign', () => {

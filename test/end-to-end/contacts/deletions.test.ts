@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { removeLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -106,6 +107,29 @@ describe('deleting a large list', () => {
       [FIRST, body.leadId].toSorted(),
     );
     expect(await count('list_addresses')).toBe(2);
+  });
+
+  it('enters no lead of it into a campaign', async () => {
+    const { listId } = await createLargeList();
+    const steps = [{ message: 'One' }];
+    const id = (await api('POST', '/api/campaigns', { name: 'Spring', steps, listId })).body.campaign._id;
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    expect((await api('POST', `/api/campaigns/${id}/start`)).status).toBe(404);
+    const forecast = await api('POST', `/api/campaigns/${id}/forecast`);
+    expect(forecast.body).toMatchObject({ success: true, byDay: [] });
+
+    // As if it had started at the same time in a process of the previous release.
+    await run(sql.fragment`update campaigns set status = 'active' where id = ${id}`);
+    await withTenant(app.pools, workspace.id, async (db) =>
+      wake(db, campaignWorkflowId(id), new Date(), 'leadsAdded'),
+    );
+    await app.startWorker();
+    const { progress } = await eventually(async () => {
+      const { body } = await api('GET', `/api/campaigns/${id}`);
+      return body.progress.enteredAll && body;
+    });
+    expect(progress).toMatchObject({ entered: 0 });
+    expect((await api('GET', `/api/messages?campaignId=${id}`)).body.messages).toEqual([]);
   });
 
   it('leaves a lead that is being changed to its workflow', async () => {

@@ -2458,7 +2458,7 @@ export class Campaigns extends HeyApiClient {
     }
     
     /**
-     * Update a campaign; once it has started or a lead has entered, only its name and description
+     * Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description
      *
      * A key needs the scope `send`. Recorded in the audit log as `campaign.updated`.
      */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "edb17e96e67fe9d2fd680a5f850b9fe0f3d023911559c75055a66e955dde95f0"
+DIGEST = "062a5e4836d41359831baa78040fcee954d5c2342daadc254f2f9b829e1168df"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

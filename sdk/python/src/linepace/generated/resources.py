@@ -1281,7 +1281,7 @@ class Campaigns:
         return self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
-        """Update a campaign; once it has started or a lead has entered, only its name and description.
+        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
@@ -1358,7 +1358,7 @@ class AsyncCampaigns:
         return await self._transport.call("GET", f"/api/campaigns/{self._transport.escape(id)}")
 
     async def update(self, id: str, **body: Unpack[models.UpdateCampaignRequest]) -> models.UpdateCampaignResponse:
-        """Update a campaign; once it has started or a lead has entered, only its name and description.
+        """Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description.
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.updated`."""
         return await self._transport.call("PATCH", f"/api/campaigns/{self._transport.escape(id)}", body=body)
