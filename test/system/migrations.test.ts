@@ -257,6 +257,34 @@ test('events that were emitted before each workspace had an order of its own are
   ]);
 });
 
+test('attempts that a moved line brought along name no contact any more, and those of the workspace do', async () => {
+  await openBefore('0107');
+  const [line, own, brought] = ['1', '2', '3'].map((digit) => digit.repeat(24));
+  const attempt = (messageId: string | undefined): string => `
+    insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by,
+      outcome, reason)
+    values ('org_2', '${messageId}', '${messageId}', '${line}', 'primary', 'imessage', 'simulated', '+14155550100', false,
+      now() - interval '1 hour', now(), 'refused', '4005 no +14155550100');`;
+  await client.query(`
+    begin;
+    set local app.migrating = 'on';
+    insert into workspaces (id, name) values ('org_1', 'One'), ('org_2', 'Two');
+    insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values ('${line}', '${line}', 'org_1', 'org_2');
+    insert into messages (workspace_id, id, channel, status, address, scheduled_at, source)
+    values ('org_2', '${own}', 'imessage', 'failed', '+14155550100', now(), 'api');
+    ${attempt(own)}
+    ${attempt(brought)}
+    commit`);
+  await migrated();
+  const { rows } = await connected(database.systemUrl, (system) =>
+    system.query('select address, reason from attempts order by id'),
+  );
+  expect(rows).toEqual([
+    { address: '+14155550100', reason: '4005 no +14155550100' },
+    { address: `erased:${brought}`, reason: '4005' },
+  ]);
+});
+
 test('an API process is ready with a schema newer than its own, and not with one that lacks a migration', async () => {
   const app = await startTestApp({ worker: false });
   const ready = async () => (await fetch(`${app.url}/readyz`)).status;

@@ -123,12 +123,13 @@ export async function moveLine(
   await db.query(sql.type(NoRows)`
     delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies keep their ids, so that no copy counts twice when the line comes back. They have no carrier message id,
-  // because reports about the message concern the workspace that sent it.
+  // because reports about the message concern the workspace that sent it, and name no contact: they are only counted, and an
+  // erasure finds attempts by the messages of its workspace.
   await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
       answer_by, outcome, reason, finished_at)
-    select ${b}, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
-      answer_by, outcome, reason, finished_at
+    select ${b}, id, message_id, line_id, kind, channel, carrier, 'erased:' || message_id, is_new, started_at,
+      answer_by, outcome, reason_code(reason), finished_at
     from attempts
     where workspace_id = ${a} and line_id = ${lineId} and kind = 'primary' and started_at > now() - ${USAGE_MEMORY}
     on conflict do nothing`);

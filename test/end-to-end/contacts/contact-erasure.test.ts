@@ -5,12 +5,19 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
+import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createCopilot, createDraft, waitForEnd } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import {
+  createAgencyWithTwoWorkspaces,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { ask, DANA } from '#test/support/operators.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
@@ -333,5 +340,38 @@ describe('an erasure', () => {
     expect((await fetch(url, { method: 'POST' })).status).toBe(200);
     expect(await findTraces(app, workspace.id, [email])).toEqual([]);
     expect((await api('GET', `/api/opt-outs/${email}`)).body.optedOut).toBe(true);
+  });
+});
+
+describe('a contact of a line that moves to another workspace', () => {
+  const number = phone();
+  const leadOf = async ({ api }: TestWorkspace): Promise<string> =>
+    (await api('POST', '/api/leads', { leads: [{ phone: number }] })).body.leadIds[0];
+  const send = async ({ api }: TestWorkspace): Promise<void> => {
+    const { body } = await api('POST', '/api/messages', { recipientPhone: number, message: newId() });
+    await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.status === 'delivered');
+  };
+  const tracesIn = ({ id }: TestWorkspace) => findTraces(app, id, [number]);
+
+  it('is erased in each workspace with what it knows', async () => {
+    const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
+    const lineId = await createLine(app, first.id);
+    await send(first);
+    await transferLine(agency.api, lineId, second);
+    // All that the line needs to remember.
+    expect(await tracesIn(second)).toEqual([`line_contacts.address: ${number}`]);
+
+    await erase(first, await leadOf(first));
+    await erased(first.id);
+    expect(await tracesIn(first)).toEqual([]);
+    expect(await tracesIn(second)).toEqual([`line_contacts.address: ${number}`]);
+
+    await send(second);
+    await transferLine(agency.api, lineId, first);
+    await transferLine(agency.api, lineId, second);
+    await erase(second, await leadOf(second));
+    await erased(second.id);
+    expect(await tracesIn(second)).toEqual([]);
+    expect(await tracesIn(first)).toEqual([]);
   });
 });
