@@ -234,6 +234,15 @@ export async function lockLinesShared(db: TenantDb, ids: readonly string[]): Pro
   return new Set(kept);
 }
 
+/** The lines that have exchanged a message with one of these addresses. */
+export async function linesThatKnow(db: TenantDb, addresses: readonly string[]): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(LineIdRow)`
+    select l.id from lines l
+    where l.workspace_id = ${db.workspaceId} and exists (
+      select from line_contacts c
+      where c.workspace_id = ${db.workspaceId} and c.line_id = l.id and c.address = any(${sql.array([...addresses], 'text')}))`);
+}
+
 /** Those of these lines that belong to the workspace. */
 export async function existingLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();

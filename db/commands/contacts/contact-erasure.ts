@@ -13,6 +13,7 @@ import { deleteNotesOf } from '#db/queries/conversation-notes.ts';
 import { deleteReadsOf } from '#db/queries/conversation-reads.ts';
 import { deleteSavedFiltersNaming } from '#db/queries/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
+import { linesThatKnow, lockLinesShared } from '#db/queries/lines.ts';
 import { hideOptOuts } from '#db/queries/opt-outs.ts';
 import { insertion } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
@@ -94,6 +95,8 @@ async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly Eras
 
 /** Locks everything that is changed here, in the order of docs/architecture.md. */
 async function lockAll(db: TenantDb, contact: Contact): Promise<void> {
+  // A line that moves takes its contacts along.
+  await lockLinesShared(db, await linesThatKnow(db, contact.addresses));
   await db.query(sql.type(NoRows)`
     select from conversations
     where workspace_id = ${db.workspaceId} and address = any(${texts(contact.addresses)})

@@ -19,6 +19,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { deadlockCount, lock, race } from '#test/support/locks.ts';
 import { ask, DANA } from '#test/support/operators.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 import { filesOf, findTraces } from '#test/support/traces.ts';
@@ -372,6 +373,27 @@ describe('a contact of a line that moves to another workspace', () => {
     await erase(second, await leadOf(second));
     await erased(second.id);
     expect(await tracesIn(second)).toEqual([]);
+    expect(await tracesIn(first)).toEqual([]);
+  });
+
+  it('does not move while it is being erased', async () => {
+    const { agency, first, second } = await createAgencyWithTwoWorkspaces(app);
+    const lineId = await createLine(app, first.id);
+    await send(first);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const waiting = { message: 'Later', recipientPhone: number, scheduledDate: tomorrow };
+    const { _id } = (await first.api('POST', '/api/messages', waiting)).body;
+    const leadId = await leadOf(first);
+    const deadlocks = await deadlockCount(app);
+    const [, moved] = await race(
+      app,
+      await lock(app, 'messages', _id),
+      () => erase(first, leadId),
+      () => transferLine(agency.api, lineId, second),
+    );
+    expect([moved.status, await deadlockCount(app)]).toEqual([200, deadlocks]);
+    expect(await tracesIn(second)).toEqual([]);
+    await erased(first.id);
     expect(await tracesIn(first)).toEqual([]);
   });
 });
