@@ -34,6 +34,8 @@ export interface PaymentProvider {
     plan: Plan;
     key: string;
   }): Promise<Subscription>;
+  /** The active or past due subscription of a workspace; null: it has none. Knows one as soon as it is created. */
+  findSubscription(of: { customerId: string; workspaceId: string }): Promise<Subscription | null>;
   /** @throws CardDeclined with nothing changed, NoSuchSubscription. */
   changePlan(order: { subscriptionId: string; plan: Plan; key: string }): Promise<Subscription>;
   /** @throws NoSuchSubscription */

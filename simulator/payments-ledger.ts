@@ -86,7 +86,7 @@ export type LedgerEntry =
   | { is: 'subscription'; value: Subscription }
   | { is: 'credit_note'; value: CreditNote }
   | { is: 'invoiceitem'; value: PendingItem }
-  | { is: 'answer'; value: { id: string; status: number; body: unknown } }
+  | { is: 'answer'; value: { id: string; request: string; status: number; body: unknown } }
   | { is: 'declines'; value: { id: string; declines: boolean } }
   | { is: 'event'; value: { id: string; event: PaymentEvent | null } };
 

@@ -45,6 +45,11 @@ const SubscriptionChange = z.object({
     .optional(),
   metadata: Metadata,
 });
+const ListParams = z.object({
+  customer: z.string(),
+  limit: z.coerce.number().int().min(1).max(100).default(10),
+  starting_after: z.string().optional(),
+});
 const CreditParams = z.object({
   invoice: z.string(),
   amount: z.coerce.number().int(),
@@ -68,6 +73,13 @@ class Refused extends Error {
 
 const missing = (what: string, id: string): Refused =>
   new Refused(404, 'invalid_request_error', 'resource_missing', `No such ${what}: '${id}'`);
+const reused = (key: string): Refused =>
+  new Refused(
+    400,
+    'idempotency_error',
+    'idempotency_error',
+    `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`,
+  );
 const declined = (): Refused => new Refused(402, 'card_error', 'card_declined', 'Your card was declined.');
 
 /** The part of Stripe's API that `providers/payments/stripe.ts` uses: form-encoded requests, JSON responses, idempotency keys. */
@@ -90,12 +102,14 @@ export function stripeRoutes(
       );
     }
     const earlier = key === '' ? undefined : ledger.get('answer', key);
+    const request = JSON.stringify([context.path, context.request.body]);
     if (earlier) {
+      if (earlier.request !== request) return send(context, reused(key).response);
       context.set('Idempotent-Replayed', 'true');
       return send(context, earlier);
     }
     const response = attempt(work);
-    if (key !== '') ledger.put('answer', { id: key, ...response });
+    if (key !== '') ledger.put('answer', { id: key, request, ...response });
     send(context, response);
   }
 
@@ -294,6 +308,17 @@ export function stripeRoutes(
     });
     void emit('customer.subscription.updated', subscription);
     return subscription;
+  });
+
+  get('/v1/subscriptions', (_, context) => {
+    const { customer, limit, starting_after: after } = ListParams.parse(context.query);
+    const found = ledger
+      .all('subscription')
+      .filter((subscription) => subscription.customer === customer && subscription.status !== 'canceled')
+      .toReversed();
+    const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
+    const data = found.slice(start, start + limit);
+    return { object: 'list', data, has_more: start + limit < found.length };
   });
 
   get('/v1/subscriptions/:id', (id) => existing('subscription', id));

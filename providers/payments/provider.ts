@@ -40,6 +40,7 @@ const noPayments: PaymentProvider = {
   creditInvoice: async () => unavailable(),
   addToNextInvoice: async () => unavailable(),
   subscribe: async () => unavailable(),
+  findSubscription: async () => unavailable(),
   changePlan: async () => unavailable(),
   readSubscription: async () => unavailable(),
   parseCallback: async () => unavailable(),

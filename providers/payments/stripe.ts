@@ -160,6 +160,17 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
         ),
       ),
 
+    findSubscription: ({ customerId, workspaceId }) =>
+      translated(async () => {
+        // All that have not been canceled: an agency has one for each of its workspaces.
+        for await (const one of stripe.subscriptions.list({ customer: customerId, limit: 100 })) {
+          const subscription = readSubscription(one);
+          const isLive = subscription.status === 'active' || subscription.status === 'past_due';
+          if (isLive && subscription.workspaceId === workspaceId) return subscription;
+        }
+        return null;
+      }),
+
     changePlan: ({ subscriptionId, plan, key }) =>
       translated(async () => {
         const { items, status, latest_invoice: latest } = await stripe.subscriptions.retrieve(subscriptionId);

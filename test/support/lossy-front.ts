@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -7,14 +7,17 @@ const OF_THE_CONNECTION = ['host', 'connection', 'content-length', 'transfer-enc
 
 /**
  * A proxy that loses the response of some attempts, after the API has sent it.
- * @param loses whether the response of the nth attempt is lost.
+ * @param loses whether the response of the nth attempt is lost. The request is passed on once that is known.
  */
-export async function startLossyFront(apiUrl: string, loses: (attempt: number) => boolean) {
+export async function startLossyFront(
+  apiUrl: string,
+  loses: (attempt: number, request: IncomingMessage) => boolean | Promise<boolean>,
+) {
   let attempts = 0;
   const server = createServer(async (request, response) => {
     attempts += 1;
-    const isLost = loses(attempts);
     const body = await buffer(request);
+    const isLost = await loses(attempts, request);
     const headers = Object.entries(request.headers).filter(([name]) => !OF_THE_CONNECTION.includes(name));
     const answer = await fetch(`${apiUrl}${request.url}`, {
       method: request.method ?? 'GET',

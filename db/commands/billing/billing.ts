@@ -60,8 +60,8 @@ async function customerOf(
   return created;
 }
 
-/** The maximum duration of a plan change, including calls to the provider and their retries. */
-const BUSY_SECONDS = 60;
+/** Longer than a plan change takes: it calls the provider up to six times, each with retries for over half a minute. */
+const BUSY_SECONDS = 300;
 
 const ClaimRow = z.object({
   plan: z.string().nullable(),
@@ -116,29 +116,37 @@ export async function subscribe(
     await end({ subscription: { ...subscription, plan }, asked: true, readAt });
     return { subscriptionId: subscription.id, billingMode: 'card' };
   } catch (error) {
-    // After a declined card the next attempt uses a new key; after a lost response it must use the same one.
+    // After a declined card the next attempt uses a new key; after a lost response it must use the same one, for any plan.
     await end({ asked: error instanceof CardDeclined, readAt });
     throw error;
   }
 }
 
+/** Changes the workspace's subscription at the provider, or creates it. The provider never holds two of them. */
 async function charge(
   billing: Billing,
   workspaceId: string,
   plan: Plan,
   claim: Claim,
 ): Promise<Subscription> {
+  const { payments } = billing;
   const { subscriptionId, status, attempt } = claim;
-  const key = `subscribe:${workspaceId}:${attempt}:${plan}`;
+  const key = `subscribe:${workspaceId}:${attempt}`;
+  const change = (id: string): Promise<Subscription> =>
+    payments.changePlan({ subscriptionId: id, plan, key: `${key}:${plan}:change` });
   if (subscriptionId !== null && status !== 'canceled') {
     try {
-      return await billing.payments.changePlan({ subscriptionId, plan, key: `${key}:change` });
+      return await change(subscriptionId);
     } catch (error) {
       if (!(error instanceof NoSuchSubscription)) throw error;
     }
   }
   const customerId = await payingCustomer(billing, workspaceId);
-  return billing.payments.subscribe({ customerId, workspaceId, plan, key });
+  // One whose response was lost.
+  const found = await payments.findSubscription({ customerId, workspaceId });
+  if (found) return found.status === 'active' && found.plan === plan ? found : change(found.id);
+  // The key does not contain the plan: while another plan is on its way under the key, the provider refuses this one.
+  return payments.subscribe({ customerId, workspaceId, plan, key });
 }
 
 async function claimSubscription(db: TenantDb): Promise<Claim> {

@@ -1,9 +1,10 @@
 import { sql } from 'slonik';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newId } from '#domain/ids.ts';
+import { simulatedStripe } from '#providers/payments/simulated.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestAgency } from '#test/support/factories.ts';
@@ -16,6 +17,7 @@ import {
   requestAddOn,
   requestStatus,
 } from '#test/support/payments.ts';
+import { startLossyFront } from '#test/support/lossy-front.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -290,5 +292,77 @@ describe('subscriptions', () => {
     expect(
       (await agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan: 'maxi' })).status,
     ).toBe(400);
+  });
+});
+
+describe('a subscription whose creation is not answered', () => {
+  /** Another installation, whose requests to the same provider pass through a proxy. */
+  async function subscriber(loses: (isCreation: boolean) => boolean | Promise<boolean>) {
+    const { simulator } = app.config;
+    if (!simulator) throw new Error('the app has no simulator');
+    const { apiKey, webhookSecret, prices } = simulatedStripe(simulator);
+    const front = await startLossyFront(simulator.url, (_, { method, url }) =>
+      loses(method === 'POST' && url === '/v1/subscriptions'),
+    );
+    const own = await startTestApp({
+      worker: false,
+      environment: {
+        STRIPE_SECRET_KEY: apiKey,
+        STRIPE_WEBHOOK_SECRET: webhookSecret,
+        STRIPE_API_URL: front.url,
+        STRIPE_PRICES: JSON.stringify(prices),
+      },
+    });
+    onTestFinished(() => own.stop());
+    const agency = await createAgency(own);
+    const { id } = await createWorkspace(own, {
+      agency_id: agency.id,
+      plan: null,
+      subscription_status: 'none',
+    });
+    const call = apiClient(own.url, agency.key);
+    return {
+      subscribe: (plan: string) => call('POST', '/api/agency/billing/subscribe', { workspaceId: id, plan }),
+      subscriptions: async () => (await charged(app, id)).subscriptions,
+      /** As if the change of plan took longer than it locks the plan. */
+      unlock: () =>
+        own.pools.system.query(
+          sql.unsafe`update workspaces set subscription_busy_until = '-infinity' where id = ${id}`,
+        ),
+    };
+  }
+
+  it('is found by the next attempt, whatever its plan is', async () => {
+    let isDown = true;
+    const { subscribe, subscriptions } = await subscriber((isCreation) => isDown && isCreation);
+    expect(await subscribe('mini')).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
+    const [created] = await subscriptions();
+    isDown = false;
+    expect(await subscribe('growth')).toMatchObject({
+      status: 200,
+      body: { plan: 'growth', subscriptionId: created?.id },
+    });
+    expect(await subscriptions()).toMatchObject([{ id: created?.id, metadata: { plan: 'growth' } }]);
+  });
+
+  it('is the only one, even if it is on its way longer than it locks the plan', async () => {
+    const [sent, held] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
+    let isFirst = true;
+    const { subscribe, subscriptions, unlock } = await subscriber((isCreation) => {
+      if (!isCreation || !isFirst) return false;
+      isFirst = false;
+      sent.resolve();
+      return held.promise;
+    });
+    const slow = subscribe('mini');
+    await sent.promise;
+    expect(await subscriptions()).toEqual([]);
+    await unlock();
+    const fast = await subscribe('growth');
+    held.resolve(false);
+    expect([fast.status, (await slow).status]).toEqual([200, 503]);
+    expect(await subscriptions()).toMatchObject([
+      { id: fast.body.subscriptionId, metadata: { plan: 'growth' } },
+    ]);
   });
 });
