@@ -38,6 +38,8 @@ const ROUND_MS = 3 * 60_000;
 const ROWS_PER_TURN = 50;
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
+/** A batch of long rows ends with the row that exceeds it. In memory, a character takes up to two bytes. */
+const CHARACTERS_PER_BATCH = 2_000_000;
 
 /** A row of the file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
 type ReadRow =
@@ -70,9 +72,8 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
       for await (const batch of ahead(batchesOf(file, delimiter, row.processed, defaults))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
-        // Only the last batch is smaller.
-        const isLast = batch.rows.length < ROWS_PER_TRANSACTION;
-        if (!isLast && (canceled.aborted || Date.now() > end)) return 'more';
+        // After the last batch, the next round finds the end of the file.
+        if (canceled.aborted || Date.now() > end) return 'more';
       }
       return { error: null };
     } catch (error) {
@@ -134,7 +135,7 @@ async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
 }
 
 /**
- * The rows of a file after the first `done`, in batches of `ROWS_PER_TRANSACTION`; only the last may be smaller.
+ * The rows of a file after the first `done`, in batches of `ROWS_PER_TRANSACTION`, or fewer if they are long.
  * @throws UnreadableFile after the batches before the problem.
  */
 async function* batchesOf(
@@ -145,17 +146,22 @@ async function* batchesOf(
 ): AsyncGenerator<Batch> {
   let columns: ColumnMap | null = null;
   let rows: ReadRow[] = [];
+  let characters = 0;
   let rowNumber = 0;
   let problem: string | null = null;
   try {
     for await (const cells of records(file, delimiter)) {
       rowNumber += 1;
       if (!columns) columns = readHeader(cells);
-      else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, defaults));
+      else if (rowNumber - 1 > done) {
+        rows.push(readLead(rowNumber, cells, columns, defaults));
+        characters += lengthOf(cells);
+      }
       if (rowNumber % ROWS_PER_TURN === 0) await turn();
-      if (rows.length < ROWS_PER_TRANSACTION) continue;
+      if (rows.length < ROWS_PER_TRANSACTION && characters <= CHARACTERS_PER_BATCH) continue;
       yield { columns, rows };
       rows = [];
+      characters = 0;
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -165,6 +171,8 @@ async function* batchesOf(
   if (problem !== null) throw new UnreadableFile(problem);
   if (!columns) throw new UnreadableFile('the file is empty');
 }
+
+const lengthOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
 /** Replaces NUL, which PostgreSQL cannot store in a text. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');

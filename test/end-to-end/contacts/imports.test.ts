@@ -1,4 +1,6 @@
+import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { knownWakes } from '#db/wakes.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -218,6 +220,20 @@ describe('importing a file', () => {
       saved: 6000,
       duplicates: 0,
     });
+  });
+
+  it('saves long rows in smaller batches', async () => {
+    const listId = await newList();
+    const cell = 'x'.repeat(150_000);
+    const rows = Array.from({ length: 60 }, (_, index) => `not an address,${index} ${cell}`);
+    const { importId, ...result } = await importCsv(listId, `email,notes\n${rows.join('\n')}\n`);
+    expect(result).toMatchObject({ status: 'completed', processed: 60, rejected: 60 });
+    const Saved = z.object({ rows: z.int(), characters: z.int() });
+    const batches = await app.pools.system.any(sql.type(Saved)`
+      select count(*) "rows", sum(length(fields::text)) characters from rejected_rows
+      where import_id = ${importId} group by xmin::text`);
+    expect(batches.reduce((sum, batch) => sum + batch.rows, 0)).toBe(60);
+    expect(Math.max(...batches.map(({ characters }) => characters))).toBeLessThan(2_500_000);
   });
 
   it('leaves no file and nothing to do if its list is deleted meanwhile', async () => {
