@@ -1,4 +1,3 @@
-import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { normalizePhone } from './phone.ts';
 
@@ -12,7 +11,10 @@ export function normalizeEmail(text: string): string | null {
   return parsed.success ? parsed.data : null;
 }
 
-const asciiDomain = (domain: string): string => (/[^ -~]/.test(domain) ? domainToASCII(domain) : domain);
+const INTERNATIONAL = /^(?=.*\P{ASCII})[-.\da-z\P{ASCII}]+$/u;
+
+const asciiDomain = (domain: string): string =>
+  INTERNATIONAL.test(domain) ? (URL.parse(`http://${domain}`)?.hostname ?? domain) : domain;
 
 /** The canonical form of a contact's address: E.164 or a lower-case email address; null if it is neither. */
 export function normalizeAddress(text: string, country: string): string | null {

@@ -44,7 +44,10 @@ describe('readRow', () => {
       ['email', 'customFields.city', 'customfields.Email'],
       ['a@x.co', 'Bergen', 'a private one'],
     );
-    expect(row).toMatchObject({ emails: ['a@x.co'], customFields: { city: 'Bergen', Email: 'a private one' } });
+    expect(row).toMatchObject({
+      emails: ['a@x.co'],
+      customFields: { city: 'Bergen', Email: 'a private one' },
+    });
   });
 
   it('gives the reason why a row is rejected', () => {
