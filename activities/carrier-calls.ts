@@ -4,12 +4,13 @@ import type { LostRecords } from '#domain/lost-records.ts';
 import { inMessageSpan } from '#db/message-traces.ts';
 import { withTenant } from '#db/transactions.ts';
 import type { Carrier, OutboundMessage, ReconcileOutcome } from '#providers/carriers/carrier.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import type { Settle } from './settlement.ts';
 
-/** An attempt about which the carrier could not be asked for this long counts as unknown. */
+/** An attempt whose outcome its carrier could not tell for this long counts as unknown, unless the carrier says otherwise. */
 const RECONCILE_FOR_MS = 15 * 60_000;
 
 const OUTCOME_UNKNOWN = { kind: 'unknown', reason: 'outcome_unknown' } as const;
@@ -18,7 +19,15 @@ const OUTCOME_UNKNOWN = { kind: 'unknown', reason: 'outcome_unknown' } as const;
 export interface CarrierAccount {
   carrier: Carrier;
   config: unknown;
+  /** The number or address from which it sends, unless the settings name another; null: they do. */
+  from: string | null;
 }
+
+/** The account of a line. */
+export const lineAccount = (
+  parts: Parameters<typeof lineCarrier>[0],
+  line: Parameters<typeof lineCarrier>[1] & { phone: string | null; email: string | null },
+): CarrierAccount => ({ ...lineCarrier(parts, line), from: line.phone ?? line.email });
 
 /** The content of an attempt, as far as it is known. */
 export interface AttemptContent {
@@ -67,7 +76,7 @@ export function createCarrierCalls(
 ): CarrierCalls {
   async function lookUp(
     line: LineAtCarrier,
-    { carrier, config }: CarrierAccount,
+    { carrier, config, from }: CarrierAccount,
     attempt: AttemptRow,
     content: AttemptContent,
     { from: startedAt, until: startedBy }: LostRecords,
@@ -81,6 +90,7 @@ export function createCarrierCalls(
       attemptId,
       lineId,
       channel,
+      from,
       to,
       startedAt,
       startedBy,
@@ -144,7 +154,8 @@ export function createCarrierCalls(
     if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
     if (found.kind === 'not_sent')
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
-    const isTooOld = currentTime().getTime() - startedAt.getTime() > RECONCILE_FOR_MS;
+    const { reconcileForMs = RECONCILE_FOR_MS } = account.carrier;
+    const isTooOld = currentTime().getTime() - startedAt.getTime() > reconcileForMs;
     if (found.kind === 'unknown' || isTooOld) await settle(line, attempt, OUTCOME_UNKNOWN);
   };
 

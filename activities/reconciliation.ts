@@ -7,8 +7,7 @@ import { findMessage } from '#db/queries/messages.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import type { AttemptContent, CarrierAccount, CarrierCalls } from './carrier-calls.ts';
+import { type AttemptContent, type CarrierAccount, type CarrierCalls, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import { renderMessage } from './outbound-message.ts';
@@ -26,7 +25,10 @@ export function createReconciliation(
 ) {
   type Fallback = Awaited<ReturnType<typeof findFallbackAccount>>;
 
-  /** @returns null when the account that the attempt went through was replaced: nobody can be asked any more. */
+  /**
+   * @returns null when the account that the attempt went through was replaced: nobody can be asked any more. A fallback SMS can also
+   * have had another default text then, which its account would not find.
+   */
   async function accountOf(
     db: TenantDb,
     attempt: AttemptRow,
@@ -34,10 +36,10 @@ export function createReconciliation(
   ): Promise<CarrierAccount | null> {
     const row = await findLine(db, attempt.lineId);
     const carrier = carriers.get(attempt.carrier);
-    if (attempt.kind !== 'fallback')
-      return row && { carrier, config: lineCarrier({ carriers, secrets }, row).config };
-    if (!row || fallback?.provider !== attempt.carrier) return null;
-    return { carrier, config: fallbackConfig(carrier, fallback, db.workspaceId, secrets) };
+    if (attempt.kind !== 'fallback') return row && { ...lineAccount({ carriers, secrets }, row), carrier };
+    if (!row || fallback?.provider !== attempt.carrier || fallback.updatedAt > attempt.startedAt) return null;
+    const config = fallbackConfig(carrier, fallback, db.workspaceId, secrets);
+    return { carrier, config, from: fallback.fromNumber };
   }
 
   async function contentOf(db: TenantDb, attempt: AttemptRow, fallback: Fallback): Promise<AttemptContent> {

@@ -8,10 +8,9 @@ import { earliest } from '#domain/earliest.ts';
 import { lostSendOf } from '#domain/lost-records.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { type CarrierAccount, createCarrierCalls, type Doubt } from './carrier-calls.ts';
+import { type CarrierAccount, createCarrierCalls, type Doubt, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 import { createComposer, type Draft } from './outbound-message.ts';
@@ -35,7 +34,7 @@ export function createSender(dependencies: Dependencies) {
       attempt.kind === 'fallback'
         ? []
         : await withTenant(pools, row.workspaceId, (db) => otherLinesWithLoss(db, row));
-    const others = rows.map((other) => ({ lineId: other.id, ...lineCarrier({ carriers, secrets }, other) }));
+    const others = rows.map((other) => ({ lineId: other.id, ...lineAccount({ carriers, secrets }, other) }));
     return { lost, others };
   }
 
@@ -60,8 +59,21 @@ export function createSender(dependencies: Dependencies) {
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
     return sendDraft(line, row, { attempt, message, template: message.body, lead, from }, () =>
-      lineCarrier({ carriers, secrets }, row),
+      lineAccount({ carriers, secrets }, row),
     );
+  }
+
+  /** Sends what was claimed, side by side, except that a contact gets messages in their order. */
+  async function sendClaims(line: LineAtCarrier, claims: readonly Claim[]): Promise<boolean[]> {
+    const byContact = Map.groupBy(claims, ({ attempt }) => attempt.address);
+    const accepted = await Promise.all(
+      [...byContact.values()].map(async (ofContact) => {
+        const results: boolean[] = [];
+        for (const claim of ofContact) results.push(await sendPrimary(line, claim));
+        return results;
+      }),
+    );
+    return accepted.flat();
   }
 
   /** The SMS that follows a fallback goes through the workspace's own account, not through the line. */
@@ -76,7 +88,8 @@ export function createSender(dependencies: Dependencies) {
     const from = { address: account.fromNumber ?? '', name: '' };
     await sendDraft(line, row, { attempt, message, template, lead, from }, () => {
       const carrier = carriers.get(account.provider);
-      return { carrier, config: fallbackConfig(carrier, account, line.workspaceId, secrets) };
+      const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
+      return { carrier, config, from: account.fromNumber };
     });
   }
 
@@ -106,7 +119,7 @@ export function createSender(dependencies: Dependencies) {
     },
 
     /**
-     * Sends what was claimed, side by side; then the fallbacks that are owed, one after the other, because they share an account.
+     * Sends what was claimed; then the fallbacks that are owed, one after the other, because they share an account.
      * @param isOver whether the round's time is over. What is left is planned again: an account that does not respond would
      *   hold the round beyond the time limit of its activity.
      * @returns when to plan again at the latest; null: as planned.
@@ -116,7 +129,7 @@ export function createSender(dependencies: Dependencies) {
       plan: SendPlan,
       isOver: () => boolean,
     ): Promise<{ retryAt: Date | null }> {
-      const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
+      const accepted = await sendClaims(line, plan.claims);
       for (const messageId of plan.forced) {
         if (isOver()) return { retryAt: currentTime() };
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));

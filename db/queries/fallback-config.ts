@@ -4,12 +4,12 @@ import { FallbackConfig } from '#domain/fallback-config.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-export const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable() });
+export const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable(), updatedAt: z.date() });
 export type FallbackRow = z.infer<typeof FallbackRow>;
 
 type PresentedConfig = FallbackConfig & { hasAuthToken: boolean };
 
-const present = ({ authTokenSealed, ...config }: FallbackRow): PresentedConfig => ({
+const present = ({ authTokenSealed, updatedAt: _updatedAt, ...config }: FallbackRow): PresentedConfig => ({
   ...config,
   hasAuthToken: authTokenSealed !== null,
 });
@@ -34,7 +34,7 @@ export async function lockFallbackConfig(db: TenantDb): Promise<void> {
 /** Replaces the configuration; keeps the token if none is given. Requires `lockFallbackConfig`. */
 export async function saveFallbackConfig(
   db: TenantDb,
-  config: Omit<FallbackRow, 'authTokenSealed'> & { authTokenSealed?: string },
+  config: Omit<FallbackRow, 'authTokenSealed' | 'updatedAt'> & { authTokenSealed?: string },
 ): Promise<PresentedConfig> {
   const row = await db.one(sql.type(FallbackRow)`
     insert into fallback_configs (workspace_id, enabled, provider, account_sid, auth_token_sealed, from_number,

@@ -31,7 +31,7 @@ async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}
     const outcome = await world.carrier.send(world.config, message, never);
     if (outcome.kind === 'transient') continue;
     if (outcome.kind !== 'unknown') return outcome.kind;
-    const about = { attemptId, lineId, channel, to, text, attachmentCount: 0, takenIds };
+    const about = { attemptId, lineId, channel, from: null, to, text, attachmentCount: 0, takenIds };
     const ask = (time: Date) =>
       world.carrier.reconcile(world.config, { ...about, startedAt: time, startedBy: time });
     let found = await ask(startedAt);

@@ -20,6 +20,11 @@ export interface Carrier<Config = unknown> {
   readonly config: z.ZodType<Config>;
   /** The timeout of a send, in milliseconds, after which its outcome is unknown. */
   readonly timeoutMs: number;
+  /**
+   * How long after its start an attempt may be `unreachable` to `reconcile`, in milliseconds; then its outcome counts as unknown.
+   * Default: 15 minutes.
+   */
+  readonly reconcileForMs?: number;
 
   /** The setting that is sent as `secret` in the callback URL, for providers that do not sign callbacks. */
   readonly callbackSecret?: string;
@@ -214,6 +219,8 @@ export interface AttemptReference {
   attemptId: string;
   lineId: string;
   channel: Channel;
+  /** The number or address of the account; null: only its settings name it. */
+  from: string | null;
   to: string;
   startedAt: Date;
   /** The latest time at which it may have started; `startedAt`, unless its record is lost. */

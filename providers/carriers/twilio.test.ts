@@ -90,11 +90,16 @@ test("a message leaves from the messaging service if there is one, else from the
 });
 
 describe('a send whose response was lost', () => {
-  const ask = (to: string, fields: { text?: string | null; takenIds?: string[]; startedAt?: Date }) =>
-    world.carrier.reconcile(world.config, {
+  const ask = (
+    to: string,
+    fields: { text?: string | null; takenIds?: string[]; startedAt?: Date; from?: string },
+    config = world.config,
+  ) =>
+    world.carrier.reconcile(config, {
       attemptId: newId(),
       lineId: newId(),
       channel: 'sms',
+      from: null,
       to,
       startedAt: new Date(),
       startedBy: fields.startedAt ?? new Date(),
@@ -121,6 +126,21 @@ describe('a send whose response was lost', () => {
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
     expect(await ask(to, { text: null })).toEqual({ kind: 'unknown' });
+  });
+
+  it('stays unknown if it has only files and anything was sent', async () => {
+    const to = recipient();
+    await world.carrier.send(world.config, outbound(world, to), never);
+    expect(await ask(to, { text: '' })).toEqual({ kind: 'unknown' });
+  });
+
+  it('is not confused with a message from another number of the account', async () => {
+    const to = recipient();
+    const { from: _from, ...account } = world.config;
+    const other = { from: { address: '+14155550198', name: '' } };
+    await world.carrier.send(account, outbound(world, to, other), never);
+    expect(await ask(to, { from: '+14155550199' }, account)).toMatchObject({ kind: 'unreachable' });
+    expect(await ask(to, { from: '+14155550198' }, account)).toMatchObject({ kind: 'accepted' });
   });
 
   it('is not confused with a message that was sent long before', async () => {

@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { normalizePhone } from '#domain/phone.ts';
+import { isBlank } from '#domain/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import {
@@ -133,8 +134,9 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     /** Twilio stores no reference of ours, so the message is found by recipient, time and text. */
     async reconcile(config, attempt) {
       const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
-      if (config.from !== undefined && config.messagingServiceSid === undefined)
-        query.set('From', config.from);
+      // A messaging service chooses the number.
+      const from = config.messagingServiceSid === undefined ? (config.from ?? attempt.from) : null;
+      if (from !== null) query.set('From', from);
       // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
       const response = await call(config, `/Messages.json?${query.toString()}`, question());
       const list = response.status === 200 ? readJson(response, MessageList) : null;
@@ -247,17 +249,17 @@ function findAttempt(
   const createdAt = ({ date_created: date }: { date_created?: string | null | undefined }): number =>
     Date.parse(date ?? '');
   const since = startedAt.getTime() - CLOCK_SKEW_MS;
+  // Files without a text cannot be told apart.
+  const isKnown = text !== null && !isBlank(text);
   const candidates = messages
     .filter((message) => message.direction.startsWith('outbound') && message.to === to)
     .filter((message) => !(createdAt(message) < since) && !takenIds.includes(message.sid));
   // A trial account prepends a sentence to each text.
-  const matching = candidates.filter(
-    ({ body }) => text !== null && (body ?? '').trim().endsWith(text.trim()),
-  );
+  const matching = candidates.filter(({ body }) => isKnown && (body ?? '').trim().endsWith(text.trim()));
   const oldest = matching.at(-1);
   if (oldest) return { kind: 'accepted', carrierMessageId: oldest.sid };
   // The message may be one without a known text, or on a later page.
-  if (candidates.length > 0 && text === null) return { kind: 'unknown' };
+  if (candidates.length > 0 && !isKnown) return { kind: 'unknown' };
   if (messages.length >= PAGE && messages.every((message) => createdAt(message) >= since))
     return { kind: 'unknown' };
   if (now.getTime() - startedBy.getTime() >= SETTLE_MS) return { kind: 'not_sent' };

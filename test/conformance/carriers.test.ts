@@ -82,6 +82,7 @@ function useWorld(create: () => Promise<CarrierWorld>) {
       attemptId,
       lineId: LINE_ID,
       channel: world.channel,
+      from: null,
       to: world.to.taken,
       text: textOf(attemptId),
       attachmentCount: 0,

@@ -3,13 +3,16 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'slonik';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { createCarrierCalls } from '#activities/carrier-calls.ts';
 import type { Dependencies } from '#activities/dependencies.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
+import { createReconciliation } from '#activities/reconciliation.ts';
 import { createSendActivities } from '#activities/send.ts';
 import { claimFallback } from '#activities/send-claim.ts';
 import { planSends } from '#activities/send-plan.ts';
+import { createSettle } from '#activities/settlement.ts';
 import { forceFallback, settleFallback } from '#db/commands/sending/outcomes.ts';
-import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { type AttemptRow, insertAttempts, openAttempts } from '#db/queries/attempts.ts';
 import { NoRows } from '#db/rows.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -17,7 +20,7 @@ import { firstSendTime } from '#domain/quiet-hours.ts';
 import { createLogger } from '#providers/log.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
-import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
@@ -120,6 +123,36 @@ test('a fallback SMS that waits is not sent once fallbacks are switched off', as
   );
   expect(await inTenant((db) => claimFallback(db, lineId, id, () => SECOND))).toBeNull();
   expect(await plan(now)).toEqual({ owed: [], nextAt: null });
+});
+
+test('a fallback SMS whose response was lost is not sent again once its account has changed', async () => {
+  const { owe, inTenant, lineId, workspace } = await createSender();
+  const { id } = await owe(new Date());
+  // The process that claims it crashes: the account knows nothing of the attempt.
+  const claim = await inTenant((db) => claimFallback(db, lineId, id, () => SECOND));
+  await workspace.api('PATCH', '/api/workspace/fallback-config', { defaultMessage: 'Another text' });
+  const carrier = { name: 'simulated', config: z.object({}), reconcile: async () => ({ kind: 'not_sent' }) };
+  const dependencies = {
+    pools: app.pools,
+    carriers: { get: () => carrier },
+    secrets: createSecretBox(app.config.encryptionKeys),
+    logger: createLogger('test', 'silent'),
+  } as unknown as Dependencies;
+  const settle = createSettle(dependencies);
+  const reconcile = createReconciliation(dependencies, createCarrierCalls(dependencies, settle), settle);
+  const line = { workspaceId: workspace.id, lineId, carrier: 'simulated' };
+  await eventually(async () => {
+    await reconcile(line, () => false);
+    return inTenant(async (db) => (await openAttempts(db, lineId)).length === 0);
+  });
+  const outcome = await inTenant((db) =>
+    db.oneFirst(sql.type(z.object({ outcome: z.string() }))`
+      select outcome from attempts where workspace_id = ${workspace.id} and id = ${claim?.attempt.id ?? ''}`),
+  );
+  expect(outcome).toBe('unknown');
+  expect((await workspace.api('GET', `/api/messages/${id}`)).body).toMatchObject({
+    fallbackSmsDispatched: false,
+  });
 });
 
 test('a fallback SMS fails after eight attempts if its account accepts others', async () => {
