@@ -18,7 +18,7 @@ import { DraftResolution } from '#domain/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { Refusal } from '#domain/message-draft.ts';
-import { aiDraftId } from '#workflows/messages/wake.ts';
+import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 import type { DraftRound } from '#workflows/messages/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
 import { type Asked, askModel } from './ask-model.ts';

@@ -5,7 +5,7 @@ import { withTenant } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
-import { availabilityJobId } from '#workflows/messages/wake.ts';
+import { availabilityJobId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';

@@ -17,7 +17,7 @@ import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
-import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
 import type { CampaignRound, Round } from '#workflows/messages/round.ts';
 import type { CampaignVerdict, Order } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';

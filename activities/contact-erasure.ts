@@ -6,7 +6,7 @@ import { draftsOf } from '#db/queries/ai-drafts.ts';
 import { isImporting } from '#db/queries/lead-imports.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isNotFound } from '#providers/grpc-status.ts';
-import { aiDraftId, contactErasureId } from '#workflows/messages/wake.ts';
+import { aiDraftId, contactErasureId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createErasurePass } from './erasure-pass.ts';

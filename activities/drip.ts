@@ -5,7 +5,7 @@ import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
-import { dripDrainerId } from '#workflows/messages/wake.ts';
+import { dripDrainerId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';

@@ -26,7 +26,7 @@ import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts
 import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
 import { type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/lead.ts';
 import { storageKey } from '#providers/storage/storage.ts';
-import { leadImportId } from '#workflows/messages/wake.ts';
+import { leadImportId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';

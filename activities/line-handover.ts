@@ -10,7 +10,7 @@ import { decide } from '#db/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { Round } from '#workflows/messages/round.ts';
-import { lineHandoverId, type WakeInput } from '#workflows/messages/wake.ts';
+import { lineHandoverId, type WakeInput } from '#workflows/messages/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';
 

@@ -5,7 +5,7 @@ import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { mailboxReaderId } from '#workflows/messages/wake.ts';
+import { mailboxReaderId } from '#workflows/messages/workflow-ids.ts';
 import type { LineRound, Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';

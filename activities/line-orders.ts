@@ -11,7 +11,7 @@ import { byOperator } from '#domain/audit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { findHome } from './line-home.ts';
 import { record, refusal, requireStorable } from './order.ts';

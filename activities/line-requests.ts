@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { AuditAction } from '#domain/audit.ts';
 import { currentTime } from '#domain/clock.ts';
 import { wake } from '#db/wakes.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { changeLineRequest, type LineRequestChange } from '#db/commands/billing/change-line-request.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {

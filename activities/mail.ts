@@ -16,7 +16,7 @@ import { withSystem, withTenant } from '#db/transactions.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
-import { mailSenderId } from '#workflows/messages/wake.ts';
+import { mailSenderId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Look, repeatFor, roundOf } from './round.ts';

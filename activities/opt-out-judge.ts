@@ -4,7 +4,7 @@ import { type AwaitedVerdict, awaitedVerdicts } from '#db/queries/opt-out-suspic
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { VerdictOutput, verdictPrompt } from '#domain/opt-out-verdict.ts';
-import { optOutJudgeId } from '#workflows/messages/wake.ts';
+import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';

@@ -19,7 +19,7 @@ import {
   type PersonalizationProgress,
 } from '#domain/personalization.ts';
 import { renderTemplate } from '#domain/template.ts';
-import { personalizerId } from '#workflows/messages/wake.ts';
+import { personalizerId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';

@@ -15,7 +15,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { emitReplyEvents } from '#db/commands/inbound/reply-events.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
-import { attachmentFetcherId } from '#workflows/messages/wake.ts';
+import { attachmentFetcherId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Look, repeatFor } from './round.ts';

@@ -4,7 +4,7 @@ import { earliest } from '#domain/earliest.ts';
 import type { Status } from '#workflows/messages/queries.ts';
 import type { LineHome, LineRound } from '#workflows/messages/round.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createBriefRounds } from './brief-rounds.ts';
 import type { RoundWaits } from './gap-waits.ts';

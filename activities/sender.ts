@@ -9,7 +9,7 @@ import { lostSendOf } from '#domain/lost-records.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { type CarrierAccount, createCarrierCalls, type Doubt, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';

@@ -3,7 +3,7 @@ import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts
 import { recordRun } from '#db/queries/recorded-runs.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { claimOverdue, knownWakes } from '#db/wakes.ts';
-import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/wake.ts';
+import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { endDueSnoozes } from './snoozes.ts';

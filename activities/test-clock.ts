@@ -9,7 +9,7 @@ import {
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { testClockId } from '#workflows/messages/wake.ts';
+import { testClockId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';

@@ -8,7 +8,7 @@ import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
-import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
+import { dripDrainerId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { heartbeatsSoFar } from './support/actions.ts';
 import { startProduct } from './support/product.ts';

@@ -13,7 +13,12 @@ import {
   resumeCampaign,
   resumeLine,
 } from '#workflows/messages/updates.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
+import {
+  aiDraftId,
+  campaignWorkflowId,
+  linePacerId,
+  lineRequestId,
+} from '#workflows/messages/workflow-ids.ts';
 import { historyText, type Shown } from './support/history-text.ts';
 import { takeScreenshot } from './support/screenshot.ts';
 

@@ -10,7 +10,7 @@ import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
-import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
+import { UnknownWorkflow, wakeStart } from '#workflows/messages/workflow-ids.ts';
 import { endAfterClose } from './after-close.ts';
 import { isInvalidArgument } from './grpc-status.ts';
 import { dataConverter } from './payload-codec.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { WAIT_REASONS } from '#domain/waiting.ts';
 import { SIGNALS } from '#workflows/messages/signals.ts';
 import * as updates from '#workflows/messages/updates.ts';
-import { WORKFLOWS } from '#workflows/messages/wake.ts';
+import { WORKFLOWS } from '#workflows/messages/workflow-ids.ts';
 import { COMMANDS } from './ops-commands.ts';
 
 const page = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8');

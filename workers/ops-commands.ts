@@ -33,7 +33,12 @@ import {
   skipMessage,
 } from '#workflows/messages/updates.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
+import {
+  aiDraftId,
+  campaignWorkflowId,
+  linePacerId,
+  lineRequestId,
+} from '#workflows/messages/workflow-ids.ts';
 import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
 import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';

@@ -5,7 +5,7 @@ import { MODEL_QUEUE } from './messages/task-queues.ts';
 import { draftQuery } from './messages/queries.ts';
 import type { DraftRound } from './messages/round.ts';
 import { decide, type DraftOrder, type Order } from './messages/updates.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 import { UNTIL_DONE } from './retries.ts';
 

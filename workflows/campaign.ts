@@ -4,7 +4,7 @@ import { createLoop, isHistoryLong } from './work-loop.ts';
 import { progressQuery } from './messages/queries.ts';
 import type { CampaignRound } from './messages/round.ts';
 import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 import { UNTIL_DONE } from './retries.ts';
 

@@ -9,7 +9,7 @@ import type { Activities } from '#activities/index.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { WORKSPACE_ID } from './messages/search-attributes.ts';
 import { lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 
 const { findCarrier } = proxyLocalActivities<Activities>({
   summary: 'Look up the carrier of the line',

@@ -15,7 +15,7 @@ import { planQuery } from './messages/queries.ts';
 import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messages/updates.ts';
 import { onOrder, OPERATOR } from './orders.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 const sendingAt = (carrier: string | null) =>

@@ -25,7 +25,7 @@ import { CHECK_EVERY_MS, type LineRequestView } from './messages/line-request.ts
 import type { Round } from './messages/round.ts';
 import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { checkPayment, giveUp } from './messages/updates.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const { giveUpLine } = proxyActivities<Activities>({

@@ -4,7 +4,7 @@ import { homeOf, type LineRoundState, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/wake.ts';
+import type { WakeInput } from './messages/workflow-ids.ts';
 
 const readingAt = (carrier: string | null) =>
   proxyActivities<Activities>({

@@ -16,7 +16,7 @@ import {
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
-import { availabilityJobId } from '#workflows/messages/wake.ts';
+import { availabilityJobId } from '#workflows/messages/workflow-ids.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';

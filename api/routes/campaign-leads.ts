@@ -27,7 +27,7 @@ import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
 import { textsOf } from '#domain/step-variants.ts';
 import { VariantName } from '#domain/variant-name.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
-import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
 import { requireLines } from '../campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
 import { perMinute } from '../http/rate-limits.ts';

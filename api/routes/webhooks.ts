@@ -13,7 +13,7 @@ import { Id } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import { ROTATION_HOURS, Webhook, WebhookInput, WebhookPatch } from '#domain/webhook.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';

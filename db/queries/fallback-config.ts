@@ -4,7 +4,10 @@ import { FallbackConfig } from '#domain/fallback-config.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-export const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable(), updatedAt: z.date() });
+export const FallbackRow = FallbackConfig.extend({
+  authTokenSealed: z.string().nullable(),
+  updatedAt: z.date(),
+});
 export type FallbackRow = z.infer<typeof FallbackRow>;
 
 type PresentedConfig = FallbackConfig & { hasAuthToken: boolean };

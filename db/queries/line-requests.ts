@@ -17,7 +17,7 @@ import { INVOICE_STATUSES, type LineRequestState, startLineRequest } from '#doma
 import type { Channel } from '#domain/channel.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { RequestSource } from '#domain/line.ts';
-import { lineRequestId } from '#workflows/messages/wake.ts';
+import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
 import { LineRow } from './lines.ts';
 import { addLookup } from './lookups.ts';
 import { IdRow, NoRows } from '#db/rows.ts';

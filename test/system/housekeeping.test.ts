@@ -16,7 +16,7 @@ import { createLine, createWorkspace, insertRow } from '#test/support/factories.
 import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 

@@ -11,7 +11,7 @@ import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#
 import { startWorker } from '#workers/worker.ts';
 import { STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { activitiesOf } from '#test/support/workflows.ts';

@@ -16,7 +16,7 @@ import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { activitiesOf, runSweep } from '#test/support/workflows.ts';
 import { pauseLine } from '#workflows/messages/updates.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 let receiver: Endpoint;

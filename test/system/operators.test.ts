@@ -35,7 +35,7 @@ import {
   pauseLine,
   resumeCampaign,
 } from '#workflows/messages/updates.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 /** @param value what it counts as if it succeeds. */
 const succeeds = (attempt: Promise<unknown>, value = true): Promise<boolean> =>

@@ -7,7 +7,7 @@ import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 import { startWorker } from '#workers/worker.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 let workspace: Awaited<ReturnType<typeof createWorkspaceWithLine>>;

@@ -16,7 +16,7 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
-import { lineRequestId } from '#workflows/messages/wake.ts';
+import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
 
 export interface LineRequestChange {
   request: StoredLineRequest;

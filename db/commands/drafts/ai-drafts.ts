@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { DraftOutput } from '#domain/draft-prompt.ts';
 import type { DraftSource } from '#domain/events/ai-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
-import { aiDraftId } from '#workflows/messages/wake.ts';
+import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';

@@ -19,7 +19,7 @@ import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeSelf } from '#db/wakes.ts';
-import { aiDraftId } from '#workflows/messages/wake.ts';
+import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 
 export interface DraftDecision {
   replyId: string;

@@ -11,7 +11,7 @@ import { carrierOptOut, fail, failOrFallBack } from '#db/commands/sending/outcom
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage, markDelivered } from '#db/queries/sends.ts';
 

@@ -6,7 +6,7 @@ import { ANSWER_MS, ConversationStatus } from '#domain/conversation.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
-import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
+import { attachmentFetcherId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';

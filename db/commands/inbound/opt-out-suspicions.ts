@@ -17,7 +17,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake, wakeLines } from '#db/wakes.ts';
 import { optOutSuspicion } from '#domain/doubtful-opt-out.ts';
 import { shownReply } from '#domain/reply.ts';
-import { optOutJudgeId } from '#workflows/messages/wake.ts';
+import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
 
 /**
  * Records that a contact asks, or may ask, to be left alone in other words than the keywords. Campaigns to them wait for a decision. For a

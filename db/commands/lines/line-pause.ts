@@ -5,7 +5,7 @@ import type { LineRow } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 /** Who pauses or resumes a line, and why. */
 export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;

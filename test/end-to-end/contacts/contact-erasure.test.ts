@@ -24,7 +24,7 @@ import { ask, DANA } from '#test/support/operators.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 import { filesOf, findTraces } from '#test/support/traces.ts';
 import { decide } from '#workflows/messages/updates.ts';
-import { aiDraftId } from '#workflows/messages/wake.ts';
+import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 let receiver: Endpoint;

@@ -21,7 +21,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 beforeAll(async () => {

@@ -17,7 +17,7 @@ import { activitiesOf } from '#test/support/workflows.ts';
 import { type Status, statusQuery } from '#workflows/messages/queries.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
 import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 let twilio: TwilioStandIn;

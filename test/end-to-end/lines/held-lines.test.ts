@@ -13,7 +13,7 @@ import { updateWorkflow } from '#providers/temporal.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
 import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

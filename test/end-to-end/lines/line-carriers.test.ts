@@ -12,7 +12,7 @@ import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { planQuery } from '#workflows/messages/queries.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 const PASSWORD = 'the password of the Mac';
 

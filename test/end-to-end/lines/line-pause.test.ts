@@ -8,7 +8,7 @@ import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { newUserId } from '#domain/ids.ts';
 import { pauseLine } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;

@@ -12,7 +12,7 @@ import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { planQuery } from '#workflows/messages/queries.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
 import { pauseLine, resumeLine, sendNow, skipMessage } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -6,7 +6,7 @@ import { deleteLine } from '#db/commands/lines/line-moves.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import type { Message } from '#domain/message.ts';
 import type { TimelineEvent } from '#domain/timeline.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { pauseLine } from '#workflows/messages/updates.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';

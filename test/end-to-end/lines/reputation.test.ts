@@ -16,7 +16,7 @@ import { signIn } from '#test/support/sessions.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 beforeAll(async () => void (app = await sharedApp()));

@@ -6,7 +6,7 @@ import { NoRows } from '#db/rows.ts';
 import { withTenant } from '#db/transactions.ts';
 import type { TimelineEvent } from '#domain/timeline.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

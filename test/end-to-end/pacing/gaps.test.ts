@@ -15,7 +15,7 @@ import { planQuery } from '#workflows/messages/queries.ts';
 import type { LineRound } from '#workflows/messages/round.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
 import { type Order, pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 /** Between two sends a round waits on its task slot: no timer, no new round, and still everybody is heard. */
 

@@ -3,7 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { linePacerId, listDeletionId } from '#workflows/messages/wake.ts';
+import { linePacerId, listDeletionId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import { startWorker } from '#workers/worker.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
-import { lineRequestId } from '#workflows/messages/wake.ts';
+import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
 
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
 
