@@ -13,7 +13,7 @@ import { answerTimes } from '#db/queries/contact-relation.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { ROWS_INSERTED } from '#db/recordset.ts';
+import { recordset, ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeLines } from '#db/wakes.ts';
@@ -232,7 +232,7 @@ async function insertStepMessages(
   const first = new Set(firstSteps(messages).map(({ id }) => id));
   const batchIds = new Map<string, string>();
   const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
-  const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }) => {
+  const rows = messages.map(({ id, lead, lineId, stepIndex, variant, address, at }, position) => {
     const batchId = batchIds.get(lead.id) ?? newId(now);
     batchIds.set(lead.id, batchId);
     const heldFor = first.has(id)
@@ -240,25 +240,27 @@ async function insertStepMessages(
         ? PERSONALIZATION
         : null
       : PREVIOUS_STEP;
-    const name = `${lead.firstName} ${lead.lastName}`.trim();
     const { zones, region } = recipientPlace(lead, address);
-    return [
+    return {
       id,
-      lead.id,
+      status: at > now ? 'scheduled' : 'pending',
+      holdReason: heldFor,
+      held: heldFor !== null,
+      leadId: lead.id,
       lineId,
       stepIndex,
       variant,
       address,
-      lead.phones[0] ?? null,
-      lead.emails[0] ?? null,
-      name,
-      at.toISOString(),
-      heldFor,
+      recipientPhone: lead.phones[0] ?? null,
+      recipientEmail: lead.emails[0] ?? null,
+      recipientName: `${lead.firstName} ${lead.lastName}`.trim() || null,
+      recipientZones: zones,
+      recipientRegion: region,
+      scheduledAt: at,
+      answersUntil: answersUntil.get(address) ?? null,
       batchId,
-      answersUntil.get(address)?.toISOString() ?? null,
-      zones?.join(' ') ?? null,
-      region,
-    ];
+      arrival: position,
+    };
   });
   await db.query(sql.type(NoRows)`
     insert into messages (
@@ -279,20 +281,17 @@ async function insertStepMessages(
       ) v on true
       where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     )
-    select k.workspace_id, m.id, s.channel,
-      case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
-      m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
-      s.body, s.subject, s.attachment_urls, m.at,
+    select k.workspace_id, m.id, s.channel, m.status, m.hold_reason, m.held, m.line_id, k.eligible_line_ids, k.pool_id, k.stickiness_policy,
+      m.address, m.recipient_phone, m.recipient_email, m.recipient_name, m.lead_id, s.body, s.subject, s.attachment_urls, m.scheduled_at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
-      k.window_start, k.window_end, k.window_days, string_to_array(m.zones, ' '), m.region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
+      k.window_start, k.window_end, k.window_days, m.recipient_zones, m.recipient_region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
       'campaign', m.batch_id, m.step_index, m.variant, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
-    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz', 'text', 'text'])}
-      with ordinality as m (id, lead_id, line_id, step_index, variant, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
+    cross join ${recordset('messages', rows)} m
     join steps s on s.step_index = m.step_index and s.variant is not distinct from m.variant
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
-    order by m.place
+    order by m.arrival
     ${ROWS_INSERTED}`);
 }
