@@ -69,7 +69,9 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
         const held = await whyHeld(db, line, messageId, now);
         if (held) throw refusal('INVALID_STATE', held);
         await setSendNow(db, line.id, [...line.sendNow, messageId]);
-        await record(db, order, 'message.sent_now', { type: 'message', id: messageId });
+        // Its time is overwritten, so the timeline knows it from here.
+        const changes = { plannedFor: message.scheduledAt.toISOString() };
+        await record(db, order, 'message.sent_now', { type: 'message', id: messageId }, changes);
         wake(db, linePacerId(line.id), now, 'messagesDue');
         return verdict;
       });

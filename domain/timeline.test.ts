@@ -39,6 +39,8 @@ const record: MessageRecord = {
   deliveries: [],
 };
 
+const sentNow = { action: 'message.sent_now', by: 'Dana', reason: null };
+
 const facts: WaitFacts = {
   now: at(10),
   timezone: 'UTC',
@@ -71,6 +73,44 @@ test('a message whose fallback SMS was moved still says when it was scheduled', 
   expect(events.map(({ type }) => type)).toContain('scheduled');
 });
 
+test('a message that an operator sent now says when it was planned for, and what it had waited for', () => {
+  const [attempt] = record.attempts;
+  const attempts = attempt ? [{ ...attempt, startedAt: at(30), answerBy: at(50), finishedAt: at(31) }] : [];
+  const message = { ...record.message, scheduledAt: at(29), deliveredAt: at(32) };
+  const hold = { beganAt: at(8), endedAt: at(15), reason: 'line_down', by: null, note: null, error: null };
+  const toldOf = (plannedFor: Date, changes: Partial<MessageRecord> = {}) => {
+    const orders = [{ ...sentNow, at: at(29), plannedFor }];
+    const told = { ...record, message, attempts, orders, ...changes };
+    const { events } = presentTimeline('6b0000000000000000000003', told, facts);
+    return events.map(({ type, data }) => (type === 'scheduled' ? data['scheduledDate'] : type));
+  };
+  const sent = ['ordered', 'claimed', 'sent', 'delivered'];
+  expect(toldOf(at(3600))).toEqual(['accepted', at(3600).toISOString(), ...sent]);
+  expect(toldOf(at(5), { holds: [hold] })).toEqual(['accepted', at(5).toISOString(), 'held', ...sent]);
+  expect(toldOf(at(0))).toEqual(['accepted', ...sent]);
+  // A rule had put it off before.
+  const moves = [{ at: at(5), movedFrom: at(5), movedTo: at(3600), reason: 'recipient_quiet_hours' }];
+  expect(toldOf(at(3600), { moves })).toEqual(['accepted', at(5).toISOString(), 'moved', ...sent]);
+});
+
+test('an order to send a retry now is not told as the time for which the message was planned', () => {
+  const message = { ...record.message, scheduledAt: at(20) };
+  const [attempt] = record.attempts;
+  const attempts = attempt
+    ? [
+        { ...attempt, outcome: 'transient' as const },
+        { ...attempt, startedAt: at(21), answerBy: at(40), finishedAt: at(22) },
+      ]
+    : [];
+  const orders = [{ ...sentNow, at: at(20), plannedFor: at(50) }];
+  const { events } = presentTimeline(
+    '6b0000000000000000000003',
+    { ...record, message, attempts, orders },
+    facts,
+  );
+  expect(events.map(({ type }) => type)).not.toContain('scheduled');
+});
+
 test('nothing is listed before the message was accepted, whatever the clocks say', () => {
   const message = { ...record.message, status: 'failed' as const, createdAt: at(5), deliveredAt: null };
   const failure = { event: 'message.failed', createdAt: at(4) };
@@ -91,7 +131,7 @@ test('a hold of the line is told if the message waited for it for a second', () 
   const [attempt] = record.attempts;
   const attempts = attempt ? [{ ...attempt, startedAt: at(29), answerBy: at(50), finishedAt: at(30) }] : [];
   const message = { ...record.message, deliveredAt: at(31) };
-  const orders = [{ at: at(28), action: 'message.sent_now', by: 'Dana', reason: null }];
+  const orders = [{ ...sentNow, at: at(28), plannedFor: at(-60) }];
   const told = { ...record, message, attempts, holds, orders };
   const { events } = presentTimeline('6b0000000000000000000003', told, facts);
   expect(events.map(({ type }) => type)).toEqual([

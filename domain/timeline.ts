@@ -69,11 +69,20 @@ export interface MessageRecord {
   /** The holds of its line while the message was due. */
   holds: readonly RecordedHold[];
   /** The orders of operators about this message. */
-  orders: readonly { at: Date; action: string; by: string | null; reason: string | null }[];
+  orders: readonly RecordedOrder[];
   attempts: readonly RecordedAttempt[];
   /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
+}
+
+interface RecordedOrder {
+  at: Date;
+  action: string;
+  by: string | null;
+  reason: string | null;
+  /** When a message that was sent now was to be sent before. */
+  plannedFor?: Date | null;
 }
 
 interface Move {
@@ -169,7 +178,7 @@ const SOURCES: Record<string, string> = {
   'fallback-sms': 'Requested as an SMS in place of another message.',
 };
 
-function beginning({ message, moves, attempts, timezone }: MessageRecord): Happened[] {
+function beginning({ message, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
   const { createdAt: at, source, campaignId } = message;
   const accepted: Happened = {
     at,
@@ -178,11 +187,16 @@ function beginning({ message, moves, attempts, timezone }: MessageRecord): Happe
     data: { source, ...(campaignId !== null && { campaignId }) },
   };
   const [first] = attempts;
-  // What moved later is a retry, or the fallback SMS.
-  const move = moves.find((one) => !first || one.at <= first.startedAt);
-  const planned = move?.movedFrom ?? message.scheduledAt;
+  // An order to send it now overwrites its time, as a move does.
+  const changes = [
+    ...moves.map((move) => ({ at: move.at, planned: move.movedFrom })),
+    ...orders.flatMap((order) => (order.plannedFor ? { at: order.at, planned: order.plannedFor } : [])),
+  ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  // What changed later is a retry, or the fallback SMS.
+  const change = changes.find((one) => !first || one.at <= first.startedAt);
+  const planned = change?.planned ?? message.scheduledAt;
   // An attempt after the first is a retry.
-  const isRetry = first !== undefined && planned > first.startedAt;
+  const isRetry = !change && first !== undefined && planned > first.startedAt;
   if (isRetry || planned.getTime() - at.getTime() < 1000) return [accepted];
   const text = `Scheduled for ${momentText(planned, at, timezone)}.`;
   return [accepted, { at, type: 'scheduled', text, data: { scheduledDate: planned.toISOString() } }];
@@ -243,12 +257,18 @@ const HOLDS: Record<string, string> = {
 const SHORTEST_HOLD_MS = 1000;
 
 /** From when until when a message could have been sent. `until` null: it still can. */
-export function dueTime({ message, moves, attempts }: Pick<MessageRecord, 'message' | 'moves' | 'attempts'>) {
+export function dueTime({
+  message,
+  moves,
+  orders,
+  attempts,
+}: Pick<MessageRecord, 'message' | 'moves' | 'orders' | 'attempts'>) {
   const { createdAt, scheduledAt, status, updatedAt } = message;
-  const planned = [scheduledAt, moves[0]?.movedFrom, attempts[0]?.startedAt].reduce<Date>(
-    (a, b) => earliest(a, b ?? null),
-    scheduledAt,
-  );
+  const planned = [
+    moves[0]?.movedFrom,
+    ...orders.map(({ plannedFor }) => plannedFor),
+    attempts[0]?.startedAt,
+  ].reduce<Date>((a, b) => earliest(a, b ?? null), scheduledAt);
   const isWaiting = status === 'pending' || status === 'scheduled';
   const until = isWaiting
     ? null
@@ -279,7 +299,7 @@ const ORDERS: Record<string, string> = {
   'message.skipped': 'To be canceled',
 };
 
-const ordered = ({ at, action, by, reason }: MessageRecord['orders'][number]): Happened => ({
+const ordered = ({ at, action, by, reason }: RecordedOrder): Happened => ({
   at,
   type: 'ordered',
   text: `${ORDERS[action] ?? action}: ordered${byText(by, reason)}.`,

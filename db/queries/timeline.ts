@@ -35,6 +35,7 @@ const Ordered = z.object({
   action: z.string(),
   by: z.string().nullable(),
   reason: z.string().nullable(),
+  plannedFor: z.date().nullable(),
 });
 
 const Attempt = AttemptRow.extend({
@@ -90,10 +91,10 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const line = row.lineId === null ? null : await findLine(db, row.lineId);
   // The clocks of processes differ from the database's by some milliseconds.
   const orders = await db.any(sql.type(Ordered)`
-    select at, action, actor_name "by", reason from audit_log
+    select at, action, actor_name "by", reason, (changes ->> 'plannedFor')::timestamptz planned_for from audit_log
     where workspace_id = ${db.workspaceId} and id >= first_id(${sql.timestamp(stored.createdAt)} - interval '1 minute')
       and action in ('message.sent_now', 'message.skipped') and target_id = ${id} order by id`);
-  const { from, until } = dueTime({ message: row, moves, attempts });
+  const { from, until } = dueTime({ message: row, moves, orders, attempts });
   const holds = line === null ? [] : await holdsBetween(db, line.id, { from, until: until ?? now });
   const open = attempts.findLast(({ outcome }) => outcome === null);
   return {

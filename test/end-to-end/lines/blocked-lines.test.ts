@@ -209,4 +209,21 @@ describe('an order of an operator', () => {
     expect(ordered?.text).toContain('ordered by Dana (maintenance)');
     expect(ordered?.data).toEqual({ action: 'message.sent_now', by: 'Dana', reason: 'maintenance' });
   });
+
+  it('to send a message now leaves in its timeline when it was planned for', async () => {
+    const line = await createWorkspaceWithLine(app);
+    const scheduledDate = new Date(Date.now() + 5 * 3_600_000).toISOString();
+    const id = await post(line, { scheduledDate });
+    const planned = await toldOf(line, id, 'scheduled');
+    expect(planned).toMatchObject({ data: { scheduledDate } });
+    await order(line, sendNow);
+    await eventually(() => isSent(line, id));
+    const { events } = (await line.api('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.slice(0, 4)).toMatchObject([
+      { type: 'accepted' },
+      planned,
+      { type: 'ordered' },
+      { type: 'claimed' },
+    ]);
+  });
 });
