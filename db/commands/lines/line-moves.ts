@@ -80,7 +80,8 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
  * there. Requires `lockAgency`, because it locks rows of two workspaces.
  *
  * The settings that the former workspace entered are not moved: its carrier settings with their secrets, and the position in its
- * inbox. Somebody who knows them could otherwise read and forge messages of the new workspace.
+ * inbox. Somebody who knows them could otherwise read and forge messages of the new workspace. Nor is the override of its
+ * reputation, whose reason is for the former workspace alone.
  * @param keepsCarrier whether the line belongs to the operator's own account at the carrier, for which workspaces know no
  *   secrets. Otherwise the line is not connected until the new workspace connects it.
  */
@@ -95,6 +96,8 @@ export async function moveLine(
     carrier_config: {},
     held_until: null,
     send_now: [],
+    reputation_override_until: null,
+    reputation_override_reason: null,
     updated_at: currentTime().toISOString(),
     ...(!keepsCarrier && DISCONNECTED),
   };

@@ -147,6 +147,20 @@ describe('a line that is transferred', () => {
     expect((await linesOf(a))[0].usage).toMatchObject({ totalMessages: 4, newMessages: 2 });
   });
 
+  it("forgets the override of its reputation, which says why in the former workspace's words", async () => {
+    const lineId = await createLine(app, a.id);
+    const path = `/api/lines/${lineId}/reputation`;
+    const reason = 'Dana has called all of them';
+    expect((await a.api('POST', `${path}/override`, { hours: 100, reason })).status).toBe(200);
+    for (const workspace of [b, a]) {
+      expect((await transfer(lineId, workspace)).status).toBe(200);
+      expect((await workspace.api('GET', path)).body.override).toBeNull();
+    }
+    const stored = await systemDb(app.pools).oneFirst(sql.type(z.object({ line: z.string() }))`
+      select l::text line from lines l where id = ${lineId}`);
+    expect(stored).not.toContain(reason);
+  });
+
   it('keeps its availability checks of the day', async () => {
     const lineId = await createLine(app, a.id);
     const check = (workspace: TestWorkspace) =>
