@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { judgeLines, setOverride } from '#db/commands/lines/line-reputation.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
-import { findLine, lineEffects } from '#db/queries/lines.ts';
+import { findLine, lineEffects, lockLine } from '#db/queries/lines.ts';
 import { workspaceReputationPolicy } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -75,13 +75,18 @@ export const lineReputationRoutes = [
     role: 'admin',
     responses: { 200: z.object({ success: z.literal(true), reputation: Reputation }) },
     errors: ['NOT_FOUND'],
-    audit: { action: 'line.reputation_overridden', target: 'line' },
-    async handler({ db, params, now }) {
-      if (!(await setOverride(db, params.id, null))) throw lineNotFound();
-      wake(db, linePacerId(params.id), now, 'lineChanged');
+    audit: { action: 'line.reputation_overridden', target: 'line', targets: 'handler' },
+    async handler({ db, params: { id }, now, audit }) {
+      const until = (await lockLine(db, id))?.reputationOverrideUntil;
+      if (until && until > now) {
+        await setOverride(db, id, null);
+        // Not an action of its own: processes of 1.0 cannot read a log with an action that they do not know.
+        await audit(db, [{ id, changes: { override: null } }]);
+        wake(db, linePacerId(id), now, 'lineChanged');
+      }
       return {
         status: 200,
-        body: { success: true, reputation: (await reputationOf(db, params.id, now)).reputation },
+        body: { success: true, reputation: (await reputationOf(db, id, now)).reputation },
       };
     },
   }),

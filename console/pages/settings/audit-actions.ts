@@ -35,7 +35,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'line.connected': msg`Connected a line`,
   'line.deleted': msg`Deleted a line`,
   'line.paused': msg`Paused a line`,
-  'line.reputation_overridden': msg`Overrode the reputation of a line`,
+  'line.reputation_overridden': msg`Overrode the reputation of a line, or ended that`,
   'line.resumed': msg`Resumed a line`,
   'line.transferred': msg`Transferred a line`,
   'line.updated': msg`Changed a line`,

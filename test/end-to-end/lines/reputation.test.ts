@@ -214,7 +214,7 @@ describe('the owner of a line', () => {
     return { workspace, lineId, held, to };
   }
 
-  it('lifts its effects for some hours, and ends that, both audited', async () => {
+  it('lifts its effects for some hours, and ends that once, both audited', async () => {
     const { workspace, lineId, to } = await restingLine();
     const { api } = workspace;
     const path = `/api/lines/${lineId}/reputation/override`;
@@ -224,6 +224,8 @@ describe('the owner of a line', () => {
       { hours: 1, reason: ' ' },
     ])
       expect((await api('POST', path, body)).status).toBe(400);
+    // There is none to end.
+    expect((await api('DELETE', path)).status).toBe(200);
     const reason = 'All of them have asked to be called';
     const { status, body } = await api('POST', path, { hours: 3, reason });
     expect(status).toBe(200);
@@ -238,6 +240,7 @@ describe('the owner of a line', () => {
       override: null,
       effects: { newConversationsStopped: true },
     });
+    expect((await api('DELETE', path)).status).toBe(200);
     const again = await send(workspace, lineId, phone());
     await eventually(async () =>
       expect((await api('GET', `/api/messages/${again}`)).body.holdReason).toBe('line_resting'),
@@ -251,7 +254,7 @@ describe('the owner of a line', () => {
     expect(
       entries.filter(({ action }: { action: string }) => action === 'line.reputation_overridden'),
     ).toMatchObject([
-      { target: { type: 'line', id: lineId }, reason: null },
+      { target: { type: 'line', id: lineId }, reason: null, changes: { override: null } },
       { target: { type: 'line', id: lineId }, reason, changes: { hours: 3 } },
     ]);
   });
