@@ -101,7 +101,9 @@ const LEFT: readonly StoredStatus[] = ['sending', 'sent', 'delivered'];
 const hasLeft = ({ status }: MessageRow): boolean => LEFT.includes(status);
 
 async function messageOf(db: TenantDb, line: LineRow, messageId: unknown): Promise<MessageRow> {
-  const message = typeof messageId === 'string' ? await findMessage(db, messageId) : null;
+  if (typeof messageId !== 'string')
+    throw refusal('VALIDATION_ERROR', 'messageId: must be the id of a message');
+  const message = await findMessage(db, messageId);
   if (message?.lineId !== line.id) throw refusal('NOT_FOUND', 'messageId: the line has no such message');
   return message;
 }

@@ -99,8 +99,8 @@ const refusalOf = (error: unknown): ApplicationFailure | null =>
 /** Validates an operator's input. @returns null if it is valid. */
 function problemOf(order: unknown): string | null {
   const { by, reason } = (order ?? {}) as Record<string, unknown>;
-  if (typeof by !== 'string' || by.trim() === '' || by.length > MAX_NAME)
-    return 'by: the name of the operator is required';
+  if (typeof by !== 'string' || by.trim() === '') return 'by: the name of the operator is required';
+  if (by.length > MAX_NAME) return `by: must be a text of at most ${MAX_NAME} characters`;
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON))
     return `reason: must be a text of at most ${MAX_REASON} characters`;
   return null;

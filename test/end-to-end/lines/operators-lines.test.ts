@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { planSends } from '#activities/send-plan.ts';
 import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -11,7 +11,13 @@ import { lock } from '#test/support/locks.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { planQuery } from '#workflows/messages/queries.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
-import { pauseLine, resumeLine, sendNow, skipMessage } from '#workflows/messages/updates.ts';
+import {
+  type MessageOrder,
+  pauseLine,
+  resumeLine,
+  sendNow,
+  skipMessage,
+} from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
@@ -102,12 +108,18 @@ describe('a line that an operator pauses', () => {
     });
   });
 
-  it('refuses an update without a name before it enters the history', async () => {
+  it('refuses an update without a name, or with one that is too long, before it enters the history', async () => {
     const lineId = await createLine(app, workspace.id);
     const { to } = await queue(lineId);
     await eventually(() => isSent(to));
-    const refused = await refusalOf(tell(lineId, pauseLine, { by: ' ' }));
-    expect(refused.type).toBe('VALIDATION_ERROR');
+    expect(await refusalOf(tell(lineId, pauseLine, { by: ' ' }))).toMatchObject({
+      type: 'VALIDATION_ERROR',
+      message: 'by: the name of the operator is required',
+    });
+    expect(await refusalOf(tell(lineId, pauseLine, { by: 'D'.repeat(201) }))).toMatchObject({
+      type: 'VALIDATION_ERROR',
+      message: 'by: must be a text of at most 200 characters',
+    });
     expect(
       (await pacer(lineId).fetchHistory()).events?.some(
         (e) => e.workflowExecutionUpdateAcceptedEventAttributes,
@@ -188,6 +200,21 @@ describe('sending a message now', () => {
     expect(await refusalOf(tell(lineId, sendNow, { ...DANA, messageId: newId() }))).toMatchObject({
       type: 'NOT_FOUND',
     });
+  });
+});
+
+// Temporal's UI and CLI send any argument.
+test.each<{ update: typeof sendNow | typeof skipMessage; messageId: unknown }>([
+  { update: sendNow, messageId: 5 },
+  { update: skipMessage, messageId: 5 },
+  { update: skipMessage, messageId: undefined },
+])('$update.name of the message $messageId is refused as wrong in itself', async ({ update, messageId }) => {
+  const lineId = await createLine(app, workspace.id);
+  const target = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
+  const order = { ...DANA, messageId } as MessageOrder;
+  expect(await refusalOf(updateWorkflow(app.temporal, target, update, order))).toMatchObject({
+    type: 'VALIDATION_ERROR',
+    message: 'messageId: must be the id of a message',
   });
 });
 
