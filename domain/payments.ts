@@ -3,7 +3,8 @@ import type { Plan, SubscriptionStatus } from './entitlement.ts';
 
 /**
  * The interface to a payment provider. Every call that changes something is idempotent by its key, so that after a
- * crash between the call and the commit it can be repeated.
+ * crash between the call and the commit it can be repeated. The provider forgets keys after a day: calls that are repeated for
+ * longer look for what an earlier one created.
  */
 export interface PaymentProvider {
   /** @returns the provider's customer id. */
@@ -13,14 +14,14 @@ export interface PaymentProvider {
   /** Makes the card entered on a completed page the customer's default. */
   setDefaultCard(card: { customerId: string; setupId: string }): Promise<void>;
 
-  /** Creates a hosted invoice; idempotent per line and round. */
+  /** Creates a hosted invoice, or finds or completes that of an earlier call; idempotent per line and round, however late. */
   openInvoice(order: LineOrder): Promise<Invoice>;
   readInvoice(invoiceId: string): Promise<Invoice>;
   /** Voids an open invoice. @returns its current state: it may have been paid before. */
   voidInvoice(invoiceId: string): Promise<Invoice>;
   /** Credits a paid invoice to the customer's balance, which later invoices use; idempotent. */
   creditInvoice(invoiceId: string): Promise<void>;
-  /** Adds a line to the customer's next invoice (invoice billing); idempotent per line and round. */
+  /** Adds a line to the customer's next invoice (invoice billing); idempotent per line and round, however late. */
   addToNextInvoice(order: LineOrder): Promise<void>;
 
   /**
@@ -54,6 +55,8 @@ export interface LineOrder {
   workspaceId: string;
   lineId: string;
   round: number;
+  /** When the line was requested: the provider has nothing older for it. */
+  requestedAt: Date;
   channel: Channel;
   description: string;
 }

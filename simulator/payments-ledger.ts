@@ -35,7 +35,7 @@ export interface Invoice {
   total: number;
   amount_due: number;
   amount_paid: number;
-  lines: { description: string; amount: number }[];
+  lines: { object: 'list'; data: { description: string; amount: number }[] };
   metadata: Metadata;
   hosted_invoice_url: string | null;
   created: number;
@@ -60,14 +60,17 @@ export interface CreditNote {
   amount: number;
 }
 
-/** A pending item of the customer's next invoice. */
-export interface PendingItem {
+export interface InvoiceItem {
   id: string;
   object: 'invoiceitem';
   customer: string;
+  /** null: it is pending, for the customer's next invoice. */
+  invoice: string | null;
   description: string;
   amount: number;
   metadata: Metadata;
+  /** When it was created. */
+  date: number;
 }
 
 export interface PaymentEvent {
@@ -78,6 +81,15 @@ export interface PaymentEvent {
   data: { object: Invoice | Subscription | CardPage };
 }
 
+/** The response to a request with an idempotency key, which is its id. */
+export interface Answer {
+  id: string;
+  request: string;
+  status: number;
+  body: unknown;
+  isForgotten?: true;
+}
+
 /** A new version of an object, or the response to a request with an idempotency key. */
 export type LedgerEntry =
   | { is: 'customer'; value: Customer }
@@ -85,8 +97,8 @@ export type LedgerEntry =
   | { is: 'invoice'; value: Invoice }
   | { is: 'subscription'; value: Subscription }
   | { is: 'credit_note'; value: CreditNote }
-  | { is: 'invoiceitem'; value: PendingItem }
-  | { is: 'answer'; value: { id: string; request: string; status: number; body: unknown } }
+  | { is: 'invoiceitem'; value: InvoiceItem }
+  | { is: 'answer'; value: Answer }
   | { is: 'declines'; value: { id: string; declines: boolean } }
   | { is: 'event'; value: { id: string; event: PaymentEvent | null } };
 
@@ -126,7 +138,7 @@ export const newInvoice = (customer: string, fields: Partial<Invoice>): Invoice 
   total: 0,
   amount_due: 0,
   amount_paid: 0,
-  lines: [],
+  lines: { object: 'list', data: [] },
   metadata: {},
   hosted_invoice_url: null,
   created: unixNow(),

@@ -12,7 +12,7 @@ const STATUS_TEXT: Record<Invoice['status'], string> = {
 
 /** The hosted invoice page, with one button that posts to the same URL. */
 export function payPage({ id, lines, amount_due: due, status }: Invoice, problem?: string): string {
-  const items = lines
+  const items = lines.data
     .map(({ description, amount }) => `<li>${escapeHtml(description)}: ${dollars(amount)}</li>`)
     .join('');
   return page(`<p>Invoice ${escapeHtml(id)}</p>

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import {
   type Invoice,
+  type InvoiceItem,
   type Ledger,
   newInvoice,
   newPaymentId,
@@ -47,6 +48,7 @@ const SubscriptionChange = z.object({
 });
 const ListParams = z.object({
   customer: z.string(),
+  'created[gte]': z.coerce.number().int().default(0),
   limit: z.coerce.number().int().min(1).max(100).default(10),
   starting_after: z.string().optional(),
 });
@@ -103,7 +105,7 @@ export function stripeRoutes(
     }
     const earlier = key === '' ? undefined : ledger.get('answer', key);
     const request = JSON.stringify([context.path, context.request.body]);
-    if (earlier) {
+    if (earlier && !earlier.isForgotten) {
       if (earlier.request !== request) return send(context, reused(key).response);
       context.set('Idempotent-Replayed', 'true');
       return send(context, earlier);
@@ -178,23 +180,24 @@ export function stripeRoutes(
     existing('customer', customer);
     const amount = priceOf(pricing.price);
     if (amount === null) throw missing('price', pricing.price);
-    const id = newPaymentId('ii');
-    if (invoiceId === undefined)
-      return ledger.put('invoiceitem', {
-        id,
-        object: 'invoiceitem',
-        customer,
-        description,
-        amount,
-        metadata,
+    if (invoiceId !== undefined) {
+      const { lines, total, ...invoice } = existing('invoice', invoiceId);
+      ledger.put('invoice', {
+        ...invoice,
+        total: total + amount,
+        lines: { ...lines, data: [...lines.data, { description, amount }] },
       });
-    const invoice = existing('invoice', invoiceId);
-    ledger.put('invoice', {
-      ...invoice,
-      total: invoice.total + amount,
-      lines: [...invoice.lines, { description, amount }],
+    }
+    return ledger.put('invoiceitem', {
+      id: newPaymentId('ii'),
+      object: 'invoiceitem',
+      customer,
+      invoice: invoiceId ?? null,
+      description,
+      amount,
+      metadata,
+      date: unixNow(),
     });
-    return { id, object: 'invoiceitem', customer, invoice: invoiceId, description, amount, metadata };
   });
 
   post('/v1/invoices/:id/finalize', (_, id) => {
@@ -250,6 +253,10 @@ export function stripeRoutes(
       );
     return paid;
   });
+
+  get('/v1/invoices', (_, context) => pageOf(ledger.all('invoice'), context.query));
+
+  get('/v1/invoiceitems', (_, context) => pageOf(ledger.all('invoiceitem'), context.query));
 
   get('/v1/invoices/:id', (id) => existing('invoice', id));
 
@@ -311,17 +318,21 @@ export function stripeRoutes(
   });
 
   get('/v1/subscriptions', (_, context) => {
-    const { customer, limit, starting_after: after } = ListParams.parse(context.query);
-    const found = ledger
-      .all('subscription')
-      .filter((subscription) => subscription.customer === customer && subscription.status !== 'canceled')
-      .toReversed();
-    const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
-    const data = found.slice(start, start + limit);
-    return { object: 'list', data, has_more: start + limit < found.length };
+    const live = ledger.all('subscription').filter(({ status }) => status !== 'canceled');
+    return pageOf(live, context.query);
   });
 
   get('/v1/subscriptions/:id', (id) => existing('subscription', id));
+}
+
+/** A page of a list, newest first. @param objects oldest first. */
+function pageOf(objects: (Invoice | InvoiceItem | Subscription)[], query: unknown) {
+  const { customer, 'created[gte]': since, limit, starting_after: after } = ListParams.parse(query);
+  const found = objects
+    .filter((one) => one.customer === customer && ('date' in one ? one.date : one.created) >= since)
+    .toReversed();
+  const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
+  return { object: 'list', data: found.slice(start, start + limit), has_more: start + limit < found.length };
 }
 
 function attempt(work: () => unknown): StripeResponse {

@@ -110,6 +110,12 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
     context.body = { success: true, workspaceId, cardDeclines };
   });
 
+  // Stripe forgets idempotency keys after a day.
+  routes.post('/simulated/payments/forget-keys', (context) => {
+    for (const answer of ledger.all('answer')) ledger.put('answer', { ...answer, isForgotten: true });
+    context.body = { success: true };
+  });
+
   // Lists all charges, so that missing and duplicate ones can be detected.
   routes.get('/simulated/payments/workspaces/:workspaceId', (context) => {
     const ofWorkspace = ({ metadata }: { metadata: Record<string, string> }): boolean =>
@@ -121,7 +127,7 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
       creditNotes: ledger
         .all('credit_note')
         .filter(({ invoice }) => invoices.some(({ id }) => id === invoice)),
-      pendingItems: ledger.all('invoiceitem').filter(ofWorkspace),
+      pendingItems: ledger.all('invoiceitem').filter((item) => item.invoice === null && ofWorkspace(item)),
       subscriptions,
       customers: ledger
         .all('customer')

@@ -30,6 +30,8 @@ const TIMEOUT_MS = 10_000;
 /** Stripe's client retries with the same idempotency key. */
 const RETRIES = 2;
 const DAYS_UNTIL_DUE = 30;
+/** How much the clocks of PostgreSQL and Stripe may differ. */
+const CLOCK_TOLERANCE_S = 3600;
 
 /** Stripe, or any server with the same API. */
 export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
@@ -86,24 +88,28 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
       translated(async () => {
         const key = keyOf(order);
         // Created empty and then given its item, so that it does not include other pending items of the customer.
-        const draft = await stripe.invoices.create(
-          {
-            customer: order.customerId,
-            collection_method: 'send_invoice',
-            days_until_due: DAYS_UNTIL_DUE,
-            auto_advance: false,
-            pending_invoice_items_behavior: 'exclude',
-            metadata: metadataOf(order),
-          },
-          { idempotencyKey: `${key}:invoice` },
-        );
-        await stripe.invoiceItems.create(
-          { ...lineItem(order), invoice: draft.id },
-          { idempotencyKey: `${key}:item` },
-        );
+        const invoice =
+          (await findOf(order, stripe.invoices.list(since(order)))) ??
+          (await stripe.invoices.create(
+            {
+              customer: order.customerId,
+              collection_method: 'send_invoice',
+              days_until_due: DAYS_UNTIL_DUE,
+              auto_advance: false,
+              pending_invoice_items_behavior: 'exclude',
+              metadata: metadataOf(order),
+            },
+            { idempotencyKey: `${key}:invoice` },
+          ));
+        if (invoice.status !== 'draft') return readInvoice(invoice);
+        if (invoice.lines.data.length === 0)
+          await stripe.invoiceItems.create(
+            { ...lineItem(order), invoice: invoice.id },
+            { idempotencyKey: `${key}:item` },
+          );
         return readInvoice(
           await stripe.invoices.finalizeInvoice(
-            draft.id,
+            invoice.id,
             { auto_advance: false },
             { idempotencyKey: `${key}:finalize` },
           ),
@@ -141,6 +147,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
 
     addToNextInvoice: (order) =>
       translated(async () => {
+        if (await findOf(order, stripe.invoiceItems.list(since(order)))) return;
         await stripe.invoiceItems.create(lineItem(order), { idempotencyKey: `${keyOf(order)}:next-invoice` });
       }),
 
@@ -224,6 +231,27 @@ const metadataOf = ({ workspaceId, lineId, round }: Pick<LineOrder, 'workspaceId
   line_request_id: lineId,
   round: String(round),
 });
+
+const since = ({ customerId, requestedAt }: LineOrder) => ({
+  customer: customerId,
+  created: { gte: Math.floor(requestedAt.getTime() / 1000) - CLOCK_TOLERANCE_S },
+  limit: 100,
+});
+
+/**
+ * What an earlier try has created for a line and round. Stripe forgets an idempotency key after a day, but a try may be repeated
+ * later. Stripe's search would miss what was created a moment ago.
+ */
+async function findOf<T extends Pick<Stripe.Invoice, 'metadata'>>(
+  { lineId, round }: LineOrder,
+  listed: AsyncIterable<T>,
+): Promise<T | null> {
+  for await (const one of listed) {
+    const { line_request_id: ofLine, round: ofRound } = one.metadata ?? {};
+    if (ofLine === lineId && ofRound === String(round)) return one;
+  }
+  return null;
+}
 
 /** Drafts and uncollectible invoices, which can still be paid, count as open. */
 function readInvoice({

@@ -51,6 +51,10 @@ export async function controlPayments(app: TestApp, path: string, body: unknown)
   });
 }
 
+/** As Stripe does after a day. */
+export const forgetIdempotencyKeys = (app: TestApp): Promise<Response> =>
+  controlPayments(app, 'forget-keys', {});
+
 export interface InvoiceFact {
   id?: string;
   type: 'invoice.paid' | 'invoice.voided' | 'invoice.payment_failed';

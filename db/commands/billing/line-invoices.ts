@@ -24,13 +24,14 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
 
   async function order(request: StoredLineRequest, round: number): Promise<LineOrder> {
-    const { channel, firstName, lastName } = request;
+    const { channel, firstName, lastName, createdAt } = request;
     const customerId = await payingCustomer(billing, workspaceId);
     return {
       customerId,
       workspaceId,
       lineId,
       round,
+      requestedAt: createdAt,
       channel,
       description: `Line (${channel}) for ${firstName} ${lastName}`,
     };
@@ -53,7 +54,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       await tenant((db) => changeLineRequest(db, lineId, { type: 'invoice_credited', round }));
       return;
     }
-    // An invoice to be voided may have been created although the response was lost; creating it again finds it.
+    // An invoice to be voided may have been created although the response was lost; opening it again finds it, however late.
     const invoice = invoiceId === null ? await payments.openInvoice(await order(request, round)) : null;
     if (invoice) await applyInvoice(round, invoice);
     const voided = invoice?.id ?? invoiceId;

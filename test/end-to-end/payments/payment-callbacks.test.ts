@@ -9,6 +9,7 @@ import { createAgency, createWorkspace, type TestAgency } from '#test/support/fa
 import {
   charged,
   controlPayments,
+  forgetIdempotencyKeys,
   LINE_REQUESTS,
   pay,
   postCallback,
@@ -231,11 +232,12 @@ describe('callbacks of the payment provider', () => {
     expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
   });
 
-  it('are not needed to find the same invoice again after a crash', async () => {
+  it('are not needed to find the same invoice again after a crash, even a day later', async () => {
     const { lineId, paymentUrl } = await requestAddOn(api);
     await app.pools.system.query(sql.unsafe`
       with forgotten as (update lines set payment_link_url = null, payment_provider_invoice_id = null where id = ${lineId})
       update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
+    await forgetIdempotencyKeys(app);
     expect(
       (await api('POST', `${LINE_REQUESTS}/${lineId}`, { action: 'payment_link' })).body.paymentUrl,
     ).toBe(paymentUrl);
