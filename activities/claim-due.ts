@@ -35,7 +35,7 @@ const MAX_BRIEFLY = 4;
 /** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
 const MAX_READS = 8;
 /** About the time to commit a reply or a message. */
-const CONTENTION_RETRY_MS = 50;
+export const CONTENTION_RETRY_MS = 50;
 
 export interface Claimed {
   claims: Claim[];

@@ -16,7 +16,7 @@ describe('forEachConcurrently', () => {
     expect(most).toBe(2);
   });
 
-  it('throws the first error after all items have ended', async () => {
+  it('throws the first error after the items that have started, and starts no more', async () => {
     const ended: number[] = [];
     const work = async (item: number): Promise<void> => {
       if (item === 1) throw new Error('lock timeout');
@@ -26,7 +26,7 @@ describe('forEachConcurrently', () => {
     await expect(forEachConcurrently([1, 2, 3], { atOnce: 2, canceled: running }, work)).rejects.toThrow(
       'lock timeout',
     );
-    expect(ended).toEqual([2, 3]);
+    expect(ended).toEqual([2]);
   });
 
   it('starts no more items once canceled', async () => {

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 
 /**
- * Works on the items, several at a time, and starts no more once canceled. Waits for all that have started even if one fails:
- * an activity that is over must not go on beside its retry, which would pay for the same work again.
+ * Works on the items, several at a time, and starts no more once canceled or once one has failed. Waits for those that have
+ * started: an activity that is over must not go on beside its retry, which would pay for the same work again.
  * @throws the first error.
  */
 export async function forEachConcurrently<Item>(
@@ -11,8 +11,14 @@ export async function forEachConcurrently<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const limit = pLimit(atOnce);
-  const ended = await Promise.allSettled(
-    items.map((item) => limit(async () => (canceled.aborted ? undefined : work(item)))),
-  );
+  let hasFailed = false;
+  const start = async (item: Item): Promise<void> => {
+    if (canceled.aborted || hasFailed) return;
+    await work(item).catch((error: unknown) => {
+      hasFailed = true;
+      throw error;
+    });
+  };
+  const ended = await Promise.allSettled(items.map((item) => limit(start, item)));
   for (const item of ended) if (item.status === 'rejected') throw item.reason;
 }

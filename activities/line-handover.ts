@@ -71,7 +71,7 @@ async function handOverChunk(db: TenantDb, lineId: string | null, progress: Prog
 async function failOver(db: TenantDb, line: StoppedLine, after: FailoverProgress | null): Promise<Step> {
   const next = await failOverChunk(db, line, after, currentTime());
   if (!('nextAt' in next)) return { ...dueNow(MORE), progress: { failover: next } };
-  if (next.nextAt === null) return DONE;
+  if (next.nextAt === null) return { ...DONE, progress: { failover: null } };
   return {
     nextAt: next.nextAt,
     reason: 'messages of a pool wait for this line or for other lines of the pool',

@@ -21,7 +21,7 @@ import {
   shownWait,
   usedUpAt,
 } from '#domain/pacing.ts';
-import { type Claimed, claimDue, operatorsReason } from './claim-due.ts';
+import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
 import type { Look } from './round.ts';
@@ -119,8 +119,8 @@ export async function planSends(
     isResting: waitsFor === 'line_resting',
     forced,
     owed,
-    // More than were read may be due.
-    ...(owed.length < others.owed.length && { nextAt: now }),
+    // More than were read may be due, and those that others have locked were not postponed.
+    ...(owed.length < others.owed.length && { nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS) }),
   };
 }
 

@@ -63,19 +63,6 @@ export function createSender(dependencies: Dependencies) {
     );
   }
 
-  /** Sends what was claimed, side by side, except that a contact gets messages in their order. */
-  async function sendClaims(line: LineAtCarrier, claims: readonly Claim[]): Promise<boolean[]> {
-    const byContact = Map.groupBy(claims, ({ attempt }) => attempt.address);
-    const accepted = await Promise.all(
-      [...byContact.values()].map(async (ofContact) => {
-        const results: boolean[] = [];
-        for (const claim of ofContact) results.push(await sendPrimary(line, claim));
-        return results;
-      }),
-    );
-    return accepted.flat();
-  }
-
   /** The SMS that follows a fallback goes through the workspace's own account, not through the line. */
   async function sendFallback(line: LineAtCarrier, messageId: string): Promise<void> {
     const timeoutOf = (provider: string): number => carriers.get(provider).timeoutMs;
@@ -119,7 +106,7 @@ export function createSender(dependencies: Dependencies) {
     },
 
     /**
-     * Sends what was claimed; then the fallbacks that are owed, one after the other, because they share an account.
+     * Sends what was claimed, side by side; then the fallbacks that are owed, one after the other, because they share an account.
      * @param isOver whether the round's time is over. What is left is planned again: an account that does not respond would
      *   hold the round beyond the time limit of its activity.
      * @returns when to plan again at the latest; null: as planned.
@@ -129,7 +116,7 @@ export function createSender(dependencies: Dependencies) {
       plan: SendPlan,
       isOver: () => boolean,
     ): Promise<{ retryAt: Date | null }> {
-      const accepted = await sendClaims(line, plan.claims);
+      const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
         if (isOver()) return { retryAt: currentTime() };
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));

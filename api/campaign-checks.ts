@@ -11,8 +11,6 @@ import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/quiet-hours.
 import { type QuietUntil, quietUntil } from '#domain/warnings.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
-const listGone = (): ApiError => new ApiError('NOT_FOUND', 'listId: no such list in this workspace');
-
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to an object of another workspace. */
 export async function checkCampaign(
   db: TenantDb,
@@ -20,7 +18,8 @@ export async function checkCampaign(
   workspace: { timezone: string; country: string },
   uploads: Uploads,
 ): Promise<void> {
-  if (listId && !(await findList(db, listId))) throw listGone();
+  if (listId && !(await findList(db, listId)))
+    throw new ApiError('NOT_FOUND', 'listId: no such list in this workspace');
   const inputs = steps.map(({ attachmentUrls }) => ({ attachmentUrls }));
   const { lines, ownAttachments } = await loadIntakeContext(db, inputs, workspace, uploads);
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
@@ -97,7 +96,8 @@ export async function quietUntilOfFirstStep(
 
 /** @throws NOT_FOUND if the list of the campaign was deleted. */
 export async function requireList(db: TenantDb, campaign: CampaignRow): Promise<void> {
-  if (!(await hasItsList(db, campaign))) throw listGone();
+  if (!(await hasItsList(db, campaign)))
+    throw new ApiError('NOT_FOUND', 'The list of the campaign was deleted');
 }
 
 /** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */

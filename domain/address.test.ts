@@ -4,7 +4,8 @@ import { normalizeAddress, normalizeEmail } from './address.ts';
 test.each([
   [' Ada@Example.com ', 'ada@example.com'],
   ['info@Müller.de', 'info@xn--mller-kva.de'],
-  ['info@例子.com', 'info@xn--fsqu00a.com'],
+  ['info@例子.广告', 'info@xn--fsqu00a.xn--4rr70v'],
+  ['a b@пример.рф', null],
   ['info@xn--mller-kva.de', 'info@xn--mller-kva.de'],
   ['Üser@example.com', null],
   ['info@mül ler.de', null],

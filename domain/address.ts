@@ -6,10 +6,13 @@ const Email = z.email();
 /** The canonical form of an email address; null if it is none. An international domain gets its ASCII form (`xn--…`). */
 export function normalizeEmail(text: string): string | null {
   const address = text.trim().toLowerCase();
-  const at = address.lastIndexOf('@');
-  const parsed = Email.safeParse(address.slice(0, at + 1) + asciiDomain(address.slice(at + 1)));
-  return parsed.success ? parsed.data : null;
+  const at = address.lastIndexOf('@') + 1;
+  const canonical = address.slice(0, at) + asciiDomain(address.slice(at));
+  return Email.safeParse(canonical.replace(ASCII_TLD, '.example')).success ? canonical : null;
 }
+
+/** A top-level domain that `Email` does not know. */
+const ASCII_TLD = /\.xn--[a-z\d-]*[a-z\d]$/;
 
 const INTERNATIONAL = /^(?=.*\P{ASCII})[-.\da-z\P{ASCII}]+$/u;
 

@@ -239,8 +239,8 @@ export interface Choice {
 }
 
 /**
- * Chooses the messages of open lanes to send now. A line with a gap sends one, a line without a gap up to `batch`. Each
- * send counts for the next choice.
+ * Chooses the messages of open lanes to send now. A line with a gap sends one, a line without a gap up to `batch`, one to each
+ * contact. Each send counts for the next choice.
  */
 export function chooseSends(
   line: PacedLine,
@@ -270,6 +270,8 @@ export function chooseSends(
       choice.resting.set(address, rested);
       continue;
     }
+    // What is sent together may arrive in any order.
+    if (written.has(address)) continue;
     choice.send.push(id);
     written.add(address);
     count.sentToday += 1;

@@ -112,7 +112,10 @@ export function createLedger(journal: Journal<LedgerEntry>) {
     tables.set(is, found);
     return found as Map<string, Value<Is>>;
   };
-  for (const { is, value } of journal.takePast()) table(is).set(value.id, value);
+  for (const past of journal.takePast()) {
+    const { is, value } = current(past);
+    table(is).set(value.id, value);
+  }
 
   return {
     get: <Is extends LedgerEntry['is']>(is: Is, id: string): Value<Is> | undefined => table(is).get(id),
@@ -125,6 +128,15 @@ export function createLedger(journal: Journal<LedgerEntry>) {
   };
 }
 export type Ledger = ReturnType<typeof createLedger>;
+
+/** An entry as it is now written. In 1.0, an invoice had an array of lines, and an answer did not have its request. */
+function current(entry: LedgerEntry): LedgerEntry {
+  if (entry.is === 'invoice' && Array.isArray(entry.value.lines))
+    return { ...entry, value: { ...entry.value, lines: { object: 'list', data: entry.value.lines } } };
+  if (entry.is === 'answer' && !('request' in entry.value))
+    return { ...entry, value: { ...(entry.value as Answer), isForgotten: true } };
+  return entry;
+}
 
 export const newPaymentId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 export const unixNow = (): number => Math.floor(Date.now() / 1000);

@@ -208,7 +208,7 @@ export const campaignRoutes = [
       if (row.status !== 'draft' && (changesSequence || listId !== undefined))
         throw new ApiError(
           'INVALID_STATE',
-          'The campaign has started: only its name and description can be changed',
+          `Only the name and description of a campaign that is ${row.status} can be changed`,
         );
       if (changesSequence && (await hasEntered(db, row.id)))
         throw new ApiError(

@@ -35,7 +35,7 @@ export const quietHoursRoutes = [
     role: 'admin',
     summary: 'Set the quiet hours; an omitted field gets its default',
     description:
-      "Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: \"recipient_quiet_hours\"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once.",
+      "Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: \"recipient_quiet_hours\"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already.",
     body: QuietHours,
     responses: { 200: ResponseBody },
     audit: {

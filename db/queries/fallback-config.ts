@@ -47,7 +47,7 @@ export async function saveFallbackConfig(
     on conflict (workspace_id) do update set enabled = excluded.enabled, provider = excluded.provider,
       account_sid = excluded.account_sid, from_number = excluded.from_number,
       auth_token_sealed = coalesce(excluded.auth_token_sealed, fallback_configs.auth_token_sealed),
-      messaging_service_sid = excluded.messaging_service_sid, default_message = excluded.default_message, updated_at = excluded.updated_at
+      messaging_service_sid = excluded.messaging_service_sid, default_message = excluded.default_message, updated_at = clock_timestamp()
     returning *`);
   return present(row);
 }

@@ -382,7 +382,8 @@ export async function postponeFallbacks(db: TenantDb, asleep: ReadonlyMap<string
         select id, fallback_at, fallback_sms from messages where workspace_id = ${db.workspaceId} and id = a.id
         offset 0 for no key update skip locked
       ) m
-      where m.fallback_sms = 'due'
+      where m.fallback_sms = 'due' and not exists (
+        select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)
     )
     update messages m set fallback_at = free.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id

@@ -69,7 +69,7 @@ export async function recordOutbound(
     returning address, unanswered`);
 }
 
-/** Records that a contact was reached by a send that its claim does not count. Locks the conversation. */
+/** Records that a contact was reached by a send that its claim did not record, or whose record was reverted. Locks the conversation. */
 export async function recordReached(
   db: TenantDb,
   { messageId, lineId, startedAt }: Pick<AttemptRow, 'messageId' | 'lineId' | 'startedAt'>,

@@ -116,7 +116,7 @@ async function cancelMessages(db: TenantDb, contact: Contact): Promise<void> {
     where ${isMessageOf(db, contact)} and m.status in ('pending', 'scheduled')`);
   // A message that is being sent is settled when its attempt ends.
   await db.query(sql.type(NoRows)`
-    update messages m set fallback_sms = 'failed', updated_at = now()
+    update messages m set fallback_sms = 'failed', hold_reason = null, updated_at = now()
     where ${isMessageOf(db, contact)} and m.fallback_sms = 'due' and not exists (
       select from attempts t where t.workspace_id = ${db.workspaceId} and t.message_id = m.id and t.outcome is null)`);
 }

@@ -56,7 +56,7 @@ describe('a campaign whose list is deleted', () => {
     const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } })).body;
     expect(await api('POST', `/api/campaigns/${id}/start`)).toMatchObject({
       status: 404,
-      body: { code: 'NOT_FOUND', error: 'listId: no such list in this workspace' },
+      body: { code: 'NOT_FOUND', error: 'The list of the campaign was deleted' },
     });
     expect((await api('PATCH', `/api/campaigns/${id}`, { listId })).status).toBe(404);
     expect((await api('PATCH', `/api/campaigns/${id}`, { listId: null })).status).toBe(200);

@@ -7,7 +7,7 @@ import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
-import { phone, sentTo } from '#test/support/carrier.ts';
+import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
@@ -54,25 +54,6 @@ async function claimedAt(address: string): Promise<Date[]> {
     select started_at from attempts where workspace_id = ${workspaceId} and address = ${address} order by started_at`);
   return [...times];
 }
-
-test('messages to one contact leave one after the other, also without gaps', async () => {
-  const lineId = await createLine(app, workspaceId);
-  await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0, contactGapSeconds: 0 });
-  await api('POST', `/api/lines/${lineId}/pause`);
-  // The carrier responds late.
-  const to = phone('0009');
-  const first = await send(lineId, to, 'first');
-  await send(lineId, to, 'second');
-  await api('POST', `/api/lines/${lineId}/resume`);
-  const log = await eventually(async () => {
-    const messages = await sentTo(app, to);
-    return messages.length === 2 && messages;
-  });
-  expect(log.map(({ text }) => text)).toEqual(['first', 'second']);
-  const settledAt = await systemDb(app.pools).oneFirst(sql.type(z.object({ finishedAt: z.date() }))`
-    select finished_at from attempts where workspace_id = ${workspaceId} and message_id = ${first}`);
-  expect(log.map(({ acceptedAt }) => new Date(acceptedAt) > settledAt)).toEqual([false, true]);
-});
 
 test('a line keeps its gap and the order of arrival', async () => {
   const lineId = await createLine(app, workspaceId);

@@ -3015,7 +3015,7 @@ export class Workspace extends HeyApiClient {
     /**
      * Set the quiet hours; an omitted field gets its default
      *
-     * Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
+     * Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
      */
     public setQuietHours<ThrowOnError extends boolean = true>(parameters?: {
         enabled?: boolean;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "062a5e4836d41359831baa78040fcee954d5c2342daadc254f2f9b829e1168df"
+DIGEST = "9a3b82c987c85173be39af21de09894af29e18fe5f5ca7dc26f263fde09086c8"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

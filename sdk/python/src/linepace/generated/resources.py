@@ -1619,7 +1619,7 @@ class Workspace:
     def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
         """Set the quiet hours; an omitted field gets its default.
 
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     def get_fallback_config(self) -> models.GetFallbackConfigResponse:
@@ -1678,7 +1678,7 @@ class AsyncWorkspace:
     async def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
         """Set the quiet hours; an omitted field gets its default.
 
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
         return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
 
     async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
