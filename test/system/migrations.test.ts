@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { publishAllEvents } from '#db/commands/outbox/publish-events.ts';
 import { createPools } from '#db/pools.ts';
-import { firstId } from '#domain/ids.ts';
+import { firstId, newId } from '#domain/ids.ts';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
 import { connected } from '#db/connected.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
@@ -259,8 +259,9 @@ test('events that were emitted before each workspace had an order of its own are
 
 test('attempts that a moved line brought along name no contact any more, and those of the workspace do', async () => {
   await openBefore('0107');
-  const [line, own, brought] = ['1', '2', '3'].map((digit) => digit.repeat(24));
-  const attempt = (messageId: string | undefined): string => `
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  const [line, own, brought] = [newId(hourAgo), newId(hourAgo), newId(hourAgo)];
+  const attempt = (messageId: string): string => `
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by,
       outcome, reason)
     values ('org_2', '${messageId}', '${messageId}', '${line}', 'primary', 'imessage', 'simulated', '+14155550100', false,
@@ -277,7 +278,7 @@ test('attempts that a moved line brought along name no contact any more, and tho
     commit`);
   await migrated();
   const { rows } = await connected(database.systemUrl, (system) =>
-    system.query('select address, reason from attempts order by id'),
+    system.query('select address, reason from attempts order by address'),
   );
   expect(rows).toEqual([
     { address: '+14155550100', reason: '4005 no +14155550100' },

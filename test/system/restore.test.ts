@@ -163,7 +163,8 @@ describe('when the database is restored to an earlier point', () => {
     const account = { sid: 'AC00000000000000000000000000000002', authToken: 'another-token' };
     const other = await startTwilio(account);
     const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
-    const otherSettings = { accountSid: account.sid, authToken: account.authToken, baseUrl: other.url };
+    const from = '+14155550111';
+    const otherSettings = { accountSid: account.sid, authToken: account.authToken, from, baseUrl: other.url };
     const at = (settings: object) => ({ name: 'twilio', schema: TwilioConfig, settings });
     const lineId = await createLineAt(app, sender.id, 'sms', at({ accountSid, authToken }));
     const to = phone();
@@ -177,7 +178,7 @@ describe('when the database is restored to an earlier point', () => {
     const sentByOther = await fetch(`${other.url}/2010-04-01/Accounts/${account.sid}/Messages.json`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${account.sid}:${account.authToken}`)}` },
-      body: new URLSearchParams({ To: to, From: '+14155550111', Body: 'Hello' }),
+      body: new URLSearchParams({ To: to, From: from, Body: 'Hello' }),
     });
     expect([sentByOther.status, lineId === otherLine]).toEqual([201, false]);
 
