@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { truncate, toStorable, textProblem } from './text.ts';
 
-export const REACTIONS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
-export const Reaction = z.enum(REACTIONS);
+/** The six reactions of Apple's Messages, in the order of Apple's numbers. */
+export const TAPBACKS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
+export const Reaction = z.enum([...TAPBACKS, 'emoji', 'sticker']);
 export type Reaction = z.infer<typeof Reaction>;
 
 /** Longer texts are truncated. */
@@ -31,6 +32,9 @@ const identifier = (max: number) =>
     });
 const CarrierId = identifier(MAX_CARRIER_ID).min(1);
 const Address = identifier(320);
+
+/** The longest emoji are sequences of about 20 UTF-16 code units. */
+const MAX_EMOJI = 64;
 
 /** Removes folders and control characters. A long name loses its beginning, because its end has the extension. */
 const sanitizeFileName = (raw: string): string => {
@@ -105,6 +109,8 @@ const ReactionEvent = z.object({
   /** The carrier's id of the message reacted to. */
   carrierMessageId: CarrierId,
   reaction: Reaction,
+  /** The emoji of the reaction `emoji`. */
+  emoji: freeText(MAX_EMOJI).optional(),
   removed: z.boolean(),
   from: Address.min(1),
 });

@@ -3,7 +3,8 @@ import { Reaction } from './carrier-event.ts';
 
 /** A reaction as it is stored with its message. */
 export const StoredReaction = z.object({
-  reaction: Reaction,
+  reaction: Reaction.meta({ description: 'One of the six tapbacks, `emoji`, or `sticker`.' }),
+  emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
   /** The contact's address. */
   from: z.string(),
   /** ISO 8601. */
@@ -17,7 +18,14 @@ export const ShownReaction = StoredReaction.omit({ removed: true });
 export type ShownReaction = z.infer<typeof ShownReaction>;
 
 export const shownReactions = (stored: readonly StoredReaction[]): ShownReaction[] =>
-  stored.filter(({ removed }) => !removed).map(({ reaction, from, at }) => ({ reaction, from, at }));
+  stored
+    .filter(({ removed }) => !removed)
+    .map(({ reaction, emoji, from, at }) => ({
+      reaction,
+      ...(emoji !== undefined && { emoji }),
+      from,
+      at,
+    }));
 
 /**
  * Applies a reaction or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
@@ -28,7 +36,7 @@ export function withReaction(
   next: StoredReaction,
 ): StoredReaction[] | null {
   const isSame = (other: StoredReaction): boolean =>
-    other.from === next.from && other.reaction === next.reaction;
+    other.from === next.from && other.reaction === next.reaction && other.emoji === next.emoji;
   const before = known.find(isSame);
   if (before && before.at >= next.at) return null;
   return [...known.filter((other) => !isSame(other)), next].toSorted((a, b) => (a.at < b.at ? -1 : 1));

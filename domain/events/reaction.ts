@@ -9,6 +9,7 @@ const ReactionMessage = z
   .object({
     messageId: Id,
     reaction: Reaction,
+    emoji: z.string().optional().meta({ description: 'The emoji, if `reaction` is `emoji`.' }),
     removed: z.boolean(),
     reactedAtUtc: z.iso.datetime(),
     fromPhone: z.string().optional(),

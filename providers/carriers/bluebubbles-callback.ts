@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CarrierEvent, REACTIONS, type Reaction } from '#domain/carrier-event.ts';
+import { type CarrierEvent, type Reaction, TAPBACKS } from '#domain/carrier-event.ts';
 import { BlueBubblesMessage, isGroupMessage, TIMED_OUT } from './bluebubbles-protocol.ts';
 import { readJsonBody } from './callback-secret.ts';
 
@@ -96,10 +96,10 @@ const bareGuid = (target: string): string => target.replace(/^(p:\d+\/|bp:)/, ''
 function readReaction(type: string | number): { reaction: Reaction; removed: boolean } | null {
   const code = Number(type);
   if (Number.isInteger(code)) {
-    const reaction = REACTIONS[code % 1000];
+    const reaction = TAPBACKS[code % 1000];
     return reaction && code < 4000 && code >= 2000 ? { reaction, removed: code >= 3000 } : null;
   }
   const text = String(type);
-  const reaction = REACTIONS.find((name) => text === name || text === `-${name}`);
+  const reaction = TAPBACKS.find((name) => text === name || text === `-${name}`);
   return reaction ? { reaction, removed: text.startsWith('-') } : null;
 }

@@ -213,7 +213,7 @@ function messageOf({ message, address }: Extract<Entry, { type: 'message' }>): S
       <>
         {status !== null && <Status status={status === 'delivered' && readAt !== null ? 'read' : status} />}
         {reactions.map((each) => (
-          <Reaction key={`${each.from}${each.reaction}`} reaction={each.reaction} />
+          <Reaction key={`${each.from}${each.reaction}${each.emoji ?? ''}`} reaction={each} />
         ))}
       </>
     ),

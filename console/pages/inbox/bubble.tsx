@@ -44,7 +44,11 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
       {reactions.length > 0 && (
         <ul aria-label={t`Reactions`} className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
           {reactions.map((reaction) => (
-            <Reaction key={`${reaction.from}${reaction.reaction}`} reaction={reaction} contact={contact} />
+            <Reaction
+              key={`${reaction.from}${reaction.reaction}${reaction.emoji ?? ''}`}
+              reaction={reaction}
+              contact={contact}
+            />
           ))}
         </ul>
       )}
@@ -54,15 +58,10 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
 }
 
 /** What somebody said with a sign, and who. */
-function Reaction({
-  reaction: { reaction, from, at },
-  contact,
-}: {
-  reaction: ThreadItem['reactions'][number];
-  contact: Contact;
-}) {
+function Reaction({ reaction, contact }: { reaction: ThreadItem['reactions'][number]; contact: Contact }) {
   const { t } = useLingui();
   const zone = useTimeZone();
+  const { from, at } = reaction;
   const name = addressName(from === contact.address ? contact.name : from);
   const { sign, text: descriptor } = reactionOf(reaction);
   const text = t(descriptor);

@@ -6,19 +6,23 @@ export type Conversation = ResponseOf<'GET /api/conversations'>['conversations']
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
 export type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
 
-const REACTIONS: Record<
-  ThreadItem['reactions'][number]['reaction'],
-  { sign: string; text: MessageDescriptor }
-> = {
+type Reaction = ThreadItem['reactions'][number];
+
+const REACTIONS: Record<Reaction['reaction'], { sign: string; text: MessageDescriptor }> = {
   love: { sign: '❤️', text: msg`loved this` },
   like: { sign: '👍', text: msg`liked this` },
   dislike: { sign: '👎', text: msg`disliked this` },
   laugh: { sign: '😂', text: msg`laughed at this` },
   emphasize: { sign: '‼️', text: msg`emphasized this` },
   question: { sign: '❓', text: msg`questioned this` },
+  emoji: { sign: '🙂', text: msg`reacted to this` },
+  sticker: { sign: '🏷️', text: msg`put a sticker on this` },
 };
 
-export const reactionOf = (reaction: keyof typeof REACTIONS) => REACTIONS[reaction];
+export const reactionOf = ({ reaction, emoji }: Pick<Reaction, 'reaction' | 'emoji'>) => ({
+  ...REACTIONS[reaction],
+  ...(emoji !== undefined && { sign: emoji }),
+});
 
 /** The newest open draft of each conversation. */
 export function draftsByAddress(drafts: readonly Draft[]): ReadonlyMap<string, Draft> {

@@ -30,10 +30,16 @@ export async function applyReaction(
     where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and not starts_with(m.address, 'erased:')
     for no key update of m`);
   if (!message) return;
-  const { reaction, removed } = event;
+  const { reaction, emoji, removed } = event;
   const from = await contactAddress(db, event.from);
   const at = event.at.toISOString();
-  const reactions = withReaction(message.reactions, { reaction, from, at, removed });
+  const reactions = withReaction(message.reactions, {
+    reaction,
+    ...(emoji !== undefined && { emoji }),
+    from,
+    at,
+    removed,
+  });
   if (!reactions) return;
   await db.query(sql.type(NoRows)`
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
@@ -51,6 +57,7 @@ export async function applyReaction(
         message: {
           messageId,
           reaction,
+          ...(emoji !== undefined && { emoji }),
           removed,
           reactedAtUtc: at,
           ...(from.includes('@') ? { fromEmail: from } : { fromPhone: from }),

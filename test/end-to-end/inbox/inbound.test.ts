@@ -51,6 +51,15 @@ async function delivery(event: string, matches: (payload: Received['json']) => b
   return eventually(async () => told(event, matches)[0]);
 }
 
+/** The simulated carrier's id of the message that was sent to the address. */
+const sentTo = (to: string): Promise<string> =>
+  eventually(async () => {
+    const { messages } = (await (
+      await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(to)}`)
+    ).json()) as { messages: { id: string }[] };
+    return messages[0]?.id ?? false;
+  });
+
 const from = (address: string) => (payload: Received['json']) =>
   payload.data.reply.recipientPhone === address;
 
@@ -263,15 +272,47 @@ describe('reactions and reads', () => {
     expect(await repliesOf(to)).toEqual([]);
   });
 
+  it('are any emoji, each on its own, or a sticker', async () => {
+    const to = phone();
+    const messageId = await send(to);
+    const carrierMessageId = await sentTo(to);
+    await eventually(
+      async () => (await call('GET', `/api/messages/${messageId}`)).body.status === 'delivered',
+    );
+    const about = { kind: 'reaction', at: new Date(), carrierMessageId, removed: false, from: to } as const;
+    await callBack(app, lineId, { ...about, eventId: newId(), reaction: 'emoji', emoji: '🔥' });
+    await callBack(app, lineId, { ...about, eventId: newId(), reaction: 'emoji', emoji: '👀' });
+    await callBack(app, lineId, { ...about, eventId: newId(), reaction: 'sticker' });
+    const later = new Date(Date.now() + 1000);
+    await callBack(app, lineId, {
+      ...about,
+      eventId: newId(),
+      at: later,
+      reaction: 'emoji',
+      emoji: '👀',
+      removed: true,
+    });
+    const { body } = await call('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(body.messages[0].reactions).toHaveLength(2);
+    expect(body.messages[0].reactions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ reaction: 'emoji', emoji: '🔥' }),
+        expect.objectContaining({ reaction: 'sticker' }),
+      ]),
+    );
+    await eventually(
+      async () => told('message.reaction', ({ messageId: id }) => id === messageId).length === 4,
+    );
+    const payloads = told('message.reaction', ({ messageId: id }) => id === messageId);
+    expect(payloads.filter(({ json }) => json.message.emoji === '👀' && json.message.removed)).toHaveLength(
+      1,
+    );
+  });
+
   it('reach the same state when they arrive out of order', async () => {
     const to = phone();
     const messageId = await send(to);
-    const carrierMessageId = await eventually(async () => {
-      const { messages } = (await (
-        await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(to)}`)
-      ).json()) as { messages: { id: string }[] };
-      return messages[0]?.id;
-    });
+    const carrierMessageId = await sentTo(to);
     const reaction = (minute: number, removed: boolean) => ({
       kind: 'reaction' as const,
       eventId: newId(),

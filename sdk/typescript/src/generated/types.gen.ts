@@ -852,7 +852,14 @@ export type Message = {
      * The contact's reactions to it.
      */
     reactions: Array<{
-        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+        /**
+         * One of the six tapbacks, `emoji`, or `sticker`.
+         */
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+        /**
+         * The emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
         from: string;
         at: string;
     }>;
@@ -942,7 +949,11 @@ export type Reply = {
 
 export type ReactionMessage = {
     messageId: string;
-    reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+    reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+    /**
+     * The emoji, if `reaction` is `emoji`.
+     */
+    emoji?: string;
     removed: boolean;
     reactedAtUtc: string;
     fromPhone?: string;
@@ -1149,7 +1160,14 @@ export type ThreadItem = {
      */
     attachments: Array<ThreadFile>;
     reactions: Array<{
-        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+        /**
+         * One of the six tapbacks, `emoji`, or `sticker`.
+         */
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+        /**
+         * The emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
         from: string;
         at: string;
     }>;
@@ -1935,7 +1953,14 @@ export type ContactExport = {
          * The contact's reactions to it.
          */
         reactions: Array<{
-            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+            /**
+             * One of the six tapbacks, `emoji`, or `sticker`.
+             */
+            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+            /**
+             * The emoji, if `reaction` is `emoji`.
+             */
+            emoji?: string;
             from: string;
             at: string;
         }>;
@@ -2808,7 +2833,14 @@ export type MessageOutput = {
      * The contact's reactions to it.
      */
     reactions: Array<{
-        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+        /**
+         * One of the six tapbacks, `emoji`, or `sticker`.
+         */
+        reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+        /**
+         * The emoji, if `reaction` is `emoji`.
+         */
+        emoji?: string;
         from: string;
         at: string;
     }>;
@@ -3141,7 +3173,14 @@ export type PostApiMessagesResponses = {
          * The contact's reactions to it.
          */
         reactions: Array<{
-            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question';
+            /**
+             * One of the six tapbacks, `emoji`, or `sticker`.
+             */
+            reaction: 'love' | 'like' | 'dislike' | 'laugh' | 'emphasize' | 'question' | 'emoji' | 'sticker';
+            /**
+             * The emoji, if `reaction` is `emoji`.
+             */
+            emoji?: string;
             from: string;
             at: string;
         }>;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "9a3b82c987c85173be39af21de09894af29e18fe5f5ca7dc26f263fde09086c8"
+DIGEST = "42003d881b3b27f4b25b72a3e20b2d86b8f57f46eebfde240d1c99b7359060e1"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

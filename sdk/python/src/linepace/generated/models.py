@@ -447,7 +447,8 @@ class RpcMessage(TypedDict):
 MessageReaction = TypedDict(
     "MessageReaction",
     {
-        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
         "from": str,
         "at": str,
     },
@@ -508,7 +509,8 @@ class Reply(TypedDict):
 
 class ReactionMessage(TypedDict):
     messageId: str
-    reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question"]
+    reaction: Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"]
+    emoji: NotRequired[str]
     removed: bool
     reactedAtUtc: str
     fromPhone: NotRequired[str]
@@ -589,7 +591,8 @@ class Conversation(TypedDict):
 ThreadItemReaction = TypedDict(
     "ThreadItemReaction",
     {
-        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
         "from": str,
         "at": str,
     },
@@ -1078,7 +1081,8 @@ class ContactExportRejectedRow(TypedDict):
 ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
-        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
         "from": str,
         "at": str,
     },
@@ -1599,7 +1603,8 @@ FieldSchema3: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema3"],
 MessageOutputReaction = TypedDict(
     "MessageOutputReaction",
     {
-        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
         "from": str,
         "at": str,
     },
@@ -1788,7 +1793,8 @@ class SendMessageRequest(TypedDict):
 SendMessageResponseReaction = TypedDict(
     "SendMessageResponseReaction",
     {
-        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question"],
+        "reaction": Literal["love", "like", "dislike", "laugh", "emphasize", "question", "emoji", "sticker"],
+        "emoji": NotRequired[str],
         "from": str,
         "at": str,
     },
