@@ -80,12 +80,9 @@ export function createCarrierCalls(
     attempt: AttemptRow,
     content: AttemptContent,
     { from: startedAt, until: startedBy }: LostRecords,
-    lineIds: readonly string[] = [line.lineId],
   ): Promise<ReconcileOutcome> {
     const { id: attemptId, lineId, channel, address: to } = attempt;
-    const takenIds = await withTenant(pools, line.workspaceId, (db) =>
-      carrierIdsAt(db, lineIds, to, startedAt),
-    );
+    const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, to, startedAt));
     return carrier.reconcile(config, {
       attemptId,
       lineId,
@@ -107,8 +104,7 @@ export function createCarrierCalls(
     content: AttemptContent,
     { lost, others }: Doubt,
   ): Promise<Settled | null> {
-    const lineIds = [line.lineId, ...others.map(({ lineId }) => lineId)];
-    const askOf = (asked: CarrierAccount) => lookUp(line, asked, attempt, content, lost, lineIds);
+    const askOf = (asked: CarrierAccount) => lookUp(line, asked, attempt, content, lost);
     const found = await askOf(account);
     if (found.kind === 'unreachable') return { kind: 'transient', reason: found.reason };
     if (found.kind === 'unknown') return OUTCOME_UNKNOWN;

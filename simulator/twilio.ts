@@ -33,6 +33,12 @@ export interface TwilioStandIn {
   sent: readonly TwilioMessage[];
   /** The numbers of the account, with the URL that each reports messages to. */
   numbers: Map<string, { smsUrl: string; sms: boolean }>;
+  /** The messaging services whose Smart Encoding replaces characters in texts, by id. */
+  smartEncoding: Set<string>;
+  /** The largest page of a list, whatever was asked for. */
+  maxPageSize: number;
+  /** How far its clock is behind, in milliseconds. */
+  clockBehindMs: number;
   /** False: reports each accepted message as sent and then delivered. True: the test reports statuses. */
   quiet: boolean;
   fault(to: string, fault: TwilioFault | null): void;
@@ -107,6 +113,9 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     url: '',
     sent,
     numbers: new Map([['+14155550111', { smsUrl: '', sms: true }]]),
+    smartEncoding: new Set(),
+    maxPageSize: 1000,
+    clockBehindMs: 0,
     quiet: false,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
     reportStatus,
@@ -151,10 +160,10 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       to: form.To,
       from: form.From ?? null,
       messagingServiceSid: form.MessagingServiceSid ?? null,
-      body: form.Body,
+      body: standIn.smartEncoding.has(form.MessagingServiceSid ?? '') ? smartlyEncoded(form.Body) : form.Body,
       media: [form.MediaUrl ?? []].flat(),
       statusCallback: form.StatusCallback ?? null,
-      createdAt: new Date(),
+      createdAt: new Date(Date.now() - standIn.clockBehindMs),
     };
     sent.push(message);
     if (!standIn.quiet) {
@@ -179,14 +188,24 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
         To: z.string().optional(),
         From: z.string().optional(),
         PageSize: z.coerce.number().max(1000).default(50),
+        Page: z.coerce.number().default(0),
       })
       .parse(context.query);
     const found = sent.filter(
       ({ to, from }) =>
         (query.To === undefined || to === query.To) && (query.From === undefined || from === query.From),
     );
-    const messages = found.toReversed().slice(0, query.PageSize).map(resource);
-    context.body = { messages, page: 0, page_size: query.PageSize, next_page_uri: null };
+    const size = Math.min(query.PageSize, standIn.maxPageSize);
+    const start = query.Page * size;
+    const messages = found
+      .toReversed()
+      .slice(start, start + size)
+      .map(resource);
+    const following = new URLSearchParams(context.querystring);
+    following.set('Page', String(query.Page + 1));
+    following.set('PageToken', `PASM${query.Page + 1}`);
+    const more = start + size < found.length ? `${context.path}?${following.toString()}` : null;
+    context.body = { messages, page: query.Page, page_size: size, next_page_uri: more };
   });
 
   routes.get('/IncomingPhoneNumbers.json', (context) => {
@@ -261,6 +280,20 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return standIn;
 }
+
+/** Twilio lists others: www.twilio.com/docs/messaging/services/smart-encoding-char-list. */
+const SMART: Record<string, string> = {
+  '\u2018': "'",
+  '\u2019': "'",
+  '\u201c': '"',
+  '\u201d': '"',
+  '\u2013': '-',
+  '\u2014': '-',
+  '\u2026': '...',
+  '\u00a0': ' ',
+};
+const smartlyEncoded = (text: string): string =>
+  Array.from(text, (character) => SMART[character] ?? character).join('');
 
 const accountOf = (context: Context): string =>
   String((context['params'] as Record<string, string>)['account']);

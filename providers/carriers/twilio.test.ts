@@ -92,7 +92,13 @@ test("a message leaves from the messaging service if there is one, else from the
 describe('a send whose response was lost', () => {
   const ask = (
     to: string,
-    fields: { text?: string | null; takenIds?: string[]; startedAt?: Date; from?: string },
+    fields: {
+      text?: string | null;
+      takenIds?: string[];
+      startedAt?: Date;
+      startedBy?: Date;
+      from?: string;
+    },
     config = world.config,
   ) =>
     world.carrier.reconcile(config, {
@@ -109,44 +115,92 @@ describe('a send whose response was lost', () => {
       ...fields,
     });
 
-  it('is found by its text, unless another attempt sent that text', async () => {
+  const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
+  const sidTo = (to: string): string => world.twilio.sent.find((message) => message.to === to)?.sid ?? '';
+  const sendTo = (to: string, fields: Parameters<typeof outbound>[2] = {}, config = world.config) =>
+    world.carrier.send(config, outbound(world, to, fields), never);
+
+  it('is found by its text, and not sent only if another attempt sent all that Twilio lists', async () => {
     const to = recipient();
     world.twilio.fault(to, { kind: 'gateway_error' });
-    expect(await world.carrier.send(world.config, outbound(world, to), never)).toMatchObject({
-      kind: 'unknown',
-    });
-    const sid = world.twilio.sent.find((message) => message.to === to)?.sid ?? '';
-    expect(await ask(to, {})).toEqual({ kind: 'accepted', carrierMessageId: sid });
-    const longAgo = new Date(Date.now() - 60_000);
-    expect(await ask(to, { takenIds: [sid], startedAt: longAgo })).toEqual({ kind: 'not_sent' });
-    expect(await ask(to, { text: 'Another text', startedAt: longAgo })).toEqual({ kind: 'not_sent' });
+    expect(await sendTo(to)).toMatchObject({ kind: 'unknown' });
+    expect(await ask(to, {})).toEqual({ kind: 'accepted', carrierMessageId: sidTo(to) });
+    const startedAt = minutesAgo(1);
+    expect(await ask(to, { takenIds: [sidTo(to)], startedAt })).toEqual({ kind: 'not_sent' });
+    expect(await ask(to, { text: 'Another text' })).toMatchObject({ kind: 'unreachable' });
+    expect(await ask(to, { text: 'Another text', startedAt })).toEqual({ kind: 'unknown' });
+  });
+
+  it('is found although Smart Encoding replaced its characters', async () => {
+    const to = recipient();
+    const config = { ...world.config, messagingServiceSid: 'MG-smart' };
+    world.twilio.smartEncoding.add('MG-smart');
+    const text = 'It’s “ready” – see\u00a0you…';
+    await sendTo(to, { text }, config);
+    expect(world.twilio.sent.at(-1)?.body).toBe('It\'s "ready" - see you...');
+    const found = await ask(to, { text, startedAt: minutesAgo(1) }, config);
+    expect(found).toEqual({ kind: 'accepted', carrierMessageId: sidTo(to) });
+  });
+
+  it('is found on a later page', async () => {
+    const to = recipient();
+    await sendTo(to, { text: 'The first of several' });
+    for (const text of ['Two', 'Three', 'Four']) await sendTo(to, { text });
+    world.twilio.maxPageSize = 2;
+    const found = await ask(to, { text: 'The first of several', startedAt: minutesAgo(1) });
+    world.twilio.maxPageSize = 1000;
+    expect(found).toEqual({ kind: 'accepted', carrierMessageId: sidTo(to) });
+  });
+
+  it('is found although the clock of Twilio is minutes behind', async () => {
+    const to = recipient();
+    world.twilio.clockBehindMs = 5 * 60_000;
+    await sendTo(to);
+    world.twilio.clockBehindMs = 0;
+    expect(await ask(to, {})).toEqual({ kind: 'accepted', carrierMessageId: sidTo(to) });
+  });
+
+  it('is found without the sentence that a trial account puts before it', async () => {
+    const to = recipient();
+    await sendTo(to, { text: 'Sent from your Twilio trial account - Hello Ada' });
+    expect(await ask(to, {})).toMatchObject({ kind: 'accepted' });
   });
 
   it('stays unknown if its text is no longer available and anything was sent', async () => {
     const to = recipient();
-    await world.carrier.send(world.config, outbound(world, to), never);
-    expect(await ask(to, { text: null })).toEqual({ kind: 'unknown' });
+    await sendTo(to);
+    expect(await ask(to, { text: null, startedAt: minutesAgo(1) })).toEqual({ kind: 'unknown' });
   });
 
   it('stays unknown if it has only files and anything was sent', async () => {
     const to = recipient();
-    await world.carrier.send(world.config, outbound(world, to), never);
-    expect(await ask(to, { text: '' })).toEqual({ kind: 'unknown' });
+    await sendTo(to);
+    expect(await ask(to, { text: '', startedAt: minutesAgo(1) })).toEqual({ kind: 'unknown' });
   });
 
-  it('is not confused with a message from another number of the account', async () => {
+  it('is not confused with a message from another number of the account, which leaves it unknown', async () => {
     const to = recipient();
     const { from: _from, ...account } = world.config;
     const other = { from: { address: '+14155550198', name: '' } };
-    await world.carrier.send(account, outbound(world, to, other), never);
+    await sendTo(to, other, account);
     expect(await ask(to, { from: '+14155550199' }, account)).toMatchObject({ kind: 'unreachable' });
-    expect(await ask(to, { from: '+14155550198' }, account)).toMatchObject({ kind: 'accepted' });
+    const startedAt = minutesAgo(1);
+    expect(await ask(to, { from: '+14155550199', startedAt }, account)).toEqual({ kind: 'unknown' });
+    expect(await ask(to, { from: '(415) 555-0198' }, account)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('is told apart from other messages by its text if the records of all of them are lost', async () => {
+    const to = recipient();
+    await sendTo(to);
+    const lost = { startedAt: minutesAgo(10), startedBy: minutesAgo(1) };
+    expect(await ask(to, { ...lost, text: 'Another text' })).toEqual({ kind: 'not_sent' });
+    expect(await ask(to, lost)).toMatchObject({ kind: 'accepted' });
   });
 
   it('is not confused with a message that was sent long before', async () => {
     const to = recipient();
-    await world.carrier.send(world.config, outbound(world, to), never);
-    const later = new Date(Date.now() + 120_000);
+    await sendTo(to);
+    const later = new Date(Date.now() + 3_600_000);
     expect(await ask(to, { startedAt: later })).toMatchObject({ kind: 'unreachable' });
   });
 });

@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
+import { searchListing } from '#domain/carrier-listing.ts';
 import { normalizePhone } from '#domain/phone.ts';
-import { isBlank } from '#domain/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import {
@@ -62,19 +62,25 @@ const MessageList = z.object({
       sid: z.string(),
       direction: z.string(),
       to: z.string(),
+      from: z.string().nullish(),
       body: z.string().nullish(),
       date_created: z.string().nullish(),
     }),
   ),
+  next_page_uri: z.string().nullish(),
 });
+type ListedMessage = z.infer<typeof MessageList>['messages'][number];
 
 const QUESTION_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** How long after its start a request without a response may still reach Twilio or appear in the list. */
 const SETTLE_MS = 45_000;
 /** For clock differences; Twilio's timestamps are whole seconds. */
-const CLOCK_SKEW_MS = 60_000;
+const CLOCK_SKEW_MS = 10 * 60_000;
 const PAGE = 100;
+const MAX_PAGES = 20;
+/** Twilio puts this before each text of a trial account. */
+const TRIAL = /^\s*sent from your twilio trial account\s*-\s*/i;
 
 /**
  * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource), and events of calls
@@ -133,15 +139,23 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
 
     /** Twilio stores no reference of ours, so the message is found by recipient, time and text. */
     async reconcile(config, attempt) {
+      const since = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
       const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
-      // A messaging service chooses the number.
-      const from = config.messagingServiceSid === undefined ? (config.from ?? attempt.from) : null;
-      if (from !== null) query.set('From', from);
+      const messages: ListedMessage[] = [];
+      let next: string | null = `/Messages.json?${query.toString()}`;
       // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
-      const response = await call(config, `/Messages.json?${query.toString()}`, question());
-      const list = response.status === 200 ? readJson(response, MessageList) : null;
-      if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
-      return findAttempt(list.messages, attempt, clock());
+      for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
+        const response: Exchange = await call(config, next, question());
+        const list: z.infer<typeof MessageList> | null =
+          response.status === 200 ? readJson(response, MessageList) : null;
+        if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
+        messages.push(...list.messages);
+        const isOlder = list.messages.length > 0 && list.messages.every((one) => createdAt(one) < since);
+        const following = list.next_page_uri ?? '';
+        next = following === '' || isOlder ? null : `/Messages.json${new URL(following, defaultUrl).search}`;
+      }
+      const recent = messages.filter((message) => !(createdAt(message) < since));
+      return findAttempt(recent, next === null, { config, attempt, now: clock() });
     },
 
     async checkAvailability(_config, address) {
@@ -241,30 +255,48 @@ function sendOutcome(response: Exchange): SendOutcome {
   return { kind: 'accepted', carrierMessageId: taken.sid };
 }
 
+/** Not a number if the message has no date; then it may be of any time. */
+const createdAt = ({ date_created: date }: ListedMessage): number => Date.parse(date ?? '');
+
+/** @param messages those since shortly before the attempt. @param isComplete whether all of them were read. */
 function findAttempt(
-  messages: z.infer<typeof MessageList>['messages'],
-  { text, takenIds, to, startedAt, startedBy }: AttemptReference,
-  now: Date,
+  messages: readonly ListedMessage[],
+  isComplete: boolean,
+  { config, attempt, now }: { config: TwilioConfig; attempt: AttemptReference; now: Date },
 ): ReconcileOutcome {
-  const createdAt = ({ date_created: date }: { date_created?: string | null | undefined }): number =>
-    Date.parse(date ?? '');
-  const since = startedAt.getTime() - CLOCK_SKEW_MS;
-  // Files without a text cannot be told apart.
-  const isKnown = text !== null && !isBlank(text);
-  const candidates = messages
-    .filter((message) => message.direction.startsWith('outbound') && message.to === to)
-    .filter((message) => !(createdAt(message) < since) && !takenIds.includes(message.sid));
-  // A trial account prepends a sentence to each text.
-  const matching = candidates.filter(({ body }) => isKnown && (body ?? '').trim().endsWith(text.trim()));
-  const oldest = matching.at(-1);
-  if (oldest) return { kind: 'accepted', carrierMessageId: oldest.sid };
-  // The message may be one without a known text, or on a later page.
-  if (candidates.length > 0 && !isKnown) return { kind: 'unknown' };
-  if (messages.length >= PAGE && messages.every((message) => createdAt(message) >= since))
-    return { kind: 'unknown' };
-  if (now.getTime() - startedBy.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
-  return { kind: 'unreachable', reason: 'it may still be on its way' };
+  const isRecordLost = attempt.startedBy > attempt.startedAt;
+  // A messaging service chooses the number.
+  const from = config.messagingServiceSid === undefined ? (config.from ?? attempt.from) : null;
+  const isFromElsewhere = (message: ListedMessage): boolean =>
+    from !== null && typeof message.from === 'string' && !isSameSender(message.from, from);
+  const listed = messages
+    // Messages that the API did not create are answers and calls of a program at Twilio.
+    .filter(({ direction }) => !/^(?:inbound|outbound-(?:call|reply)$)/.test(direction))
+    .filter(({ to }) => endOf(to) === endOf(attempt.to))
+    // If records are lost, the line of each number is asked.
+    .filter((message) => !isRecordLost || !isFromElsewhere(message))
+    .map((message) => ({
+      id: message.sid,
+      text: isFromElsewhere(message) ? null : (message.body ?? '').replace(TRIAL, ''),
+    }));
+  const result = searchListing(
+    { messages: listed, isComplete },
+    {
+      text: attempt.text,
+      takenIds: attempt.takenIds,
+      isRecordLost,
+      isSettled: now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS,
+    },
+  );
+  return result.kind === 'found' ? { kind: 'accepted', carrierMessageId: result.message.id } : result;
 }
+
+/** The part of a number that is the same in all its forms, such as `+521…` and `+52…`. */
+const endOf = (number: string): string => number.replaceAll(/\D/g, '').slice(-8);
+
+/** Settings may contain a number in another form than Twilio's list. */
+const isSameSender = (a: string, b: string): boolean =>
+  (normalizePhone(a, 'US') ?? a.toLowerCase()) === (normalizePhone(b, 'US') ?? b.toLowerCase());
 
 const basicAuth = ({ accountSid, authToken }: TwilioConfig): string =>
   `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
