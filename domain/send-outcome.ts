@@ -5,8 +5,11 @@ export type SendOutcome =
   | { kind: 'unavailable'; reason: string }
   /** Rejected permanently. `optedOut` if the recipient has opted out at the carrier. */
   | { kind: 'refused'; reason: string; optedOut?: boolean }
-  /** Certainly not sent; may be retried. */
-  | { kind: 'transient'; reason: string; retryAfterMs?: number }
+  /**
+   * Certainly not sent; may be retried. `ofLine` if the reason is the account, the server or what is in front of it, so that other
+   * messages of the line would fare no better: the message waits without a limit, and the line pauses.
+   */
+  | { kind: 'transient'; reason: string; retryAfterMs?: number; ofLine?: true }
   /** May have been sent: it is reconciled with the carrier, never simply retried. */
   | { kind: 'unknown'; reason: string };
 
@@ -16,6 +19,7 @@ const CREDENTIALS_REFUSED = 'credentials refused: ';
 export const refusedCredentials = (reason: string): Extract<SendOutcome, { kind: 'transient' }> => ({
   kind: 'transient',
   reason: `${CREDENTIALS_REFUSED}${reason}`,
+  ofLine: true,
 });
 
 /** The carrier's reason for refusing the credentials; null if the outcome has another reason. */

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
-import { refusedCredentials } from '#domain/send-outcome.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import { readBlueBubblesEvent } from './bluebubbles-callback.ts';
@@ -28,7 +27,7 @@ import type {
   ReconcileOutcome,
   SendOutcome,
 } from './carrier.ts';
-import { failureReason, isOk, mediaOf, readJson, readOk } from './http-response.ts';
+import { failureOfLine, failureReason, isOk, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface BlueBubblesCarrierOptions {
   /** Checks connections to servers whose addresses tenants set. */
@@ -367,13 +366,12 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
   // A message with this reference is already being sent.
   if (/already queued/i.test(failed?.error?.message ?? failed?.message ?? ''))
     return { kind: 'unknown', reason };
-  // Wrong credentials and rate limits do not concern the message.
-  if (status === 401 || status === 403) return refusedCredentials(reason);
-  if (status === 429) return { kind: 'transient', reason };
-  if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // The server also responds 500 for messages that were sent.
-  return { kind: 'unknown', reason };
+  return failureOfLine(response, isOwnError(failed), reason) ?? { kind: 'refused', reason };
 }
+
+/** Others also respond with a `message`, for example an API gateway. */
+const isOwnError = (body: z.infer<typeof ErrorResponse> | null): boolean =>
+  typeof body?.error?.type === 'string';
 
 /** Only "not registered" is reliable; other errors are also reported for messages that were sent. */
 const failedWith = (code: number): SendOutcome =>

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import type { CarrierMedia } from './carrier.ts';
 
@@ -25,6 +26,26 @@ export const readOk = <T>(response: Exchange, schema: z.ZodType<T>): T | null =>
 export function failureReason({ error, status }: Exchange, text: string | null | undefined): string {
   if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
   return text ?? `the carrier responded ${status}`;
+}
+
+/** They concern the account, the request or the server, whoever responds with them. */
+const ABOUT_THE_LINE: ReadonlySet<number | null> = new Set([403, 404, 405, 407, 408, 429]);
+
+/**
+ * The outcome of a send whose error response says nothing about the message: its status is about the account or the server, or it
+ * comes from a tunnel or proxy in front of the carrier.
+ * @param isOwn whether the body is the carrier's own error.
+ * @returns null: the carrier itself refuses the message.
+ */
+export function failureOfLine(
+  { status }: Pick<Exchange, 'status'>,
+  isOwn: boolean,
+  reason: string,
+): SendOutcome | null {
+  // Also after the message was accepted: a server can fail, or a proxy can lose its response.
+  if (status === null || status >= 500) return { kind: 'unknown', reason };
+  if (status === 401 || (status === 403 && isOwn)) return refusedCredentials(reason);
+  return isOwn && !ABOUT_THE_LINE.has(status) ? null : { kind: 'transient', reason, ofLine: true };
 }
 
 /** The file in a response. @throws unless the status is 200. */

@@ -2,7 +2,6 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
-import { refusedCredentials } from '#domain/send-outcome.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import {
@@ -24,7 +23,7 @@ import {
   type SendRequest,
 } from './simulated-protocol.ts';
 import { failed, passed, serverCheck } from './connection-checks.ts';
-import { failureReason, mediaOf, readJson, readOk } from './http-response.ts';
+import { failureOfLine, failureReason, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface SimulatedCarrierOptions {
   /** The URL of the simulator, for example `http://127.0.0.1:4010`. */
@@ -210,15 +209,13 @@ function sendOutcome(response: Exchange): SendOutcome {
   const reason = reasonOf(response);
   if (refusal?.code === 'not_registered') return { kind: 'unavailable', reason };
   if (refusal?.code === 'opted_out') return { kind: 'refused', reason, optedOut: true };
-  // Wrong credentials and rate limits do not concern the message.
-  if (status === 401 || status === 403) return refusedCredentials(reason);
-  if (status === 429 || status === 503) {
-    const seconds = refusal?.retryAfterSeconds;
+  if (refusal?.code === 'line_down') return { kind: 'transient', reason, ofLine: true };
+  // Only the carrier itself knows that it did not take the message.
+  if (refusal && (status === 429 || status === 503)) {
+    const seconds = refusal.retryAfterSeconds;
     return { kind: 'transient', reason, ...(seconds !== undefined && { retryAfterMs: seconds * 1000 }) };
   }
-  if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // An internal error, or one of a gateway, can occur after the message was accepted.
-  return { kind: 'unknown', reason };
+  return failureOfLine(response, refusal !== undefined, reason) ?? { kind: 'refused', reason };
 }
 
 const reasonOf = (response: Exchange): string =>

@@ -18,43 +18,51 @@ const never = new AbortController().signal;
 let recipients = 0;
 const recipient = (): string => `+1415556${String((recipients += 1)).padStart(4, '0')}`;
 
-const CODES: [code: number, status: number, outcome: SendOutcome['kind'] | 'credentials', optedOut?: true][] =
-  [
-    [20003, 401, 'credentials'],
-    [20429, 429, 'transient'],
-    [21211, 400, 'refused'],
-    [21212, 400, 'refused'],
-    [21408, 400, 'refused'],
-    [21606, 400, 'refused'],
-    [21608, 400, 'refused'],
-    [21610, 400, 'refused', true],
-    [21611, 429, 'transient'],
-    [21612, 400, 'unavailable'],
-    [21614, 400, 'unavailable'],
-    [21617, 400, 'refused'],
-    [30001, 400, 'transient'],
-    [30002, 400, 'transient'],
-    [30003, 400, 'transient'],
-    [30004, 400, 'refused'],
-    [30005, 400, 'unavailable'],
-    [30006, 400, 'unavailable'],
-    [30007, 400, 'refused'],
-    [30008, 400, 'refused'],
-    [30034, 400, 'refused'],
-    // The status decides for an undocumented code.
-    [29999, 400, 'refused'],
-    [29999, 403, 'credentials'],
-    [29999, 429, 'transient'],
-    [29999, 500, 'unknown'],
-  ];
+const CODES: [
+  code: number,
+  status: number,
+  outcome: SendOutcome['kind'] | 'credentials' | 'line',
+  optedOut?: true,
+][] = [
+  [20003, 401, 'credentials'],
+  [20429, 429, 'line'],
+  [21211, 400, 'refused'],
+  [21212, 400, 'line'],
+  [21408, 400, 'refused'],
+  [21606, 400, 'line'],
+  [21608, 400, 'refused'],
+  [21610, 400, 'refused', true],
+  [21611, 429, 'line'],
+  [21612, 400, 'unavailable'],
+  [21614, 400, 'unavailable'],
+  [21617, 400, 'refused'],
+  [30001, 400, 'line'],
+  [30002, 400, 'line'],
+  [30003, 400, 'transient'],
+  [30004, 400, 'refused'],
+  [30005, 400, 'unavailable'],
+  [30006, 400, 'unavailable'],
+  [30007, 400, 'refused'],
+  [30008, 400, 'refused'],
+  [30034, 400, 'line'],
+  // The status decides for an undocumented code.
+  [29999, 400, 'refused'],
+  [29999, 403, 'credentials'],
+  [29999, 429, 'line'],
+  [29999, 500, 'unknown'],
+];
 
 test.each(CODES)('error %i with status %i has the outcome %s', async (code, status, kind, optedOut) => {
   const to = recipient();
   world.twilio.fault(to, { kind: 'error', status, code });
   const outcome = await world.carrier.send(world.config, outbound(world, to), never);
   const reason = `${code}: The message was refused`;
+  const ofLine: SendOutcome = { kind: 'transient', reason, ofLine: true };
+  const others = { credentials: refusedCredentials(reason), line: ofLine };
   expect(outcome).toEqual(
-    kind === 'credentials' ? refusedCredentials(reason) : { kind, reason, ...(optedOut && { optedOut }) },
+    kind === 'credentials' || kind === 'line'
+      ? others[kind]
+      : { kind, reason, ...(optedOut && { optedOut }) },
   );
   expect(await world.taken(to)).toBe(0);
 });

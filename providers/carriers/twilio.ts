@@ -250,7 +250,10 @@ function sendOutcome(response: Exchange): SendOutcome {
   const taken = readJson(response, MessageAnswer);
   if (!taken) return { kind: 'unknown', reason: 'the response is malformed' };
   if (taken.status === 'failed' || taken.status === 'undelivered') {
-    return twilioFailure(taken.error_code ?? null, 400, taken.error_message ?? taken.status);
+    const reason = taken.error_message ?? taken.status;
+    return typeof taken.error_code === 'number'
+      ? twilioFailure(taken.error_code, 400, reason)
+      : { kind: 'refused', reason };
   }
   return { kind: 'accepted', carrierMessageId: taken.sid };
 }

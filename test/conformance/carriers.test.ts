@@ -13,7 +13,7 @@ import { createCarriers, FIND_BY_CONTENT } from '#providers/carriers/registry.ts
 import { maskConfig, openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
 import { createGuard } from '#providers/egress-guard.ts';
 import { type CarrierWorld, LINE_ID, outbound, simulatedWorld, smtpWorld } from './carrier-worlds.ts';
-import { blueBubblesWorld, twilioWorld } from './http-carrier-worlds.ts';
+import { blueBubblesWorld, HTTP_CARRIERS, startSomebodyElse, twilioWorld } from './http-carrier-worlds.ts';
 
 /** Every carrier adapter, tested against a real server of its protocol. Add new ones here. */
 const CARRIERS = [
@@ -54,6 +54,11 @@ test('every registered carrier is tested in this file', async () => {
   for (const name of carriers.names) expect(carriers.get(name).name).toBe(name);
   expect(() => carriers.get('pigeon')).toThrow('pigeon');
   await carriers.close();
+});
+
+test('every registered carrier with an HTTP API is tested with somebody else who answers', () => {
+  const others = HTTP_CARRIERS.map(({ name }) => name);
+  expect(new Set([...others, 'smtp'])).toEqual(new Set(CARRIERS.map(({ name }) => name)));
 });
 
 test('the simulated carrier requires a simulator', async () => {
@@ -239,6 +244,50 @@ describe.each(CARRIERS)('the connection checks of the carrier $name', ({ create 
     expect(server).toMatchObject({ name: 'server', result: 'fail' });
     // On a connection that was open before, the server may still seem to respond.
     expect(server?.text).toMatch(/connection (refused|reset|closed)/);
+  });
+});
+
+/** What tunnels, proxies and gateways respond in the place of a carrier. */
+const FOREIGN_BODIES = [
+  ['text/html', '<!DOCTYPE html><html><body><h1>Tunnel not found</h1></body></html>'],
+  ['application/json', '{"message":"no Route matched with those values"}'],
+  ['application/json', '{"code":404,"message":"Application not found","status":"error"}'],
+  ['application/json', '{"error":"not found"}'],
+  ['text/plain', ''],
+] as const;
+
+describe.each(HTTP_CARRIERS)('somebody else who answers for the carrier $name', ({ name, connect }) => {
+  it('fails no message, whatever the status and the body', async () => {
+    const other = await startSomebodyElse();
+    const { carrier, config, channel } = connect(other.url);
+    const send = async (status: number, [type, body]: (typeof FOREIGN_BODIES)[number]) => {
+      other.answer(status, type, body);
+      const message: OutboundMessage = {
+        attemptId: newId(),
+        messageId: newId(),
+        lineId: LINE_ID,
+        channel,
+        from: { address: '+14155550111', name: 'Dana Line' },
+        to: { address: '+14155550100', name: 'Ada' },
+        text: 'Hello Ada',
+        attachments: [],
+        callbackUrl: 'http://localhost',
+      };
+      return carrier.send(carrier.config.parse(config), message, never);
+    };
+    for (const body of FOREIGN_BODIES) {
+      for (const status of [302, 400, 401, 403, 404, 405, 407, 410, 421, 429, 451])
+        expect({ name, status, body, ...(await send(status, body)) }).toMatchObject({
+          kind: 'transient',
+          ofLine: true,
+        });
+      // It may have been passed on to the carrier.
+      for (const status of [200, 500, 502, 503, 504, 530])
+        expect({ name, status, body, ...(await send(status, body)) }).toMatchObject({ kind: 'unknown' });
+      await expect(carrier.probe(config, LINE_ID)).rejects.toThrow(/\S/);
+    }
+    await carrier.close();
+    await other.stop();
   });
 });
 

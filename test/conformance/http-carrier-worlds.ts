@@ -1,10 +1,69 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
 import type { CallbackRequest } from '#providers/carriers/carrier.ts';
+import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { twilioCarrier } from '#providers/carriers/twilio.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { type CarrierWorld, LINE_ID, startReceiver } from './carrier-worlds.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+
+/** The carriers with an HTTP API, with a line whose requests go to `url`. */
+export const HTTP_CARRIERS: readonly {
+  name: string;
+  connect(url: string): Pick<CarrierWorld, 'carrier' | 'config' | 'channel'>;
+}[] = [
+  {
+    name: 'simulated',
+    connect: (url) => ({
+      carrier: simulatedCarrier({ url, secret: 'secret' }),
+      config: {},
+      channel: 'imessage',
+    }),
+  },
+  {
+    name: 'bluebubbles',
+    connect: (url) => ({
+      carrier: blueBubblesCarrier(),
+      config: {
+        url,
+        password: 'the password',
+        callbackSecret: 'a-secret-of-the-line',
+        method: 'apple-script',
+      },
+      channel: 'imessage',
+    }),
+  },
+  {
+    name: 'twilio',
+    connect: (url) => ({
+      carrier: twilioCarrier({ baseUrl: url }),
+      config: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: '+14155550111' },
+      channel: 'sms',
+    }),
+  },
+];
+
+/** A tunnel or proxy that answers in the place of a carrier. */
+export async function startSomebodyElse() {
+  let given: { status: number; type: string; body: string } = { status: 404, type: 'text/html', body: '' };
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(given.status, { 'content-type': given.type }).end(given.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answer(status: number, type: string, body: string) {
+      given = { status, type, body };
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 export type { BlueBubblesFault } from '#simulator/bluebubbles.ts';
 
