@@ -73,6 +73,23 @@ const NO_SQL: Pattern = {
   message: 'SQL belongs in db/: add a query to the file of its noun in db/queries.',
 };
 
+/** Of the product's processes: text that others wrote is bounded before it is parsed. */
+const OWN_JSON = {
+  object: 'JSON',
+  property: 'parse',
+  message: 'Use domain/untrusted-json.ts, or domain/own-json.ts for what this product wrote itself.',
+};
+const FETCHED_JSON = {
+  property: 'json',
+  allowObjects: ['z', 'sql'],
+  message: 'Read the text, and parse it with domain/untrusted-json.ts.',
+};
+const UNBOUNDED_LIST = {
+  object: 'z',
+  property: 'array',
+  message: 'Use domain/bounded-schema.ts: zod checks each element of a list before its length.',
+};
+
 /** One folder's rule. `no-restricted-imports` of a later override replaces the earlier one, so each lists all patterns. */
 const layer = (files: string, ...patterns: Pattern[]): OxlintOverride => ({
   files: [files],
@@ -292,6 +309,16 @@ export default defineConfig({
         // No other tag is a list of options that an input controls.
         'jsx-a11y/prefer-tag-over-role': 'off',
       },
+    },
+    {
+      files: ['domain/**', 'db/**', 'activities/**', 'workflows/**', 'workers/**', 'api/**', 'simulator/**'],
+      excludeFiles: ['**/*.test.ts', 'domain/own-json.ts'],
+      rules: { 'eslint/no-restricted-properties': ['error', OWN_JSON] },
+    },
+    {
+      files: ['providers/**'],
+      excludeFiles: ['**/*.test.ts'],
+      rules: { 'eslint/no-restricted-properties': ['error', OWN_JSON, FETCHED_JSON, UNBOUNDED_LIST] },
     },
     ...LAYERS,
   ],

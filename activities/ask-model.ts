@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { type Model, ModelFailure, type TokenUse } from '#providers/models/model.ts';
 
 /** The token usage of a model call, and its output or the reason for its failure. */
@@ -35,7 +36,7 @@ const useOf = (model: string, usage: TokenUse | null): ModelUse => ({
 
 function read<T extends object>(schema: z.ZodType<T>, text: string): T | { error: string } {
   try {
-    return schema.parse(JSON.parse(text));
+    return schema.parse(parseUntrustedJson(text));
   } catch {
     return { error: 'the output does not match the requested JSON schema' };
   }

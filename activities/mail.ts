@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { currentTime, fromNow } from '#domain/clock.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import {
   agencyOutbox,
   claimMail,
@@ -46,7 +47,7 @@ export function createMailActivities({
     try {
       if (INVITATIONS.has(template) && (await withSystem(pools, (db) => isMailSuppressed(db, recipient))))
         return { kind: 'refused', reason: 'the recipient wants no invitations', code: 'SUPPRESSED' };
-      const data: unknown = JSON.parse(mailSeal(secrets, ownerId).open(dataSealed, id));
+      const data: unknown = parseOwnJson(mailSeal(secrets, ownerId).open(dataSealed, id));
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {
       logger.error({ ownerId, mailId: id, error }, 'an email cannot be rendered');

@@ -2,6 +2,7 @@ import type { Carrier, ConnectionCheck, ConnectionSubject, Finding } from '#prov
 import { withoutSecrets } from '#providers/carriers/secret-config.ts';
 import type { Egress } from '#providers/egress.ts';
 import { truncate } from '#domain/text.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 import type { Services } from './services.ts';
 
 /** The time limit of all checks of a connection together. */
@@ -77,7 +78,7 @@ async function reachCallbacks(publicUrl: string, egress: Pick<Egress, 'post'>): 
 /** Nothing exists at that path, so only this installation responds with this error. */
 function isOurs(body: string): boolean {
   try {
-    return (JSON.parse(body) as { code?: unknown }).code === 'NOT_FOUND';
+    return (parseUntrustedJson(body) as { code?: unknown }).code === 'NOT_FOUND';
   } catch {
     return false;
   }

@@ -2,6 +2,7 @@ import { PRESENCE_CHANNEL } from '#db/queries/presence.ts';
 import { listen } from '#db/listener.ts';
 import { realTime } from '#domain/clock.ts';
 import { Presence, type PresentPerson } from '#domain/presence.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 
 /** Who looks at conversations now. API processes inform each other; it is kept only in memory. */
 export interface PresenceBoard {
@@ -78,7 +79,7 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
 /** null: it is empty, or a process of another release uses another format. */
 function announced(payload: string): Presence | null {
   try {
-    return Presence.parse(JSON.parse(payload));
+    return Presence.parse(parseUntrustedJson(payload));
   } catch {
     return null;
   }

@@ -4,6 +4,7 @@ import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
 import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
@@ -161,7 +162,7 @@ const sessionOptions = ({ auth }: Config) => ({
   issuer: auth.issuer,
   audience: auth.audience,
   authorizedParties: auth.authorizedParties,
-  localKey: auth.localJwk === null ? null : (JSON.parse(auth.localJwk) as JWK),
+  localKey: auth.localJwk === null ? null : (parseOwnJson(auth.localJwk) as JWK),
 });
 
 if (import.meta.main) {

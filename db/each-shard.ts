@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { parseOwnJson } from '#domain/own-json.ts';
 import type { SystemDb } from './transactions.ts';
 
 const ResultRow = z.object({ result: z.string() });
@@ -28,5 +29,5 @@ export async function workspacesIn(db: SystemDb, table: string, beforeId?: strin
        select next.* from found f cross join lateral ${first('where workspace_id > f.workspace_id')} next
      ) select coalesce(json_agg(workspace_id), '[]')::text from found ${beforeId === undefined ? '' : `where id < '${beforeId}'`}`,
   );
-  return results.flatMap((ids) => z.array(z.string()).parse(JSON.parse(ids)));
+  return results.flatMap((ids) => z.array(z.string()).parse(parseOwnJson(ids)));
 }

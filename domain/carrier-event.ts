@@ -14,7 +14,8 @@ export const MAX_FILES = 100;
 export const MAX_CARRIER_ID = 500;
 const MAX_REASON = 500;
 const MAX_NAME = 255;
-const MAX_EVENTS = 1000;
+/** Of one callback. */
+export const MAX_EVENTS = 1000;
 const MAX_SECONDS = 10 * 365 * 86_400;
 const MAX_CENTS = 100_000_000;
 

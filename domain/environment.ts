@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { parseOwnJson } from './own-json.ts';
 import { DEFAULT_RETENTION, readRetention } from './retention.ts';
 
 /** The environment variables of all processes: what they accept, and what docs/configuration.md says about them. */
@@ -55,7 +56,7 @@ const StripePrices = z
   .string()
   .transform((text, context) => {
     try {
-      return JSON.parse(text) as unknown;
+      return parseOwnJson(text);
     } catch {
       context.addIssue({ code: 'custom', message: 'is not valid JSON' });
       return z.NEVER;

@@ -93,7 +93,7 @@ function endOfString(text: string, start: number): number {
 /** @returns the name that the string from `start` to `end` spells; '' if it is not valid. */
 function nameAt(text: string, [start = 0, end = 0]: readonly number[]): string {
   try {
-    return String(JSON.parse(text.slice(start, end + 1)));
+    return String(Bourne.parse(text.slice(start, end + 1)));
   } catch {
     return '';
   }

@@ -8,6 +8,8 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   Configuration,
+  customFetch,
+  type CustomFetch,
   discovery,
   enableNonRepudiationChecks,
   None,
@@ -19,6 +21,7 @@ import {
   type ServerMetadata,
   tokenRevocation,
 } from 'openid-client';
+import { boundedFetch } from './bounded-fetch.ts';
 
 /** The identity provider refuses, or its response is not valid. The message is for logs. */
 export class SignInRefused extends Error {
@@ -83,6 +86,8 @@ export interface IdentityProviderOptions {
 }
 
 const TIMEOUT_SECONDS = 10;
+/** Its type differs in optional fields only. */
+const request = boundedFetch(256 * 1024) as CustomFetch;
 const SCOPES = ['openid', 'profile', 'email'];
 
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
@@ -162,6 +167,7 @@ async function discover({ issuer, clientId, clientSecret }: IdentityProviderOpti
   const discovered = await discovery(server, clientId, undefined, None(), {
     execute,
     timeout: TIMEOUT_SECONDS,
+    [customFetch]: request,
   });
   const metadata = discovered.serverMetadata();
   const configuration = new Configuration(
@@ -171,6 +177,7 @@ async function discover({ issuer, clientId, clientSecret }: IdentityProviderOpti
     clientSecret === null ? None() : authenticationBy(metadata)(clientSecret),
   );
   configuration.timeout = TIMEOUT_SECONDS;
+  configuration[customFetch] = request;
   enableNonRepudiationChecks(configuration);
   for (const change of execute) change(configuration);
   return configuration;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import type { TLSConfig } from '@temporalio/client';
 import { experimental } from '@grpc/grpc-js';
+import { parseOwnJson } from '#domain/own-json.ts';
 
 /** Credentials are renewed days before they expire, so a change may take a while to be noticed. */
 export const REREAD_MS = 10_000;
@@ -181,6 +182,6 @@ export function credentialExpiries({ tls, ...key }: TemporalCredentials) {
 function jwtExpiry(key: string | null): number | null {
   const payload = key?.split('.')[1];
   if (payload === undefined) return null;
-  const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp?: unknown };
+  const { exp } = parseOwnJson(Buffer.from(payload, 'base64url').toString()) as { exp?: unknown };
   return typeof exp === 'number' ? exp : null;
 }

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { parseOwnJson } from '#domain/own-json.ts';
 
 /** An append-only file of JSON lines. Entries are durable once `append` returns, even if the process is killed. */
 export interface Journal<Entry> {
@@ -41,5 +42,5 @@ function readEntries(file: string): { entries: unknown[]; length: number } {
   const bytes = readFileSync(file);
   const length = bytes.lastIndexOf('\n') + 1;
   const lines = bytes.subarray(0, length).toString('utf8').split('\n').slice(0, -1);
-  return { entries: lines.map((line) => JSON.parse(line) as unknown), length };
+  return { entries: lines.map((line) => parseOwnJson(line)), length };
 }

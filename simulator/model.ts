@@ -1,4 +1,5 @@
 import Router from '@koa/router';
+import { parseOwnJson } from '#domain/own-json.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
@@ -102,7 +103,7 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
 
 const dataTextOf = ({ messages }: CompletionRequest): string =>
   messages.findLast(({ role }) => role === 'user')?.content ?? '{}';
-const dataOf = (request: CompletionRequest): unknown => JSON.parse(dataTextOf(request));
+const dataOf = (request: CompletionRequest): unknown => parseOwnJson(dataTextOf(request));
 
 function outputFor(request: CompletionRequest) {
   const data = dataOf(request);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowBundle } from '@temporalio/worker';
+import { parseOwnJson } from '#domain/own-json.ts';
 
 /** A cached bundle, with all files from which it was built. */
 export interface CachedBundle extends WorkflowBundle {
@@ -30,7 +31,7 @@ export async function cacheBundle(
  */
 export async function readCachedBundle(file: string, entry: string): Promise<WorkflowBundle | null> {
   try {
-    const { code, files, hash } = JSON.parse(await readFile(file, 'utf8')) as CachedBundle;
+    const { code, files, hash } = parseOwnJson(await readFile(file, 'utf8')) as CachedBundle;
     return files.includes(entry) && (await hashOf(files)) === hash ? { code } : null;
   } catch {
     return null;

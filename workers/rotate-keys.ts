@@ -3,6 +3,7 @@ import { testSends } from '#db/queries/test-sends.ts';
 import { type SystemDb, systemDb } from '#db/transactions.ts';
 import { replaceSealed, type SealedColumn, type SealedRow, staleRows } from '#db/queries/sealed-columns.ts';
 import { readConfig } from '#domain/config.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { secretFields } from '#providers/carriers/secret-config.ts';
 import { createEgress } from '#providers/egress.ts';
@@ -127,7 +128,7 @@ const contextOf = ({ secret, recordId }: Target, [owner = '', ...rest]: readonly
 /** Replaces the named fields of a JSON object, given as text. */
 function mapFields(text: string, names: readonly string[], change: (value: string) => string): string {
   let changed = false;
-  const fields = Object.entries(JSON.parse(text) as Record<string, unknown>).map(([name, value]) => {
+  const fields = Object.entries(parseOwnJson(text) as Record<string, unknown>).map(([name, value]) => {
     if (!names.includes(name) || typeof value !== 'string') return [name, value];
     const next = change(value);
     changed ||= next !== value;

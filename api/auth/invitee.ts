@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { SIGN_IN_MINUTES } from '#domain/user-session.ts';
 import type { Services } from '../services.ts';
 import { addCookie, cookieHeader, cookieOf, noCookie } from './cookies.ts';
@@ -24,7 +25,7 @@ export function inviteeOf(context: Context, { secrets, config }: Services): stri
   const sealed = cookieOf(context.get('cookie'), 'invitee', config.publicUrl);
   if (sealed === '') return null;
   try {
-    const { userId, until } = Invitee.parse(JSON.parse(secrets.open(sealed, INVITEE)));
+    const { userId, until } = Invitee.parse(parseOwnJson(secrets.open(sealed, INVITEE)));
     return Date.now() < until ? userId : null;
   } catch {
     return null;

@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import {
   createRemoteJWKSet,
+  customFetch,
   errors,
   importJWK,
   jwtVerify,
@@ -9,6 +10,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import { z } from 'zod';
+import { boundedFetch } from '#providers/bounded-fetch.ts';
 
 /** The signed-in user and their organization (our workspace), which is null for a personal account. */
 export interface Session {
@@ -54,6 +56,7 @@ const CLOCK_SKEW_SECONDS = 5;
 const KEYS_KEPT_MS = 5 * 60_000;
 /** The minimum interval between fetches caused by unknown key ids, so that forged ids cause no load. */
 const KEYS_REFETCH_MS = 30_000;
+const MAX_KEYS_BYTES = 256 * 1024;
 
 /** Clerk's session tokens: version 1 has `org_id` and `org_role`, version 2 the compact `o`. */
 const OrganizationClaims = z.object({
@@ -128,6 +131,7 @@ function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetK
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
     cacheMaxAge: KEYS_KEPT_MS,
     cooldownDuration: KEYS_REFETCH_MS,
+    [customFetch]: boundedFetch(MAX_KEYS_BYTES),
   });
   return async (header, token) => {
     try {

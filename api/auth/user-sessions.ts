@@ -11,6 +11,7 @@ import {
 } from '#db/queries/user-sessions.ts';
 import { systemDb, type SystemDb, withAuth, withSystemShare } from '#db/transactions.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { hashSessionToken } from '#domain/user-session.ts';
 import {
   IdentityProviderUnavailable,
@@ -130,7 +131,7 @@ export const sealTokens = (
 ): string => secrets.seal(JSON.stringify(tokens), contextOf(session));
 
 const openTokens = (secrets: Pick<SecretBox, 'open'>, session: SessionKey, sealed: string): ProviderTokens =>
-  JSON.parse(secrets.open(sealed, contextOf(session))) as ProviderTokens;
+  parseOwnJson(secrets.open(sealed, contextOf(session))) as ProviderTokens;
 
 /** Why a session ended early. */
 export type SessionEnd = 'signed_out' | 'ended' | 'replaced' | 'identity_provider';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findUnstorable } from '#domain/untrusted-json.ts';
+import { findUnstorable, parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { PageQuery } from './page.ts';
 
 /** The position of the last item in a list ordered by time and key. Opaque to callers. */
@@ -33,7 +33,7 @@ const Encoded = z.tuple([
 
 function decode(cursor: string, context: z.RefinementCtx): Position {
   try {
-    const [at, key] = Encoded.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    const [at, key] = Encoded.parse(parseUntrustedJson(Buffer.from(cursor, 'base64url').toString()));
     return { at: new Date(at), key };
   } catch {
     context.addIssue({ code: 'custom', message: 'must be the nextCursor of an earlier response' });

@@ -4,6 +4,7 @@ import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agen
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import type { StoredResponse } from '#domain/idempotency.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { mapInTurns } from '#domain/turns.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError } from './errors.ts';
@@ -93,7 +94,7 @@ export async function withIdempotencyKey(
   if (earlier) {
     if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     if (earlier.response === null) throw new ApiError('CONTACT_ERASED');
-    const body: unknown = JSON.parse(secrets.open(z.string().parse(earlier.response), context));
+    const body: unknown = parseOwnJson(secrets.open(z.string().parse(earlier.response), context));
     return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
   }
   const answer = await handle();

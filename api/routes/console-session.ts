@@ -6,6 +6,7 @@ import { withSystemShare } from '#db/transactions.ts';
 import type { Config } from '#domain/config.ts';
 import { hashConsoleCode } from '#domain/console-code.ts';
 import { WorkspaceId } from '#domain/ids.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { signLocalSession } from '../auth/session-token.ts';
 import { readAnonymousBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -72,5 +73,5 @@ async function readCode(context: Context): Promise<string> {
 /** The key of the local issuer; null where an identity provider signs people in, and in production. */
 function signingKey({ production, auth }: Config): JWK | null {
   if (production || auth.jwksUrl !== null || auth.localJwk === null) return null;
-  return JSON.parse(auth.localJwk) as JWK;
+  return parseOwnJson(auth.localJwk) as JWK;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { type Route, workspaceRoute } from '../http/route.ts';
 import { answer, createServer } from '../mcp/server.ts';
@@ -47,7 +48,7 @@ export const mcpRoutes = (routes: () => readonly Route[]): Route[] => [
       const response = await answer(body, header, server);
       const text = await response.text();
       const { status } = response as { status: 200 };
-      return { status, body: text === '' ? '' : JSON.parse(text) };
+      return { status, body: (text === '' ? '' : parseOwnJson(text)) as z.infer<typeof RpcResponse> };
     },
   }),
 ];

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { Id } from '#domain/ids.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { isReturnPath, SIGN_IN_MINUTES } from '#domain/user-session.ts';
 import { html } from '#providers/mail/html.ts';
 import {
@@ -166,7 +167,7 @@ function readAttempt(context: Context, { secrets, config }: Services): Attempt |
   const sealed = cookieOf(context.get('cookie'), 'sign-in', config.publicUrl);
   if (sealed === '') return null;
   try {
-    const attempt = Attempt.parse(JSON.parse(secrets.open(sealed, ATTEMPT)));
+    const attempt = Attempt.parse(parseOwnJson(secrets.open(sealed, ATTEMPT)));
     return Date.now() - attempt.at < SIGN_IN_MINUTES * 60_000 ? attempt : null;
   } catch {
     return null;

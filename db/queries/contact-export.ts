@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type FileLinks, linkExpiry, linkName, REPLY_LINK_DAYS } from '#domain/attachment.ts';
 import { type Contact, writtenForms } from '#domain/contact.ts';
 import type { ContactExport } from '#domain/contact-export.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { AttemptOutcome, AttemptRow } from './attempts.ts';
 import { eventsOfContact, lastEventId } from './contact-events.ts';
@@ -260,7 +261,7 @@ export async function exportEvents(db: TenantDb, contact: Contact, after: string
       eventId: id,
       event,
       createdAt: createdAt.toISOString(),
-      body: JSON.parse(body) as Items<'events'>[number]['body'],
+      body: parseOwnJson(body) as Items<'events'>[number]['body'],
       deliveries: (byEvent.get(id) ?? []).map((delivery) => ({
         deliveryId: delivery.id,
         webhookId: delivery.webhookId,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { listOf } from '#domain/bounded-schema.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { envelope } from './bluebubbles-protocol.ts';
 import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
 import { failed, passed, unknown } from './connection-checks.ts';
-import { isOk, readOk } from './http-response.ts';
+import { Explanation, isOk, readOk } from './http-response.ts';
 
 export const BLUEBUBBLES_GUIDE: ConnectionGuide = {
   title: 'BlueBubbles',
@@ -31,7 +32,7 @@ const ServerInfo = envelope(
   z.object({
     private_api: z.boolean().nullish(),
     helper_connected: z.boolean().nullish(),
-    detected_imessage: z.string().nullish(),
+    detected_imessage: Explanation.nullish(),
   }),
 );
 
@@ -56,7 +57,10 @@ export function* macChecks(response: Exchange, method: string): Iterable<Connect
     );
 }
 
-const Webhooks = envelope(z.array(z.object({ url: z.string() })));
+/** The server shows them on one page, so there are few. */
+const MAX_WEBHOOKS = 200;
+/** The response of `GET /webhook`. */
+export const Webhooks = envelope(listOf(z.object({ url: z.string() }), MAX_WEBHOOKS));
 
 /** Whether the server reports to the line. */
 export function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {

@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import { firstOf } from '#domain/bounded-schema.ts';
+import { MAX_FILES } from '#domain/carrier-event.ts';
+import { Explanation } from './http-response.ts';
+
+/** A message is in one conversation, except while systems are migrated. */
+const MAX_CHATS = 20;
 
 /** The fields of the BlueBubbles server's responses and events that are used (server 1.9, REST API v1). */
 export const BlueBubblesMessage = z.object({
@@ -17,18 +23,19 @@ export const BlueBubblesMessage = z.object({
   associatedMessageType: z.union([z.string(), z.number()]).nullish(),
   threadOriginatorGuid: z.string().nullish(),
   handle: z.object({ address: z.string() }).nullish(),
-  chats: z.array(z.object({ guid: z.string() })).nullish(),
-  attachments: z
-    .array(z.object({ guid: z.string(), mimeType: z.string().nullish(), transferName: z.string().nullish() }))
-    .nullish(),
+  chats: firstOf(z.object({ guid: z.string() }), MAX_CHATS).nullish(),
+  attachments: firstOf(
+    z.object({ guid: z.string(), mimeType: z.string().nullish(), transferName: z.string().nullish() }),
+    MAX_FILES,
+  ).nullish(),
 });
 export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
 
 export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
 
 export const ErrorResponse = z.object({
-  message: z.string().nullish(),
-  error: z.object({ type: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  message: Explanation.nullish(),
+  error: z.object({ type: z.string().nullish(), message: Explanation.nullish() }).nullish(),
   data: BlueBubblesMessage.nullish().catch(null),
 });
 

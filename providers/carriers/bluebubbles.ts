@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
+import { firstOf, listOf } from '#domain/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
@@ -14,7 +15,13 @@ import {
   NOT_REGISTERED,
   TIMED_OUT,
 } from './bluebubbles-protocol.ts';
-import { BLUEBUBBLES_GUIDE, macChecks, passwordCheck, webhookCheck } from './bluebubbles-connection.ts';
+import {
+  BLUEBUBBLES_GUIDE,
+  macChecks,
+  passwordCheck,
+  webhookCheck,
+  Webhooks,
+} from './bluebubbles-connection.ts';
 import { checkSecret } from './callback-secret.ts';
 import { serverCheck } from './connection-checks.ts';
 import { HTTP_PORTS } from './carrier.ts';
@@ -27,7 +34,16 @@ import type {
   ReconcileOutcome,
   SendOutcome,
 } from './carrier.ts';
-import { failureOfLine, failureReason, isOk, mediaOf, readJson, readOk } from './http-response.ts';
+import {
+  failureOfLine,
+  failureReason,
+  isOk,
+  MAX_OBJECT_BYTES,
+  MAX_PAGE_BYTES,
+  mediaOf,
+  readJson,
+  readOk,
+} from './http-response.ts';
 
 export interface BlueBubblesCarrierOptions {
   /** Checks connections to servers whose addresses tenants set. */
@@ -65,10 +81,9 @@ const SETTLE_FILES_MS = 21 * 60_000;
 /** Longer than that, so that an outage of the server in between does not leave the outcome unknown. */
 const RECONCILE_FOR_MS = 30 * 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
-const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CLOCK_SKEW_MS = 60_000;
-const PAGE = 1000;
-const MAX_PAGES = 10;
+const PAGE = 100;
+const MAX_PAGES = 100;
 /** A single negative result is wrong too often. */
 const NEGATIVE_CHECKS = 3;
 /** How long a positive result is cached. */
@@ -92,7 +107,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   async function call(
     config: BlueBubblesConfig,
     path: string,
-    { body, signal }: { body?: unknown; signal: AbortSignal },
+    { body, signal, maxBytes = MAX_OBJECT_BYTES }: { body?: unknown; signal: AbortSignal; maxBytes?: number },
   ): Promise<Exchange> {
     const url = addressOf(config, path);
     const { contentType, content } = await encode(body);
@@ -106,7 +121,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
         ...(content !== null && { body: content }),
       },
       signal,
-      MAX_RESPONSE_BYTES,
+      maxBytes,
     );
   }
 
@@ -238,7 +253,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async configureInbound(config, _lineId, callbackUrl) {
       const url = secretUrl(config, callbackUrl);
       const known = await query(config, '/webhook');
-      const webhooks = readOk(known, envelope(z.array(z.object({ url: z.string() }))));
+      const webhooks = readOk(known, Webhooks);
       if (!webhooks) throw new Error(reasonOf(known));
       if (webhooks.data.some((webhook) => webhook.url === url)) return;
       const events = ['new-message', 'updated-message', 'message-send-error'];
@@ -260,8 +275,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const paging = { limit: PAGE, offset: page * PAGE, sort: 'DESC' };
         const filter = { after, before, ...paging, with: ['chat', 'handle'] };
-        const response = await query(config, '/message/query', filter);
-        const list = readOk(response, envelope(z.array(BlueBubblesMessage)));
+        const response = await call(config, '/message/query', {
+          body: filter,
+          signal: AbortSignal.timeout(QUERY_TIMEOUT_MS),
+          maxBytes: MAX_PAGE_BYTES,
+        });
+        const list = readOk(response, MessagePage);
         if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
         messages.push(...list.data);
         if (list.data.length < PAGE) return findAttempt(messages, attempt, clock());
@@ -320,9 +339,11 @@ function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   return { kind: 'refused', reason: `only a part was sent: ${reason}` };
 }
 
+const MessagePage = envelope(listOf(BlueBubblesMessage, PAGE));
+
 /** The response to creating a chat contains its first message. */
 const OpenedChat = z
-  .object({ messages: z.array(BlueBubblesMessage).min(1) })
+  .object({ messages: firstOf(BlueBubblesMessage, 1) })
   .transform(({ messages }, context) => {
     const [message] = messages;
     if (message) return message;

@@ -1,21 +1,45 @@
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { textUpTo } from '#domain/bounded-schema.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import type { CarrierMedia } from './carrier.ts';
+
+/** The size limits of responses, in bytes: of a single object, and of a page of messages. */
+export const MAX_OBJECT_BYTES = 64 * 1024;
+export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+/** More than a page of messages has. Schemas bound each list besides. */
+const MAX_RESPONSE_VALUES = 50_000;
+
+/** A provider's explanation, which is searched and stored. */
+export const Explanation = textUpTo(500);
 
 /** Whether the response is complete and has a 2xx status. */
 export const isOk = ({ status, error }: Exchange): boolean =>
   error === null && status !== null && status >= 200 && status < 300;
 
-/** The parsed body of a response; null if it is incomplete or does not match the schema. */
-export function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null {
-  if (error !== null) return null;
+/** Several schemas may be tried on a response, which is parsed once. */
+const parsed = new WeakMap<Exchange, { value: unknown }>();
+
+function jsonOf(response: Exchange): unknown {
+  const known = parsed.get(response);
+  if (known) return known.value;
+  let value: unknown;
   try {
-    return schema.parse(JSON.parse(body));
+    value = parseUntrustedJson(response.body, MAX_RESPONSE_VALUES);
   } catch {
-    return null;
+    // No schema accepts undefined.
   }
+  parsed.set(response, { value });
+  return value;
+}
+
+/** The parsed body of a response; null if it is incomplete, too complex, or does not match the schema. */
+export function readJson<T>(response: Exchange, schema: z.ZodType<T>): T | null {
+  if (response.error !== null) return null;
+  const json = jsonOf(response);
+  return json === undefined ? null : (schema.safeParse(json).data ?? null);
 }
 
 /** Like `readJson`, but null unless the status is 2xx. */

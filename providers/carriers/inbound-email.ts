@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { MAX_CARRIER_ID } from '#domain/carrier-event.ts';
+import { firstOf } from '#domain/bounded-schema.ts';
+import { MAX_CARRIER_ID, MAX_FILES } from '#domain/carrier-event.ts';
 import { toStorable, textProblem } from '#domain/text.ts';
 import { htmlToText } from '../untrusted/html-text.ts';
 
+/** More than any mail server accepts. */
+const MAX_HEADERS = 1000;
 const Header = z.object({ Name: z.string(), Value: z.string() });
 
 /**
@@ -22,10 +25,11 @@ export const InboundEmail = z.object({
   TextBody: z.string().nullish(),
   HtmlBody: z.string().nullish(),
   StrippedTextReply: z.string().nullish(),
-  Headers: z.array(Header).default([]),
-  Attachments: z
-    .array(z.object({ Name: z.string(), Content: z.string(), ContentType: z.string().nullish() }))
-    .default([]),
+  Headers: firstOf(Header, MAX_HEADERS).default([]),
+  Attachments: firstOf(
+    z.object({ Name: z.string(), Content: z.string(), ContentType: z.string().nullish() }),
+    MAX_FILES,
+  ).default([]),
 });
 export type InboundEmail = z.infer<typeof InboundEmail>;
 

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { CarrierEvent } from '#domain/carrier-event.ts';
+import { listOf } from '#domain/bounded-schema.ts';
+import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/carrier-event.ts';
 import { Channel } from '#domain/channel.ts';
+import { Explanation } from './http-response.ts';
 
 /** The HTTP protocol of the simulated carrier. */
 
@@ -17,13 +19,14 @@ export const SendRequest = z.object({
   to: z.string().min(1).max(320),
   subject: z.string().optional(),
   text: z.string(),
-  attachments: z.array(
+  attachments: listOf(
     z.object({
       name: z.string(),
       url: z.string(),
       contentType: z.string().nullable(),
       voiceNote: z.boolean(),
     }),
+    MAX_FILES,
   ),
   callbackUrl: z.url({ protocol: /^https?$/ }),
 });
@@ -67,7 +70,7 @@ export const ERROR_CODES = [
 export const ErrorResponse = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES),
-    message: z.string(),
+    message: Explanation,
     retryAfterSeconds: z.number().min(0).optional(),
   }),
 });
@@ -76,7 +79,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const AvailabilityResponse = z.object({ available: z.boolean() });
 
 /** The body posted to a `callbackUrl`. URLs of files are relative to the carrier's URL. */
-export const Callback = z.object({ lineId: z.string(), events: z.array(CarrierEvent).min(1) });
+export const Callback = z.object({ lineId: z.string(), events: listOf(CarrierEvent, MAX_EVENTS) });
 
 type OnWire<Event> = Event extends { at: Date } ? Omit<Event, 'at'> & { at: string } : never;
 /** A serialized event, with its time in ISO 8601. */

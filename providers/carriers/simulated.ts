@@ -23,7 +23,14 @@ import {
   type SendRequest,
 } from './simulated-protocol.ts';
 import { failed, passed, serverCheck } from './connection-checks.ts';
-import { failureOfLine, failureReason, mediaOf, readJson, readOk } from './http-response.ts';
+import {
+  failureOfLine,
+  failureReason,
+  MAX_OBJECT_BYTES,
+  mediaOf,
+  readJson,
+  readOk,
+} from './http-response.ts';
 
 export interface SimulatedCarrierOptions {
   /** The URL of the simulator, for example `http://127.0.0.1:4010`. */
@@ -39,7 +46,6 @@ const SimulatedConfig = z.object({ from: z.string().optional(), messagingService
 type SimulatedConfig = z.infer<typeof SimulatedConfig>;
 
 const QUERY_TIMEOUT_MS = 5_000;
-const MAX_RESPONSE_BYTES = 64 * 1024;
 /** How long after its start a request whose connection was lost may still reach the carrier. */
 const SETTLE_MS = 2_000;
 
@@ -53,13 +59,13 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
 
   async function get(path: string): Promise<Exchange> {
     const request = { origin, path, method: 'GET', headers: { authorization } } as const;
-    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_RESPONSE_BYTES);
+    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_OBJECT_BYTES);
   }
 
   async function write(method: 'POST' | 'PUT', path: string, body: unknown): Promise<Exchange> {
     const headers = { authorization, 'content-type': 'application/json' };
     const request = { origin, path, method, headers, body: JSON.stringify(body) } as const;
-    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_RESPONSE_BYTES);
+    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_OBJECT_BYTES);
   }
 
   return {
@@ -93,7 +99,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         body: JSON.stringify(toRequest(message, config)),
       } as const;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      return sendOutcome(await exchange(agent, request, limit, MAX_RESPONSE_BYTES));
+      return sendOutcome(await exchange(agent, request, limit, MAX_OBJECT_BYTES));
     },
 
     async reconcile(_config, { attemptId, startedAt }) {

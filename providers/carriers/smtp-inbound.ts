@@ -8,6 +8,7 @@ import {
 } from '#domain/carrier-event.ts';
 import { complaintReason } from '#domain/complaint.ts';
 import { truncate } from '#domain/text.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { firstAddress, parseMime } from '../untrusted/mime.ts';
 import {
   eventIdOf,
@@ -54,10 +55,10 @@ const LOST = new Set([
 
 /**
  * Parses a webhook call about an email line.
- * @throws SyntaxError, ZodError
+ * @throws SyntaxError, JsonTooComplex, ZodError
  */
 export function readPostedEmail(rawBody: string): CarrierEvent[] {
-  const body: unknown = JSON.parse(rawBody);
+  const body = parseUntrustedJson(rawBody);
   const bounce = BounceRecord.safeParse(body);
   const events = bounce.success ? readBounceRecord(bounce.data) : emailEvents(InboundEmail.parse(body));
   return sanitizeEvents(events, new Date());

@@ -1,6 +1,7 @@
 import type { ImapFlow, ImapFlowError } from 'imapflow';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
 import { isLoopback } from '../egress-address.ts';
 import type { Guard } from '../egress-guard.ts';
 import { Unreadable } from '../untrusted/processes.ts';
@@ -117,7 +118,7 @@ async function readFolder(
     mailbox: `${mailbox.user}@${mailbox.host}/${mailbox.folder}`,
     uidValidity: String(opened.uidValidity),
   };
-  const before = position === null ? null : Position.parse(JSON.parse(position));
+  const before = position === null ? null : Position.parse(parseOwnJson(position));
   const at = (lastUid: number, since?: string): string =>
     JSON.stringify({
       ...here,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { listOf } from '#domain/bounded-schema.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
 import { failed, passed, unknown } from './connection-checks.ts';
-import { readJson, readOk } from './http-response.ts';
+import { Explanation, readJson, readOk } from './http-response.ts';
 import { twilioReason } from './twilio-errors.ts';
 
 /** The names of pages and fields are those of console.twilio.com. */
@@ -20,7 +21,7 @@ export const TWILIO_GUIDE: ConnectionGuide = {
   ],
 };
 
-const Account = z.object({ status: z.string() });
+const Account = z.object({ status: Explanation });
 
 export function accountCheck(response: Exchange): ConnectionCheck {
   const account = readOk(response, Account);
@@ -32,13 +33,16 @@ export function accountCheck(response: Exchange): ConnectionCheck {
   return unknown('credentials', `Twilio did not say whether they are right: ${twilioReason(response)}.`);
 }
 
+/** The query names one number. */
+const MAX_NUMBERS = 100;
 const Numbers = z.object({
-  incoming_phone_numbers: z.array(
+  incoming_phone_numbers: listOf(
     z.object({
       phone_number: z.string(),
       sms_url: z.string().nullish(),
       capabilities: z.object({ sms: z.boolean().nullish() }).nullish(),
     }),
+    MAX_NUMBERS,
   ),
 });
 

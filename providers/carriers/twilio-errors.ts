@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
-import { failureOfLine, failureReason, readJson } from './http-response.ts';
+import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
 
-export const ErrorResponse = z.object({ code: z.number().nullish(), message: z.string().nullish() });
+export const ErrorResponse = z.object({ code: z.number().nullish(), message: Explanation.nullish() });
 
 export const twilioReason = (response: Exchange): string =>
   failureReason(response, readJson(response, ErrorResponse)?.message);

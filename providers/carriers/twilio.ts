@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { listOf } from '#domain/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { searchListing } from '#domain/carrier-listing.ts';
 import { normalizePhone } from '#domain/phone.ts';
@@ -15,7 +16,7 @@ import {
   type SendOutcome,
 } from './carrier.ts';
 import { serverCheck, unknown } from './connection-checks.ts';
-import { mediaOf, readJson } from './http-response.ts';
+import { Explanation, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, readJson } from './http-response.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
 import { accountCheck, numberChecks, TWILIO_GUIDE } from './twilio-connection.ts';
 import { ErrorResponse, twilioFailure, twilioReason as reasonOf } from './twilio-errors.ts';
@@ -52,12 +53,13 @@ export type TwilioConfig = z.infer<typeof TwilioConfig>;
 
 const MessageAnswer = z.object({
   sid: z.string().min(1),
-  status: z.string(),
+  status: Explanation,
   error_code: z.number().nullish(),
-  error_message: z.string().nullish(),
+  error_message: Explanation.nullish(),
 });
+const PAGE = 100;
 const MessageList = z.object({
-  messages: z.array(
+  messages: listOf(
     z.object({
       sid: z.string(),
       direction: z.string(),
@@ -66,18 +68,17 @@ const MessageList = z.object({
       body: z.string().nullish(),
       date_created: z.string().nullish(),
     }),
+    PAGE,
   ),
   next_page_uri: z.string().nullish(),
 });
 type ListedMessage = z.infer<typeof MessageList>['messages'][number];
 
 const QUESTION_TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** How long after its start a request without a response may still reach Twilio or appear in the list. */
 const SETTLE_MS = 45_000;
 /** For clock differences; Twilio's timestamps are whole seconds. */
 const CLOCK_SKEW_MS = 10 * 60_000;
-const PAGE = 100;
 const MAX_PAGES = 20;
 /** Twilio puts this before each text of a trial account. */
 const TRIAL = /^\s*sent from your twilio trial account\s*-\s*/i;
@@ -98,7 +99,11 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
   async function call(
     config: TwilioConfig,
     path: string,
-    { form, signal }: { form?: URLSearchParams; signal: AbortSignal },
+    {
+      form,
+      signal,
+      maxBytes = MAX_OBJECT_BYTES,
+    }: { form?: URLSearchParams; signal: AbortSignal; maxBytes?: number },
   ): Promise<Exchange> {
     const base = new URL(config.baseUrl ?? defaultUrl);
     const account = `/2010-04-01/Accounts/${encodeURIComponent(config.accountSid)}`;
@@ -115,7 +120,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         ...(form && { body: form.toString() }),
       },
       signal,
-      MAX_ANSWER_BYTES,
+      maxBytes,
     );
   }
 
@@ -145,7 +150,10 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       let next: string | null = `/Messages.json?${query.toString()}`;
       // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
       for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
-        const response: Exchange = await call(config, next, question());
+        const response: Exchange = await call(config, next, {
+          ...question(),
+          maxBytes: MAX_PAGE_BYTES,
+        });
         const list: z.infer<typeof MessageList> | null =
           response.status === 200 ? readJson(response, MessageList) : null;
         if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
@@ -169,7 +177,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     async probe(config) {
       const response = await call(config, '.json', question());
       if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
-      const account = readJson(response, z.object({ status: z.string() }));
+      const account = readJson(response, z.object({ status: Explanation }));
       if (account?.status !== 'active')
         throw new Error(`the account is ${account?.status ?? 'in an unknown state'}`);
     },

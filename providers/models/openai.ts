@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { firstOf } from '#domain/bounded-schema.ts';
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { boundedFetch, ResponseTooLarge } from '../bounded-fetch.ts';
 import { type Model, type ModelAnswer, ModelFailure } from './model.ts';
 
 export interface OpenAiOptions {
@@ -19,16 +22,17 @@ const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 10_000;
 /** Enough for the longest message and its JSON. */
 const MAX_TOKENS = 1500;
+/** Some models add their reasoning. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 const Completion = z.object({
-  choices: z
-    .array(
-      z.object({
-        message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
-        finish_reason: z.string().nullish(),
-      }),
-    )
-    .min(1),
+  choices: firstOf(
+    z.object({
+      message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+      finish_reason: z.string().nullish(),
+    }),
+    1,
+  ),
   usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
 });
 
@@ -50,6 +54,8 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
     ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
   };
 
+  const request = boundedFetch(MAX_RESPONSE_BYTES);
+
   async function ask(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer> {
     const body = JSON.stringify({
       model,
@@ -62,7 +68,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
       stream: false,
     });
     for (let tries = 1; ; tries += 1) {
-      const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
+      const response = await request(url, { method: 'POST', headers, body, signal, redirect: 'error' });
       const text = await response.text();
       if (response.ok) return read(text);
       const failure = refusalOf(response.status, text);
@@ -84,6 +90,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
         if (error instanceof ModelFailure || signal.aborted) throw error;
         if (timeout.aborted)
           throw new ModelFailure(`the model did not respond within ${timeoutMs / 1000} s`, { cause: error });
+        if (error instanceof ResponseTooLarge) throw new ModelFailure(error.message, { cause: error });
         throw new ModelFailure('the model is unreachable', { cause: error });
       }
     },
@@ -120,7 +127,7 @@ function retryAfter(response: Response): number | null {
 
 function json(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch {
     return undefined;
   }

@@ -15,6 +15,8 @@ import {
   type Subscription,
   UnreadablePaymentCallback,
 } from '#domain/payments.ts';
+import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { boundedFetch } from '../bounded-fetch.ts';
 
 export interface StripeOptions {
   apiKey: string;
@@ -27,16 +29,21 @@ export interface StripeOptions {
 }
 
 const TIMEOUT_MS = 10_000;
+/** More than a page of a hundred invoices. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Stripe's client retries with the same idempotency key. */
 const RETRIES = 2;
 const DAYS_UNTIL_DUE = 30;
 /** How much the clocks of PostgreSQL and Stripe may differ. */
 const CLOCK_TOLERANCE_S = 3600;
+/** A callback that was signed longer ago is refused. */
+const SIGNATURE_TOLERANCE_S = 300;
 
 /** Stripe, or any server with the same API. */
 export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
   const stripe = new Stripe(apiKey, {
     ...addressOf(baseUrl),
+    httpClient: Stripe.createFetchHttpClient(boundedFetch(MAX_RESPONSE_BYTES)),
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,
@@ -321,9 +328,12 @@ function verifiedEvent(
   signature: string,
   secret: string,
 ): z.infer<typeof EventBody> {
+  const { signature: verifier } = stripe.webhooks;
+  if (!verifier) throw new Error('this version of the Stripe client verifies no signatures');
   let event: unknown;
   try {
-    event = stripe.webhooks.constructEvent(rawBody, signature, secret);
+    verifier.verifyHeader(rawBody, signature, secret, SIGNATURE_TOLERANCE_S);
+    event = parseUntrustedJson(rawBody);
   } catch (error) {
     if (error instanceof Stripe.errors.StripeSignatureVerificationError)
       throw new BadPaymentSignature(error.message);

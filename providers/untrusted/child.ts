@@ -2,6 +2,7 @@
  * The process that runs jobs, one at a time. It has no environment variables, and can read only our code.
  */
 import { z } from 'zod';
+import { JsonTooComplex } from '#domain/untrusted-json.ts';
 import { jobs } from './jobs.ts';
 import type { Answer, Order } from './processes.ts';
 
@@ -24,6 +25,7 @@ async function perform({ job, input }: Order): Promise<Answer> {
         refused: 'it is not in the expected form',
         issues: error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
       };
+    if (error instanceof JsonTooComplex) return { refused: `it ${error.message}`, issues: [] };
     if (error instanceof SyntaxError) return { refused: 'it is not valid JSON', issues: [] };
     // Messages of other errors may quote the content.
     return { refused: `reading it failed: ${error instanceof Error ? error.name : 'Error'}`, issues: [] };

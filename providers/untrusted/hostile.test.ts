@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { sanitizeEvents, type CarrierEvent, MAX_FILES, MAX_TEXT } from '#domain/carrier-event.ts';
 import { textProblem } from '#domain/text.ts';
+import { JsonTooComplex } from '#domain/untrusted-json.ts';
 import { readBlueBubblesEvent } from '../carriers/bluebubbles-callback.ts';
 import { unquoted } from '../carriers/quoted-text.ts';
 import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
@@ -38,7 +39,10 @@ async function read(reader: () => CarrierEvent[] | Promise<CarrierEvent[]>): Pro
     expectBounded(await reader());
   } catch (error) {
     const isDeclared =
-      error instanceof z.ZodError || error instanceof SyntaxError || error instanceof Unreadable;
+      error instanceof z.ZodError ||
+      error instanceof SyntaxError ||
+      error instanceof JsonTooComplex ||
+      error instanceof Unreadable;
     if (!isDeclared) throw error;
   }
 }
@@ -223,12 +227,12 @@ describe('reading takes linear time', () => {
     [
       'headers',
       (n) => posted({ Headers: Array.from({ length: n }, () => ({ Name: 'X', Value: 'y' })) }),
-      10_000,
+      500,
     ],
     [
       'attachments',
       (n) => posted({ Attachments: Array.from({ length: n }, () => ({ Name: 'x', Content: '' })) }),
-      10_000,
+      500,
     ],
     ['headings of quotes', (n) => unquoted('On a b c d e\n'.repeat(n)), 5000],
     ['a heading that does not end', (n) => unquoted(`On ${'a '.repeat(n)}`), 20_000],
