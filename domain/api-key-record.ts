@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Instant } from './moment.ts';
 import { Id } from './ids.ts';
 import { normalizeIpRange } from './ip-range.ts';
 import { KEY_SCOPES, KeyScope } from './key-scope.ts';
@@ -38,7 +39,7 @@ const shape = {
     .min(1)
     .max(100)
     .refine(...SINGLE_LINE),
-  expiresAt: z.iso.datetime({ offset: true }).nullable().optional(),
+  expiresAt: Instant.nullable().optional(),
   expiresInDays: ExpiresInDays.nullable().optional().meta({ description: 'Instead of `expiresAt`.' }),
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Instant } from './moment.ts';
 import { Id } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
@@ -103,7 +104,7 @@ export type ThreadItem = z.infer<typeof ThreadItem>;
 export const ConversationPatch = z
   .object({
     status: ConversationStatus.optional(),
-    snoozedUntil: z.iso.datetime({ offset: true }).nullable().optional().meta({
+    snoozedUntil: Instant.nullable().optional().meta({
       description:
         'A time in the future, at which the conversation opens again. Required for `snoozed`; null otherwise, or omitted.',
     }),

@@ -2,15 +2,33 @@ import { z } from 'zod';
 import { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, toDate } from './calendar.ts';
 
+/** The form of RFC 3339 of what other programs write: `+0000`, and `t` and `z` in lower case. */
+const canonical = (text: string): string =>
+  text
+    .replace(/^(\d{4}-\d{2}-\d{2})t/, '$1T')
+    .replace(/z$/, 'Z')
+    .replace(/(T.*[+-]\d{2})(\d{2})$/, '$1:$2');
+
+/** ISO 8601: an instant. */
+export const Instant = z
+  .string()
+  .overwrite(canonical)
+  .pipe(z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' }));
+
 /** ISO 8601: an instant, or a local time or a whole day in a time zone that the request names or implies. */
-export const Moment = z.union(
-  [
-    z.iso.datetime({ offset: true, local: true }),
-    z.iso.datetime({ offset: true, local: true, precision: -1 }),
-    z.iso.date(),
-  ],
-  'must be an ISO 8601 date or date-time',
-);
+export const Moment = z
+  .string()
+  .overwrite(canonical)
+  .pipe(
+    z.union(
+      [
+        z.iso.datetime({ offset: true, local: true }),
+        z.iso.datetime({ offset: true, local: true, precision: -1 }),
+        z.iso.date(),
+      ],
+      'must be an ISO 8601 date or date-time',
+    ),
+  );
 
 /** Whether a moment is a whole day. */
 export const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);

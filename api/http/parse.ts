@@ -80,7 +80,42 @@ function parsePart(schema: z.ZodType, value: unknown): Parsed {
 
 function parsedBy(schema: z.ZodType, value: unknown): Parsed {
   const parsed = schema.safeParse(value);
-  return parsed.success ? { data: parsed.data } : { issues: issuesOf(parsed.error) };
+  if (parsed.success) return { data: parsed.data };
+  const issues = issuesOf(parsed.error);
+  const given = withoutEmpty(value, parsed.error);
+  if (given === value) return { issues };
+  const again = schema.safeParse(given);
+  if (again.success) return { data: again.data };
+  // What is required is missing now; its first issue says what was wrong with it.
+  const first = new Map(issues.map((issue) => [issue.path, issue]));
+  return { issues: issuesOf(again.error).map((issue) => first.get(issue.path) ?? issue) };
+}
+
+/**
+ * The value without the fields that are null or an empty text where the schema accepts neither: automation tools send these
+ * for fields that are not set.
+ */
+const withoutEmpty = (value: unknown, { issues }: z.ZodError): unknown =>
+  issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path }) => path)
+    .filter((path) => typeof path.at(-1) === 'string' && isEmpty(valueAt(value, path)))
+    .reduce(without, value);
+
+const isEmpty = (value: unknown): boolean => value === null || value === '';
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((part, key) => fieldsOf(part)?.[key], value);
+
+const fieldsOf = (value: unknown): Record<PropertyKey, unknown> | null =>
+  value !== null && typeof value === 'object' ? (value as Record<PropertyKey, unknown>) : null;
+
+/** A copy without the field at a path. */
+function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (key === undefined || value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.with(Number(key), without(value[Number(key)], rest));
+  const { [key]: field, ...others } = value as Record<PropertyKey, unknown>;
+  return rest.length === 0 ? others : { ...others, [key]: without(field, rest) };
 }
 
 function accepted(parsed: Parsed, refusal?: () => ApiError): unknown {
