@@ -62,7 +62,7 @@ function noPackages(allowed: readonly string[], message: string): Pattern[] {
 const NO_TEXT_ENGINES: Pattern = {
   regex: '^(liquidjs|csv-parse)(/|$)',
   message:
-    'Use domain/template.ts for templates and activities/imports.ts for CSV: they bound what a text can cost.',
+    'Use domain/template.ts for templates and providers/lead-file.ts for CSV: they bound what a text can cost.',
 };
 const NO_PARSERS: Pattern = {
   regex: '^(postal-mime|html-to-text|file-type|mailparser)$',

@@ -1,7 +1,4 @@
-import { pipeline, type Readable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
-// oxlint-disable-next-line no-restricted-imports -- this is the one place
-import { CsvError, parse } from 'csv-parse';
+import type { Readable } from 'node:stream';
 import { currentTime } from '#domain/clock.ts';
 import {
   recordBatch,
@@ -9,7 +6,6 @@ import {
   findImport,
   type ImportRow,
   lockImport,
-  type RejectedRow,
 } from '#db/queries/lead-imports.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { erasingAmong } from '#db/queries/erasures.ts';
@@ -20,11 +16,10 @@ import { lockList } from '#db/queries/lists.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
-import { decodeText } from '#domain/character-encoding.ts';
-import { detectDelimiter } from '#domain/csv.ts';
-import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts';
-import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
-import { type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/lead.ts';
+import type { NewConsent, RowConsent } from '#domain/consent.ts';
+import type { ColumnMap } from '#domain/lead-import.ts';
+import type { NormalizedLead, PhoneDefaults } from '#domain/lead.ts';
+import { type LeadRow, openLeadFile, UnreadableFile } from '#providers/lead-file.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { leadImportId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
@@ -34,25 +29,13 @@ import { decideToEnd, dueNow, roundOf } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 const ROUND_MS = 3 * 60_000;
-/** Rows read before other work gets its turn, above all the transaction that saves the previous batch. */
-const ROWS_PER_TURN = 50;
-/** A longer row means a quote that was never closed. */
-const MAX_ROW_BYTES = 200_000;
 /** A batch of long rows ends with the row that exceeds it. In memory, a character takes up to two bytes. */
 const CHARACTERS_PER_BATCH = 2_000_000;
 
-/** A row of the file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
-type ReadRow =
-  | { lead: NormalizedLead; consent: RowConsent | null; rowNumber: number; cells: string[] }
-  | { rejected: RejectedRow };
-
 interface Batch {
   columns: ColumnMap;
-  rows: readonly ReadRow[];
+  rows: readonly LeadRow[];
 }
-
-/** The rest of the file cannot be imported; the message says why. */
-class UnreadableFile extends Error {}
 
 export function createImportActivities({ pools, storage, logger }: Dependencies) {
   /** Saves the rows after those already saved. Holds two batches in memory: one is read while the other is saved. */
@@ -61,7 +44,6 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     row: ImportRow,
     canceled: AbortSignal,
   ): Promise<'more' | { error: string | null }> {
-    const delimiter = await readDelimiter(await storage.open(row.fileKey));
     const file = await storage.open(row.fileKey);
     if (!file) return { error: 'the file is gone' };
     const country = await withTenant(pools, workspaceId, workspaceCountry);
@@ -69,7 +51,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     const end = Date.now() + ROUND_MS;
     let { processed } = row;
     try {
-      for await (const batch of ahead(batchesOf(file, delimiter, row.processed, defaults))) {
+      for await (const batch of ahead(batchesOf(file, row.processed, defaults))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
         // After the last batch, the next round finds the end of the file.
@@ -109,18 +91,6 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
 const endOf = (error: string | null): string =>
   error === null ? 'the file is saved' : 'the file cannot be read any further';
 
-const MAX_HEADER_BYTES = 64 * 1024;
-
-async function readDelimiter(file: Readable | null): Promise<string> {
-  let start = '';
-  for await (const chunk of file ?? []) {
-    start += String(chunk);
-    // Leaving the loop closes the file.
-    if (start.includes('\n') || start.length > MAX_HEADER_BYTES) break;
-  }
-  return detectDelimiter(start.split(/[\r\n]/, 1)[0] ?? '');
-}
-
 /** Starts to read the next item while the current one is used. */
 async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
   let next = items.next();
@@ -138,96 +108,35 @@ async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
  * The rows of a file after the first `done`, in batches of `ROWS_PER_TRANSACTION`, or fewer if they are long.
  * @throws UnreadableFile after the batches before the problem.
  */
-async function* batchesOf(
-  file: Readable,
-  delimiter: string,
-  done: number,
-  defaults: PhoneDefaults,
-): AsyncGenerator<Batch> {
-  let columns: ColumnMap | null = null;
-  let rows: ReadRow[] = [];
+async function* batchesOf(file: Readable, done: number, defaults: PhoneDefaults): AsyncGenerator<Batch> {
+  const { columns, rows: all } = await openLeadFile(file, defaults);
+  let rows: LeadRow[] = [];
   let characters = 0;
-  let rowNumber = 0;
-  let problem: string | null = null;
+  let problem: UnreadableFile | null = null;
   try {
-    for await (const cells of records(file, delimiter)) {
-      rowNumber += 1;
-      if (!columns) columns = readHeader(cells);
-      else if (rowNumber - 1 > done) {
-        rows.push(readLead(rowNumber, cells, columns, defaults));
-        characters += lengthOf(cells);
-      }
-      if (rowNumber % ROWS_PER_TURN === 0) await turn();
+    for await (const row of all(done)) {
+      rows.push(row);
+      characters += lengthOf('lead' in row ? row.cells : row.rejected.fields);
       if (rows.length < ROWS_PER_TRANSACTION && characters <= CHARACTERS_PER_BATCH) continue;
       yield { columns, rows };
       rows = [];
       characters = 0;
     }
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    problem = storable(`row ${rowNumber + 1}: ${error.message}`);
+    if (!(error instanceof UnreadableFile)) throw error;
+    problem = error;
   }
-  if (columns && rows.length > 0) yield { columns, rows };
-  if (problem !== null) throw new UnreadableFile(problem);
-  if (!columns) throw new UnreadableFile('the file is empty');
+  if (rows.length > 0) yield { columns, rows };
+  if (problem) throw problem;
 }
 
 const lengthOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
-/** Replaces NUL, which PostgreSQL cannot store in a text. */
-const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');
-
-function readHeader(cells: string[]): ColumnMap {
-  if (cells.some((cell) => cell.includes('\0')))
-    throw new UnreadableFile('the first row contains a NUL character');
-  const columns = mapColumns(cells);
-  if (!columns) throw new UnreadableFile('the first row names no email or phone column');
-  return columns;
-}
-
-/** The rows of a file, one by one: reading pauses until the next is asked for. */
-function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
-  const parser = parse({
-    bom: true,
-    delimiter,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    trim: true,
-    max_record_size: MAX_ROW_BYTES,
-  });
-  // The parser passes an error of the file on to its reader.
-  return pipeline(file, decodeText, parser, () => {});
-}
-
-/** The column of a field: `emails.1` of a lead is `email` of a row. */
-const column = (field: string): string => field.replace(/s\.\d+$/, '');
-
-function readLead(rowNumber: number, cells: string[], columns: ColumnMap, defaults: PhoneDefaults): ReadRow {
-  const input = readRow(cells, columns);
-  const rejected = (reason: string): ReadRow => ({
-    rejected: { rowNumber, reason, fields: cells.map(storable) },
-  });
-  if ('reason' in input) return rejected(input.reason);
-  const { lead, problems } = normalizeLead(input, defaults);
-  if (problems.length > 0)
-    return rejected(problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; '));
-  try {
-    const [source, at] = (['consentSource', 'consentAt'] as const).map((field) =>
-      cellOf(cells, columns, field),
-    );
-    return { lead, consent: rowConsent(source ?? '', at ?? '', currentTime()), rowNumber, cells };
-  } catch (error) {
-    if (error instanceof RangeError) return rejected(error.message);
-    throw error;
-  }
-}
-
-const customFieldsOf = (rows: readonly ReadRow[]): Set<string> =>
+const customFieldsOf = (rows: readonly LeadRow[]): Set<string> =>
   new Set(rows.flatMap((read) => ('lead' in read ? Object.keys(read.lead.customFields) : [])));
 
 /** Rejects a row with custom fields for which the workspace has no room. */
-function withoutNewFields(read: ReadRow, tooMany: ReadonlySet<string>): ReadRow {
+function withoutNewFields(read: LeadRow, tooMany: ReadonlySet<string>): LeadRow {
   const name = 'lead' in read && Object.keys(read.lead.customFields).find((field) => tooMany.has(field));
   if (!('lead' in read) || name === false || name === undefined) return read;
   const reason = `${name}: ${new LimitReached('customFields').message}`;
@@ -237,13 +146,13 @@ function withoutNewFields(read: ReadRow, tooMany: ReadonlySet<string>): ReadRow 
 /** A row's consent applies to all its addresses. */
 const consentsOf = (
   { emails, phones }: NormalizedLead,
-  { source, evidence, at }: RowConsent,
+  { status, source, evidence, at }: RowConsent,
   now: Date,
 ): NewConsent[] =>
   [...emails, ...phones].map((address) => ({
     address,
     channel: 'any',
-    status: 'granted',
+    status,
     source,
     evidence,
     at: at ?? now,

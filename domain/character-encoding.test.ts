@@ -27,6 +27,7 @@ describe('decoding a text file', () => {
     ['UTF-8', Buffer.from('name\nZoë 👋 €\n')],
     ['UTF-8 with a byte order mark', Buffer.from('\uFEFFname\r\nZoë 👋 €')],
     ['UTF-16 with a byte order mark', Buffer.from('\uFEFFname\nZoë 👋 €', 'utf16le')],
+    ['big-endian UTF-16', Buffer.from('\uFEFFname\nZoë 👋 €', 'utf16le').swap16()],
   ])('reads %s, wherever the chunks end', async (_, bytes) => {
     const text = await decoded(bytes);
     expect(text.replace('\uFEFF', '')).toMatch(/^name\r?\nZoë 👋 €\n?$/);

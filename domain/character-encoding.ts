@@ -1,6 +1,11 @@
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-const UTF_16_MARK = Buffer.from([0xff, 0xfe]);
+/** The byte order marks of the encodings whose text is not read by lines. */
+const UTF_16_MARKS: Record<string, Buffer> = {
+  'utf-16le': Buffer.from([0xff, 0xfe]),
+  'utf-16be': Buffer.from([0xfe, 0xff]),
+};
+const MARK_BYTES = 2;
 /** A longer line is decoded in parts, so that it does not fill the memory. No row of an import may be as long. */
 const MAX_LINE_BYTES = 800_000;
 
@@ -14,19 +19,25 @@ const windows1252 = new TextDecoder('windows-1252');
  * for itself, because people append to files with other programs.
  */
 export async function* decodeText(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const utf16 = new TextDecoder('utf-16le', { ignoreBOM: true });
   let rest = Buffer.alloc(0);
-  let isUtf16: boolean | undefined;
+  /** null: not UTF-16. */
+  let utf16: Utf16 | null | undefined;
   for await (const chunk of file) {
     const bytes = Buffer.concat([rest, chunk]);
-    if (bytes.length >= UTF_16_MARK.length)
-      isUtf16 ??= bytes.subarray(0, UTF_16_MARK.length).equals(UTF_16_MARK);
-    const end = isUtf16 ? bytes.length : endOfLines(bytes);
+    if (utf16 === undefined && bytes.length >= MARK_BYTES) utf16 = utf16Decoder(bytes);
+    const end = utf16 ? bytes.length : endOfLines(bytes);
     const whole = bytes.subarray(0, end);
     rest = bytes.subarray(end);
-    yield isUtf16 ? utf16.decode(whole, { stream: true }) : decodeLines(whole);
+    yield utf16 ? utf16.decode(whole, { stream: true }) : decodeLines(whole);
   }
-  yield isUtf16 ? utf16.decode() : decodeLines(rest);
+  yield utf16 ? utf16.decode() : decodeLines(rest);
+}
+
+type Utf16 = InstanceType<typeof TextDecoder>;
+
+function utf16Decoder(start: Buffer): Utf16 | null {
+  const found = Object.entries(UTF_16_MARKS).find(([, mark]) => start.subarray(0, MARK_BYTES).equals(mark));
+  return found ? new TextDecoder(found[0], { ignoreBOM: true }) : null;
 }
 
 /** The end of the last line that is complete, or of all bytes if the rest is too long to wait for its end. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Channel } from './channel.ts';
 import { Id } from './ids.ts';
+import { Instant } from './moment.ts';
 import type { OptOutSource } from './opt-out.ts';
 import { SINGLE_LINE } from './text.ts';
 
@@ -21,10 +22,7 @@ export const ConsentInput = z
     status: ConsentStatus,
     source: ConsentSource.default('api'),
     evidence: Evidence.optional(),
-    at: z.iso
-      .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
-      .optional()
-      .meta({ description: 'When it was given or withdrawn; default: now.' }),
+    at: Instant.optional().meta({ description: 'When it was given or withdrawn; default: now.' }),
   })
   .meta({ id: 'ConsentInput' });
 
@@ -78,8 +76,9 @@ export const OPT_OUT_SOURCES: Record<OptOutSource, ConsentSource> = {
 /** The key of an address and channel in a set of consents. */
 export const consentKey = (address: string, channel: Channel): string => `${channel} ${address}`;
 
-/** The consent in a row of an import; null: none. */
+/** The consent in a row of an import. */
 export interface RowConsent {
+  status: 'granted' | 'revoked';
   source: ConsentSource;
   evidence: string | null;
   /** null: the time of the import. */
@@ -91,17 +90,26 @@ const Source = z
   .max(500)
   .refine(...SINGLE_LINE);
 
+/** What people write as the source when the contact has withdrawn. */
+const WITHDRAWN = /^(?:revoked|withdrawn|unsubscribed|opt(?:ed)?[ -]?out|declined|refused|denied)$/i;
+/** What they write when nobody has asked. */
+const NOT_GIVEN = /^(?:no|false|none|null|unknown|pending|n\/?a|0|[-–—]+)$/i;
+
 /**
  * Reads the columns `consentSource` and `consentAt` of a row. An unknown source is stored as evidence.
+ * @returns null if there is no consent.
  * @throws RangeError with the reason why the row is rejected.
  */
 export function rowConsent(sourceText: string, atText: string, now: Date): RowConsent | null {
-  if (sourceText === '' && atText === '') return null;
+  if (NOT_GIVEN.test(sourceText) || (sourceText === '' && atText === '')) return null;
+  if (sourceText === '')
+    throw new RangeError('consentAt: requires consentSource, the way the consent was given');
   if (!Source.safeParse(sourceText).success)
     throw new RangeError('consentSource: must be a short text of one line');
   const at = atText === '' ? null : new Date(atText);
   if (at && (Number.isNaN(at.getTime()) || at > now)) throw new RangeError('consentAt: must be a past date');
+  if (WITHDRAWN.test(sourceText)) return { status: 'revoked', source: 'import', evidence: sourceText, at };
   const known = ConsentSource.safeParse(sourceText.toLowerCase());
-  if (known.success) return { source: known.data, evidence: null, at };
-  return { source: 'import', evidence: sourceText === '' ? null : sourceText, at };
+  if (known.success) return { status: 'granted', source: known.data, evidence: null, at };
+  return { status: 'granted', source: 'import', evidence: sourceText, at };
 }

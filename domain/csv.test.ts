@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '#test/support/any-text.ts';
 import { growth, LINEAR } from '#test/support/growth.ts';
-import { csvLine, detectDelimiter } from './csv.ts';
+import { csvLine } from './csv.ts';
 
 const parseCsv = (text: string): string[][] => parse(text, { bom: false });
 
@@ -58,9 +58,3 @@ test.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])(
     expect(growth(cells, csvLine, 10_000)).toBeLessThan(LINEAR);
   },
 );
-
-test('detectDelimiter recognizes commas, semicolons, tabs and bars', () => {
-  expect(
-    ['email', 'email,phone', 'email;phone', 'a\tb\tc,d', '"a,b,c";d;e', 'a|b'].map(detectDelimiter),
-  ).toEqual([',', ',', ';', '\t', ';', '|']);
-});

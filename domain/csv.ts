@@ -16,12 +16,3 @@ function csvCell(text: string): string {
   const guarded = FORMULA.test(text) ? `'${text}` : text;
   return /["\r\n,;\t]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
-
-const DELIMITERS = [',', ';', '\t', '|'];
-
-/** Detects the delimiter of a file: the candidate that occurs most often in the header, outside of quotes. */
-export function detectDelimiter(header: string): string {
-  const bare = header.replaceAll(/"[^"]*"/g, '');
-  const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: bare.split(delimiter).length }));
-  return counts.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
-}

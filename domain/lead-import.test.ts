@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { mapColumns, readRow } from './lead-import.ts';
+import { columnsProblem, mapColumns, readRow, splitName } from './lead-import.ts';
 
-const readRowUnder = (header: string[], row: string[]) => {
-  const map = mapColumns(header);
-  if (!map) throw new Error('no header');
-  return readRow(row, map);
-};
+const readRowUnder = (header: string[], row: string[]) => readRow(row, mapColumns(header));
 
 describe('mapColumns', () => {
   it('recognizes fields by many names and keeps the rest as custom fields', () => {
     const header = ['First Name', 'last_name', 'E-mail', 'Email 2', 'Phone Number', 'Company', 'City'];
-    expect(mapColumns(header)?.fields).toEqual([
+    expect(mapColumns(header).fields).toEqual([
       'firstName',
       'lastName',
       'email',
@@ -21,8 +17,52 @@ describe('mapColumns', () => {
     ]);
   });
 
-  it('refuses a first row without an email or phone column', () => {
-    expect(mapColumns(['Ada', 'Lovelace'])).toBeNull();
+  it.each([
+    ['German', ['Vorname', 'Nachname', 'E-Mail-Adresse', 'Telefon (geschäftlich)', 'Firma', 'Bemerkungen']],
+    ['French', ['Prénom', 'Nom', 'Adresse e-mail', 'N° de téléphone', 'Société', 'Remarques']],
+    ['Spanish', ['Nombre', 'Apellidos', 'Correo electrónico', 'Teléfono móvil', 'Empresa', 'Notas']],
+    ['Portuguese', ['Nome', 'Sobrenome', 'E-mail', 'Celular', 'Empresa', 'Observações']],
+    ['Italian', ['Nome', 'Cognome', 'Indirizzo e-mail', 'Cellulare', 'Azienda', 'Commenti']],
+    ['Dutch', ['Voornaam', 'Achternaam', 'E-mailadres', 'Mobiel nummer', 'Bedrijf', 'Opmerkingen']],
+    [
+      'Google Contacts',
+      ['First Name', 'Last Name', 'E-mail 1 - Value', 'Phone 1 - Value', 'Organization Name', 'Notes'],
+    ],
+    ['Outlook', ['First Name', 'Last Name', 'E-mail 2 Address', 'Business Phone 2', 'Company', 'Notes']],
+    [
+      'HubSpot',
+      ['First Name', 'Last Name', 'Work email', 'Mobile Phone Number', 'Associated Company', 'Notes'],
+    ],
+    ['Salesforce', ['First Name', 'Last Name', 'Email', 'Mobile', 'Account Name', 'Comments']],
+  ])('knows the columns of files in %s', (_, header) => {
+    expect(mapColumns(header).fields).toEqual([
+      'firstName',
+      'lastName',
+      'email',
+      'phone',
+      'companyName',
+      'notes',
+    ]);
+  });
+
+  it('takes the name in one column, unless first or last name have their own', () => {
+    expect(mapColumns(['Full Name', 'Cell Phone']).fields).toEqual(['fullName', 'phone']);
+    expect(mapColumns(['Name', 'First Name', 'email']).fields).toEqual([null, 'firstName', 'email']);
+  });
+
+  it('keeps a second column for the same field as a custom field', () => {
+    expect(mapColumns(['email', 'Company', 'Account Name']).fields).toEqual(['email', 'companyName', null]);
+  });
+
+  it('says why no row can be imported', () => {
+    expect(columnsProblem(mapColumns(['Ada', 'Lovelace']))).toBe(
+      'the first row names no email or phone column',
+    );
+    const custom = (count: number): string[] => Array.from({ length: count }, (_, index) => `field ${index}`);
+    expect(columnsProblem(mapColumns(['email', '', ...custom(100)]))).toBeNull();
+    expect(columnsProblem(mapColumns(['email', ...custom(101)]))).toBe(
+      '101 columns are not fields of a lead; at most 100 can become custom fields',
+    );
   });
 });
 
@@ -48,6 +88,38 @@ describe('readRow', () => {
       emails: ['a@x.co'],
       customFields: { city: 'Bergen', Email: 'a private one' },
     });
+  });
+
+  it('reads the separator of Google Contacts and leaves out what stands for no address', () => {
+    const header = ['E-mail 1 - Value', 'Phone 1 - Value'];
+    expect(readRowUnder(header, ['* a@x.co ::: b@x.co', '+1 415 555 0100 ::: N/A'])).toMatchObject({
+      emails: ['a@x.co', 'b@x.co'],
+      phones: ['+1 415 555 0100'],
+    });
+    for (const nothing of ['N/A', 'n/a', '-', '--', 'none', 'NULL', '0', '#N/A'])
+      expect(readRowUnder(['email', 'phone'], ['a@x.co', nothing])).toMatchObject({ phones: [] });
+  });
+
+  it('writes one-line fields in one line', () => {
+    const row = readRowUnder(
+      ['email', 'firstName', 'company', 'notes', 'city'],
+      ['a@x.co', 'Ada\r\nMaria', 'Analytical\u000b\u0085Engines  Ltd', 'two\nlines\u0007', 'a\u0001'],
+    );
+    expect(row).toMatchObject({
+      firstName: 'Ada Maria',
+      companyName: 'Analytical Engines  Ltd',
+      notes: 'two\nlines ',
+      customFields: { city: 'a ' },
+    });
+  });
+
+  it.each([
+    ['Ada Lovelace', 'Ada', 'Lovelace'],
+    ['Lovelace, Ada Maria', 'Ada Maria', 'Lovelace'],
+    ['Ada  van den Berg', 'Ada', 'van den Berg'],
+    ['Ada', 'Ada', ''],
+  ])('splits the name %j', (name, firstName, lastName) => {
+    expect(splitName(name)).toEqual({ firstName, lastName });
   });
 
   it('gives the reason why a row is rejected', () => {

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
-import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
-import { describe, expect, it } from 'vitest';
-import { normalizePhone } from './phone.ts';
+import { getCountryCallingCode, parsePhoneNumberFromString, type PhoneNumber } from 'libphonenumber-js/max';
+import { describe, expect, it, test } from 'vitest';
+import { isLikelyNumber, normalizePhone } from './phone.ts';
+
+/** Numbers of one digit are placeholders. */
+const expected = (parsed: PhoneNumber | undefined): string | null =>
+  parsed?.isPossible() && new Set(parsed.nationalNumber).size > 1 ? parsed.number : null;
 
 describe('normalizePhone', () => {
   it('agrees with the parser about North American numbers, whatever the home country', () => {
@@ -9,7 +13,7 @@ describe('normalizePhone', () => {
     fc.assert(
       fc.property(digits, fc.constantFrom('US', 'CA', 'JM', 'DE'), (rest, country) => {
         const parsed = parsePhoneNumberFromString(`+1${rest}`, country);
-        expect(normalizePhone(`+1${rest}`, country)).toBe(parsed?.isPossible() ? parsed.number : null);
+        expect(normalizePhone(`+1${rest}`, country)).toBe(expected(parsed));
       }),
       { numRuns: 2000 },
     );
@@ -19,8 +23,10 @@ describe('normalizePhone', () => {
     const text = fc.stringMatching(/^[-+() .ext0-9٠-٩]{0,12}$/u);
     fc.assert(
       fc.property(text, fc.constantFrom('US', 'DE', 'SH', 'NU', 'AD'), (written, country) => {
+        // An international number without its + is another rule.
+        fc.pre(!written.trim().startsWith(getCountryCallingCode(country)));
         const parsed = parsePhoneNumberFromString(written, country);
-        expect(normalizePhone(written, country)).toBe(parsed?.isPossible() ? parsed.number : null);
+        expect(normalizePhone(written, country)).toBe(expected(parsed));
       }),
       { numRuns: 5000 },
     );
@@ -30,4 +36,41 @@ describe('normalizePhone', () => {
     expect(normalizePhone('020 7946 0003', 'GB', '+999')).toBeNull();
     expect(normalizePhone('+44 20 7946 0003', 'US', '+999')).toBe('+442079460003');
   });
+
+  it.each([
+    ['4915112345678.0', '+4915112345678'],
+    ['15112345678.0', '+4915112345678'],
+    ['+4915112345678.00', '+4915112345678'],
+    ['4.915112345678E+12', '+4915112345678'],
+    ['4,915112345678e12', '+4915112345678'],
+    ['4.91511E+12', null],
+    ['4915112345678.5', null],
+    ['0151 12345678.0', '+4915112345678'],
+  ])('reads %j, which a spreadsheet has taken for a quantity, unless digits are lost', (written, phone) => {
+    expect(normalizePhone(written, 'DE', '+49')).toBe(phone);
+  });
+
+  it.each([
+    ['4930123456', 'DE', '+4930123456'],
+    ['33612345678', 'FR', '+33612345678'],
+    ['5511987654321', 'BR', '+5511987654321'],
+    ['3931234567', 'IT', '+393931234567'],
+    ['55987654321', 'BR', '+5555987654321'],
+    ['9198765432', 'IN', '+919198765432'],
+    ['030 123456', 'DE', '+4930123456'],
+  ])('reads %j of %s as %s', (written, country, phone) => {
+    expect(normalizePhone(written, country)).toBe(phone);
+  });
+
+  it.each(['+10000000000', '+11111111111', '+12222222222', '000-0000', '+49 1111111111'])(
+    'refuses the placeholder %s',
+    (written) => {
+      expect(normalizePhone(written, 'US')).toBeNull();
+    },
+  );
+});
+
+test('isLikelyNumber knows numbers that no plan assigns', () => {
+  expect(['+14155550123', '+4915112345678', '+442079460003'].every(isLikelyNumber)).toBe(true);
+  expect(['+10123456789', '+4900000000001'].some(isLikelyNumber)).toBe(false);
 });

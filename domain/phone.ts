@@ -3,6 +3,7 @@ import {
   getCountries,
   getCountryCallingCode,
   isSupportedCountry,
+  type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 
@@ -23,10 +24,46 @@ export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
  * @param callingCode for example `+49`; takes precedence over `country`.
  */
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
-  if (NORTH_AMERICAN.test(text)) return text;
-  if (!mayBeNumber(text)) return null;
-  const number = parsePhoneNumberFromString(text, defaultCountryOf(country, callingCode));
-  return number?.isPossible() ? number.number : null;
+  if (NORTH_AMERICAN.test(text)) return hasOneDigit(text.slice(2)) ? null : text;
+  const written = wholeNumber(text);
+  if (written === null || !mayBeNumber(written)) return null;
+  const defaultCountry = defaultCountryOf(country, callingCode);
+  const national = parsePhoneNumberFromString(written, defaultCountry);
+  const number = national && (withoutPlus(written, national) ?? national);
+  return number?.isPossible() && !hasOneDigit(number.nationalNumber) ? number.number : null;
+}
+
+/**
+ * The number of a text that begins with the calling code of its country but lacks the +, such as 4915112345678. Exports write
+ * numbers so. National numbers that begin with the same digits are rare, and people write them with the prefix 0.
+ */
+function withoutPlus(text: string, { countryCallingCode }: PhoneNumber): PhoneNumber | null {
+  if (!text.trim().startsWith(countryCallingCode)) return null;
+  const international = parsePhoneNumberFromString(`+${text.trim()}`);
+  return international?.isValid() ? international : null;
+}
+
+/** Whether a number can exist, as far as is known of the numbering plan of its country. @param phone E.164. */
+export const isLikelyNumber = (phone: string): boolean =>
+  parsePhoneNumberFromString(phone)?.isValid() ?? false;
+
+/** The address of a contact if it is a phone number. */
+export const phoneOf = (address: string): string | null => (/^\+\d+$/.test(address) ? address : null);
+
+/** A placeholder such as 000-0000. */
+const hasOneDigit = (national: string): boolean => /^(\d)\1*$/.test(national);
+
+/** A number as a spreadsheet or a data frame writes a quantity: with a fraction, or as a power of ten. */
+const FRACTION = /^\s*(\+?[\d ()-]{7,})\.(0+|\d{1,2})\s*$/;
+const POWER = /^\s*(\d)[.,](\d+)e\+?(\d{1,2})\s*$/i;
+
+/** The text of a number before a program took it for a quantity; null if digits are lost. */
+function wholeNumber(text: string): string | null {
+  const [, first = '', digits = '', exponent = ''] = POWER.exec(text) ?? [];
+  if (first !== '') return digits.length === Number(exponent) ? first + digits : null;
+  const [, whole, fraction] = FRACTION.exec(text) ?? [];
+  if (whole === undefined) return text;
+  return Number(fraction) === 0 ? whole : null;
 }
 
 /** The digits, and the +, of a searched text in the format in which numbers are displayed, `(415) 555-0123`; null if it has another. */

@@ -22,6 +22,12 @@ describe('a warning', () => {
     expect(codes({ text: 'Fine, e.g. at 5.30. Ok?' })).toEqual([]);
   });
 
+  it('is of a number that the numbering plan of its country does not have', () => {
+    expect(codes({ phone: '+14155550123' })).toEqual([]);
+    expect(codes({ phone: '+19995550123' })).toEqual(['number_unlikely']);
+    expect(codes({ phone: null })).toEqual([]);
+  });
+
   it('is of a contact who has not answered two messages', () => {
     expect(codes({ isFirst: false, unanswered: 1 })).toEqual([]);
     expect(codes({ isFirst: false, unanswered: 2 })).toEqual(['many_unanswered']);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toZoned } from './calendar.ts';
 import type { Channel } from './channel.ts';
 import { hasLink } from './first-touch.ts';
+import { isLikelyNumber } from './phone.ts';
 import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 import { type StepVariant, textsOf } from './step-variants.ts';
@@ -15,6 +16,7 @@ export const Warning = z
       'many_unanswered',
       'sms_segments',
       'quiet_hours',
+      'number_unlikely',
     ]),
     text: z.string().meta({ description: 'For a person; may change.' }),
   })
@@ -31,6 +33,8 @@ export interface WarnedMessage {
   channel: Channel;
   text: string;
   files: number;
+  /** The recipient's number in E.164; absent: it has none, or is not known. */
+  phone?: string | null | undefined;
   /** The text of a fallback SMS; absent: none. */
   fallbackText?: string | undefined;
   /** Whether it is the first message to the contact; null: not known without a query. */
@@ -80,6 +84,10 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
   quiet_hours: ({ quietUntil: until }) =>
     until &&
     `Quiet hours postpone the message: it leaves on ${clockOf(until)} (${until.zone}) at the earliest, or when the recipient writes.`,
+  number_unlikely: ({ phone }) =>
+    typeof phone === 'string' && !isLikelyNumber(phone)
+      ? 'No such number is known in the numbering plan of its country. Check it for a missing or a wrong digit.'
+      : null,
 };
 
 const clockOf = ({ at, zone }: QuietUntil): string =>

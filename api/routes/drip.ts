@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput, MAX_NAME_LENGTH } from '#domain/message.ts';
+import { normalizePhone } from '#domain/phone.ts';
 import { type QuietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { requireHeaderLength } from '../http/parse.ts';
@@ -56,7 +57,10 @@ export const dripRoutes = [
         idempotencyKey,
         requestHash: idempotencyKey === '' ? '' : await requestHash(body),
       });
-      const answer = { ...acknowledgement, warnings: warningsOfDrip(body, quietUntil) };
+      const answer = {
+        ...acknowledgement,
+        warnings: warningsOfDrip(body, caller.workspace.country, quietUntil),
+      };
       return replayed
         ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
         : { status: 202, body: answer };
@@ -65,13 +69,15 @@ export const dripRoutes = [
 ];
 
 const warningsOfDrip = (
-  { message, messageType, attachmentUrls, smsFallbackMessage }: DripInput,
+  { message, messageType, attachmentUrls, smsFallbackMessage, recipientPhone }: DripInput,
+  country: string,
   quietUntil: QuietUntil | null,
 ) =>
   warningsOf({
     channel: messageType ?? 'imessage',
     text: message ?? '',
     files: attachmentUrls?.length ?? 0,
+    phone: normalizePhone(recipientPhone ?? '', country),
     fallbackText: smsFallbackMessage,
     isFirst: null,
     unanswered: null,

@@ -5,12 +5,15 @@ import { findImport, insertImport, presentImport, rejectedRows } from '#db/queri
 import { customFieldNames, type LeadRow, listLeads } from '#db/queries/leads.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { ApiPools } from '#db/pools.ts';
+import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
 import { csvLine } from '#domain/csv.ts';
 import { Id, newId } from '#domain/ids.ts';
-import { LeadImport } from '#domain/lead-import.ts';
+import { ImportPreview, LeadImport } from '#domain/lead-import.ts';
 import { DefaultCountryCode } from '#domain/lead.ts';
-import { storageKey } from '#providers/storage/storage.ts';
+import { columnField } from '#domain/shared/lead-columns.ts';
+import { previewLeads } from '#providers/lead-file.ts';
+import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachment, csvLines } from '../http/csv.ts';
 import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
@@ -29,6 +32,7 @@ const importNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Import not fou
 const ImportStarted = z.object({ success: z.literal(true), importId: Id });
 
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
+const MAX_PREVIEW_BYTES = 1024 * 1024;
 
 /** Rows in memory at a time; a row has up to 200 KB. */
 const PAGE = 200;
@@ -56,7 +60,7 @@ export const importRoutes = [
     transaction: false,
     summary: 'Import leads from a CSV file of up to 100 MB, in the background',
     description:
-      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252.',
+      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252.',
     params: ListParams,
     query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
     consumes: ['text/csv', 'multipart/form-data'],
@@ -110,6 +114,36 @@ export const importRoutes = [
         await deleteUnrecorded(storage, fileKey, async () => !!(await withTenant(pools, workspace.id, find)));
         throw error;
       }
+    },
+  }),
+
+  workspaceRoute({
+    id: 'previewImport',
+    method: 'POST',
+    path: '/api/lists/{id}/import/preview',
+    tag: 'Contacts',
+    scope: 'read',
+    transaction: false,
+    summary: 'Preview what an import would make of a CSV file',
+    description:
+      'Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header.',
+    params: ListParams,
+    query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
+    consumes: ['text/csv', 'multipart/form-data'],
+    responses: { 200: ImportPreview.extend({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND', 'INCOMPLETE_BODY'],
+    async handler({ caller, params, query, raw, pools }) {
+      const country = await withTenant(pools, caller.workspace.id, async (db) =>
+        (await findList(db, params.id)) ? workspaceCountry(db) : null,
+      );
+      if (country === null) throw listNotFound();
+      const defaults = { country, callingCode: query.defaultCountryCode };
+      const preview = await readUpload(
+        raw,
+        { bodyType: 'text/csv', limit: MAX_PREVIEW_BYTES },
+        async ({ content }) => previewLeads(Readable.from(await received(content)), defaults),
+      );
+      return { status: 200, body: { success: true, ...preview } };
     },
   }),
 
@@ -184,6 +218,18 @@ export const importRoutes = [
   }),
 ];
 
+/** The chunks of a file for a preview. @throws FileTooLarge */
+async function received(content: Readable): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of content) {
+    chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size > MAX_PREVIEW_BYTES) throw new FileTooLarge(MAX_PREVIEW_BYTES);
+  }
+  return chunks;
+}
+
 /** Passes a file through and hashes it, to detect an `Idempotency-Key` that is reused with another file. */
 function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transform {
   const transform = new Transform({
@@ -198,7 +244,7 @@ function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transfo
 
 async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
   const custom = await withTenantReads(pools, workspaceId, (db) => customFieldNames(db, listId));
-  yield csvLine([...COLUMNS, ...custom]);
+  yield csvLine([...COLUMNS, ...custom.map(customColumn)]);
   let cursor: string | undefined;
   for (;;) {
     const leads = await withTenantReads(pools, workspaceId, (db) =>
@@ -209,6 +255,9 @@ async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
     cursor = leads.at(-1)?.id;
   }
 }
+
+/** The column of a custom field, in a form that an import does not take for another field. */
+const customColumn = (name: string): string => (columnField(name) === null ? name : `customFields.${name}`);
 
 /** `hasOwn`, because a custom field may be called `constructor`. */
 const own = (fields: Record<string, string>, name: string): string =>

@@ -12,6 +12,7 @@ import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
+import { phoneOf } from '#domain/phone.ts';
 import { quietUntil, Warnings, warningsOf } from '#domain/warnings.ts';
 import { wakingHours } from '#domain/quiet-hours.ts';
 import { MessageStatus } from '#domain/message-status.ts';
@@ -56,6 +57,7 @@ export const messageRoutes = [
         channel: message.channel,
         text: message.body,
         files: message.attachmentUrls.length,
+        phone: phoneOf(message.address),
         fallbackText: message.smsFallbackMessage ?? undefined,
         ...(await contactRelation(db, message.lineId, message.address)),
         quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),

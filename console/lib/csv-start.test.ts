@@ -18,8 +18,25 @@ test.each([
     ['A, B', '1'],
   ],
   ['a header alone', 'Phone', ['Phone'], ['']],
+  ['blank lines', '\n \nName,Phone\nAda,1\n', ['Name', 'Phone'], ['Ada', '1']],
+  ["Excel's hint", 'sep=;\r\nName;Phone\r\nAda;1\r\n', ['Name', 'Phone'], ['Ada', '1']],
 ])('reads the columns and an example of a file with %s', async (_, text, header, example) => {
   expect(await readCsvStart(new Blob([text]))).toMatchObject({ header, example });
+});
+
+const utf16 = (text: string, encoding: 'le' | 'be'): Blob => {
+  const bytes = Buffer.from(`\uFEFF${text}`, 'utf16le');
+  return new Blob([encoding === 'le' ? bytes : bytes.swap16()]);
+};
+
+test.each(['le', 'be'] as const)('reads and renames columns in UTF-16 (%s)', async (encoding) => {
+  const file = utf16('Näme;Nummer\r\nÄda;1\r\n', encoding);
+  const start = await readCsvStart(file);
+  expect(start).toMatchObject({ header: ['Näme', 'Nummer'], example: ['Äda', '1'] });
+  if (!start) throw new Error('no header');
+  const renamed = await renameColumns(file, start, ['firstName', 'phone']).arrayBuffer();
+  const decoded = new TextDecoder(`utf-16${encoding}`).decode(renamed);
+  expect(decoded).toBe('"firstName";"phone"\nÄda;1\r\n');
 });
 
 test('renames columns and keeps every byte of the rows', async () => {
@@ -30,6 +47,6 @@ test('renames columns and keeps every byte of the rows', async () => {
 });
 
 test('reads nothing of a file without a first row', async () => {
-  expect(await readCsvStart(new Blob(['\nAda,1\n']))).toBeNull();
+  expect(await readCsvStart(new Blob(['\n\n']))).toBeNull();
   expect(await readCsvStart(new Blob(['a'.repeat(70_000)]))).toBeNull();
 });

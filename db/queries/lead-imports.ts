@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { LeadImport } from '#domain/lead-import.ts';
+import { type LeadImport, RejectedRow } from '#domain/lead-import.ts';
 import { leadImportId } from '#workflows/messages/workflow-ids.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -62,12 +62,6 @@ export async function isImporting(db: TenantDb, id: string): Promise<boolean> {
     select from lead_imports where workspace_id = ${db.workspaceId} and status = 'running' and id < ${id}`);
 }
 
-export interface RejectedRow {
-  rowNumber: number;
-  reason: string;
-  fields: string[];
-}
-
 /** Records the results of a batch of rows. Requires `lockImport`. */
 export async function recordBatch(
   db: TenantDb,
@@ -97,8 +91,6 @@ export async function finishImport(db: TenantDb, id: string, error: string | nul
     update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, stored_bytes = 0, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
 }
-
-const RejectedRow = z.object({ rowNumber: z.int(), reason: z.string(), fields: z.array(z.string()) });
 
 /** The next rejected rows of an import, in file order. */
 export async function rejectedRows(

@@ -1,47 +1,78 @@
-/** A field of leads that a column of a CSV file can be. */
-export type ColumnField =
-  | 'firstName'
-  | 'lastName'
-  | 'email'
-  | 'phone'
-  | 'companyName'
-  | 'jobTitle'
-  | 'notes'
-  | 'contactOwnerEmail'
-  | 'timezone'
-  | 'consentSource'
-  | 'consentAt';
+/** What a column of a CSV file can be: a field of leads, or `fullName`, of which first and last name are made. */
+export const COLUMN_FIELDS = [
+  'firstName',
+  'lastName',
+  'fullName',
+  'email',
+  'phone',
+  'companyName',
+  'jobTitle',
+  'notes',
+  'contactOwnerEmail',
+  'timezone',
+  'consentSource',
+  'consentAt',
+] as const;
+export type ColumnField = (typeof COLUMN_FIELDS)[number];
 
-/** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
-const FIELDS_BY_NAME: Record<string, ColumnField> = {
-  firstname: 'firstName',
-  givenname: 'firstName',
-  lastname: 'lastName',
-  surname: 'lastName',
-  familyname: 'lastName',
-  email: 'email',
-  emails: 'email',
-  emailaddress: 'email',
-  phone: 'phone',
-  phones: 'phone',
-  phonenumber: 'phone',
-  mobile: 'phone',
-  mobilephone: 'phone',
-  telephone: 'phone',
-  company: 'companyName',
-  companyname: 'companyName',
-  organization: 'companyName',
-  jobtitle: 'jobTitle',
-  title: 'jobTitle',
-  notes: 'notes',
-  note: 'notes',
-  contactowneremail: 'contactOwnerEmail',
-  owneremail: 'contactOwnerEmail',
-  timezone: 'timezone',
-  consentsource: 'consentSource',
-  consentat: 'consentAt',
-  consentdate: 'consentAt',
+/**
+ * Known column names as letters alone (`E-Mail 2` is `email`), in English, German, French, Spanish, Portuguese, Italian and
+ * Dutch, and as Google Contacts, Outlook, HubSpot and Salesforce export them. A name with accents is known without them as well.
+ */
+const NAMES: Record<ColumnField, string> = {
+  firstName:
+    'firstname first givenname forename fname vorname rufname prénom prénoms nombre nombres nombredepila primernombre nome primeironome voornaam',
+  lastName:
+    'lastname last surname familyname lname nachname familienname zuname nom nomdefamille apellido apellidos primerapellido sobrenome apelido últimonome cognome achternaam familienaam',
+  fullName:
+    'fullname name contactname displayname vollständigername vorundnachname nomcomplet nometprénom prénometnom nombrecompleto nombreyapellidos nomecompleto nomeecognome volledigenaam naam',
+  email:
+    'email emails emailaddress emailaddresses mail mailaddress emailvalue primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres',
+  phone:
+    'phone phones phonenumber phonenumbers phonevalue telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer',
+  companyName:
+    'company companyname organization organizationname organisation organisationname accountname businessname associatedcompany employer firma firmenname unternehmen société nomdelasociété entreprise nomdelentreprise empresa nombredelaempresa compañía organización nomedaempresa organização azienda società nomeazienda organizzazione bedrijf bedrijfsnaam organisatie',
+  jobTitle:
+    'jobtitle title organizationtitle position jobposition role berufsbezeichnung funktion stellenbezeichnung poste fonction intituléduposte cargo puesto função ruolo qualifica mansione functie functietitel functienaam',
+  notes:
+    'notes note comment comments remark remarks notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar kommentare remarque remarques commentaire commentaires nota notas comentario comentarios observaciones observação observações comentário comentários commento commenti osservazioni opmerking opmerkingen notitie notities',
+  contactOwnerEmail: 'contactowneremail owneremail',
+  timezone: 'timezone zeitzone fuseauhoraire zonahoraria husohorario fusohorário fusoorario tijdzone',
+  consentSource: 'consentsource',
+  consentAt: 'consentat consentdate',
 };
+
+/** The letters of a name, without case. A column may be called `constructor`, which a Map knows nothing of. */
+const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/\P{L}/gu, '');
+
+const WITHOUT_ACCENTS: Record<string, string> = {
+  á: 'a',
+  à: 'a',
+  ã: 'a',
+  ä: 'a',
+  ç: 'c',
+  é: 'e',
+  è: 'e',
+  ê: 'e',
+  í: 'i',
+  ñ: 'n',
+  ó: 'o',
+  ô: 'o',
+  õ: 'o',
+  ú: 'u',
+  ü: 'u',
+};
+
+const plain = (name: string): string =>
+  Array.from(name, (letter) => WITHOUT_ACCENTS[letter] ?? letter).join('');
+
+const FIELD_BY_NAME: ReadonlyMap<string, ColumnField> = new Map(
+  Object.entries(NAMES).flatMap(([field, names]) =>
+    names
+      .split(' ')
+      .flatMap((name) => [name, plain(name)].map((known) => [known, field as ColumnField] as const)),
+  ),
+);
 
 /** As templates name custom fields. */
 const CUSTOM = /^customFields\./i;
@@ -50,9 +81,16 @@ const CUSTOM = /^customFields\./i;
 export const customFieldName = (column: string): string => column.replace(CUSTOM, '');
 
 /** The field that a column is, by its name; null for a custom field. */
-export function columnField(column: string): ColumnField | null {
-  if (CUSTOM.test(column)) return null;
-  const name = column.toLowerCase().replaceAll(/[^a-z]/g, '');
-  // `hasOwn`, because a column may be called `constructor`.
-  return Object.hasOwn(FIELDS_BY_NAME, name) ? (FIELDS_BY_NAME[name] ?? null) : null;
-}
+export const columnField = (column: string): ColumnField | null =>
+  CUSTOM.test(column) ? null : (FIELD_BY_NAME.get(lettersOf(column)) ?? null);
+
+/** What spreadsheets and exports write into a cell that has no address. */
+const NO_ADDRESS = /^(?:n\/?a|#n\/a|none|null|nil|undefined|0|[-–—.?]+)$/i;
+
+/** The addresses in a cell, which separates several by `;`, `,`, `|` or, as Google Contacts, ` ::: `. */
+export const addressesIn = (cell: string): string[] =>
+  cell
+    .split(/:::|[;,|]/)
+    // Google marks the primary one: `* ada@example.com`.
+    .map((part) => part.trim().replace(/^\*\s+/, ''))
+    .filter((part) => part !== '' && !NO_ADDRESS.test(part));

@@ -2,8 +2,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { classes } from '#console/components/class-names.ts';
 import type { CsvStart } from '#console/lib/csv-start.ts';
 import { columnField } from '#domain/shared/lead-columns.ts';
-import { LABELS } from './lead-fields.tsx';
-import { FIELDS } from './lead.ts';
+import { COLUMN_LABELS, MAPPED_FIELDS } from './lead-fields.tsx';
 
 const CUSTOM = 'custom';
 const LEFT_OUT = 'left-out';
@@ -53,9 +52,9 @@ export function ColumnMapping({
                   onChange(names.with(index, value === own ? column : value === LEFT_OUT ? '' : value))
                 }
               >
-                {FIELDS.map((field) => (
+                {MAPPED_FIELDS.map((field) => (
                   <option key={field} value={field}>
-                    {t(LABELS[field])}
+                    {t(COLUMN_LABELS[field])}
                   </option>
                 ))}
                 {own === CUSTOM && (

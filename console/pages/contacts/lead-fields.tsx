@@ -4,7 +4,7 @@ import { useLingui } from '@lingui/react/macro';
 import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { type FieldName, FIELDS, type LeadValues } from './lead.ts';
 
-export const LABELS: Record<FieldName, MessageDescriptor> = {
+const LABELS: Record<FieldName, MessageDescriptor> = {
   firstName: msg`First name`,
   lastName: msg`Last name`,
   phone: msg`Phone number`,
@@ -13,6 +13,13 @@ export const LABELS: Record<FieldName, MessageDescriptor> = {
   jobTitle: msg`Job title`,
   contactOwnerEmail: msg`Owner (email address of a member)`,
   notes: msg`Notes`,
+};
+
+/** What a column of a file can be chosen to be. */
+export const MAPPED_FIELDS = ['fullName', ...FIELDS] as const;
+export const COLUMN_LABELS: Record<(typeof MAPPED_FIELDS)[number], MessageDescriptor> = {
+  ...LABELS,
+  fullName: msg`First and last name`,
 };
 
 const MODES: Partial<Record<FieldName, 'tel' | 'email'>> = {

@@ -117,6 +117,91 @@ describe('importing a file', () => {
     expect(names.toSorted()).toEqual(['Müller €', 'Zoë'].slice(0, names.length));
   });
 
+  it.each([
+    [
+      'a number as a data frame writes it',
+      'first_name,email,phone\nJörg,joerg@contact.example,4915112345678.0\n',
+      '?defaultCountryCode=%2B49',
+      { firstName: 'Jörg', phones: ['+4915112345678'] },
+    ],
+    [
+      "Excel's hint and German columns",
+      'sep=;\r\nVorname;Nachname;Telefon\r\nJörg;Beispiel;0151 12345678\r\n',
+      '?defaultCountryCode=%2B49',
+      { firstName: 'Jörg', lastName: 'Beispiel', phones: ['+4915112345678'], customFields: {} },
+    ],
+    [
+      'big-endian UTF-16',
+      Buffer.from('\uFEFFfirstName,phone\nZoë,+14155550125\n', 'utf16le').swap16(),
+      '',
+      { firstName: 'Zoë', phones: ['+14155550125'] },
+    ],
+    [
+      'several values as Google Contacts writes them',
+      'First Name,E-mail 1 - Value,Phone 1 - Value\nAda,* ada@contact.example ::: ada@work.example,+1 415 555 0123 ::: +1 415 555 0124\n',
+      '',
+      { emails: ['ada@contact.example', 'ada@work.example'], phones: ['+14155550123', '+14155550124'] },
+    ],
+    [
+      'a name in one column, a placeholder and line breaks',
+      'Full Name,E-mail,Cell Phone,Company\nAda Lovelace,ada@contact.example,N/A,"Analytical\nEngines"\n',
+      '',
+      { firstName: 'Ada', lastName: 'Lovelace', phones: [], companyName: 'Analytical Engines' },
+    ],
+  ])('reads %s', async (_, csv, query, lead) => {
+    const listId = await newList();
+    const response = await fetch(`${app.url}/api/lists/${listId}/import${query}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
+      body: csv,
+    });
+    const { importId } = (await response.json()) as { importId: string };
+    expect(await imported(listId, importId)).toMatchObject({ status: 'completed', saved: 1, rejected: 0 });
+    expect((await api('GET', `/api/leads?listId=${listId}`)).body.leads).toEqual([
+      expect.objectContaining(lead),
+    ]);
+  });
+
+  it('rejects a number of which a spreadsheet has lost digits', async () => {
+    const listId = await newList();
+    const result = await importCsv(listId, 'email,phone\na@x.co,4.91511E+12\n', '?defaultCountryCode=%2B49');
+    expect(result).toMatchObject({ saved: 0, rejected: 1 });
+  });
+
+  it('refuses a file with more than 100 columns that are no fields of a lead', async () => {
+    const listId = await newList();
+    const columns = Array.from({ length: 150 }, (_, index) => `column ${index}`);
+    const result = await importCsv(listId, `email,${columns.join(',')}\na@x.co${',x'.repeat(150)}\n`);
+    expect(result).toMatchObject({
+      status: 'failed',
+      processed: 0,
+      error: '150 columns are not fields of a lead; at most 100 can become custom fields',
+    });
+  });
+
+  it('records a consent only for a row that says how it was given, and a withdrawal as one', async () => {
+    const listId = await newList();
+    const csv = [
+      'email,consentSource,consentAt',
+      'given@consent.example,form,2026-01-02',
+      'no@consent.example,no,',
+      'revoked@consent.example,revoked,2026-01-02',
+      'alone@consent.example,,2026-01-02',
+    ].join('\n');
+    const { importId, ...result } = await importCsv(listId, csv);
+    expect(result).toMatchObject({ saved: 3, rejected: 1 });
+    const rejected = await api('GET', `/api/lists/${listId}/imports/${importId}/rejected`);
+    expect(rejected.body).toContain('5,"consentAt: requires consentSource');
+    const statusOf = async (name: string) =>
+      (await api('GET', `/api/consents?address=${name}@consent.example`)).body.consents.map(
+        ({ status }: { status: string }) => status,
+      );
+    expect(await statusOf('given')).toEqual(['granted']);
+    expect(await statusOf('no')).toEqual([]);
+    expect(await statusOf('revoked')).toEqual(['revoked']);
+    expect(await statusOf('alone')).toEqual([]);
+  });
+
   it('accepts a form, semicolons and a default country code', async () => {
     const listId = await newList();
     const form = new FormData();
@@ -135,7 +220,7 @@ describe('importing a file', () => {
     const { importId } = (await response.json()) as { importId: string };
     expect(await imported(listId, importId)).toMatchObject({ status: 'completed', saved: 1 });
     const { leads } = (await api('GET', `/api/leads?listId=${listId}`)).body;
-    expect(leads[0]).toMatchObject({ phone: '+4915123456789', customFields: { Nachname: 'Müller' } });
+    expect(leads[0]).toMatchObject({ phone: '+4915123456789', lastName: 'Müller' });
   });
 
   it('fails with a reason if the file is no table of leads', async () => {
@@ -272,7 +357,7 @@ describe('exporting a list', () => {
     expect(status).toBe(200);
     expect(headers.get('content-disposition')).toBe('attachment; filename="leads.csv"');
     expect(body.split('\r\n')[0]).toBe(
-      "firstName,lastName,email,phone,companyName,jobTitle,notes,contactOwnerEmail,status,createdAt,'@cell,city",
+      'firstName,lastName,email,phone,companyName,jobTitle,notes,contactOwnerEmail,status,createdAt,customFields.@cell,city',
     );
     expect(body).toContain(`"'=HYPERLINK(""http://evil"")",,"a@example.com;b@example.com",+14155550100`);
     const copy = await newList();
@@ -283,5 +368,58 @@ describe('exporting a list', () => {
       notes: 'two\nlines',
       phones: ['+14155550101'],
     });
+    const [first] = (await api('GET', `/api/leads?listId=${copy}&search=b@example.com`)).body.leads;
+    expect(first.customFields).toMatchObject({ city: 'Rome', '@cell': expect.stringContaining('-1') });
+  });
+});
+
+describe('previewing a file', () => {
+  const preview = (listId: string, csv: string, query = '') =>
+    api('POST', `/api/lists/${listId}/import/preview${query}`, csv, { 'content-type': 'text/csv' });
+
+  it('says what its columns and first rows become, and saves nothing', async () => {
+    const listId = await newList();
+    const csv = 'sep=;\nVorname;Telefon;Stadt\nAda;0151 12345678;Berlin\nBob;12;\n';
+    const { status, body } = await preview(listId, csv, '?defaultCountryCode=%2B49');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      success: true,
+      delimiter: ';',
+      columns: [
+        { name: 'Vorname', field: 'firstName', example: 'Ada' },
+        { name: 'Telefon', field: 'phone', example: '0151 12345678' },
+        { name: 'Stadt', field: null, example: 'Berlin' },
+      ],
+      rows: [
+        {
+          rowNumber: 2,
+          lead: {
+            firstName: 'Ada',
+            emails: [],
+            phones: ['+4915112345678'],
+            customFields: { Stadt: 'Berlin' },
+          },
+          reason: null,
+        },
+        { rowNumber: 3, lead: null, reason: 'phone: must be a phone number' },
+      ],
+      error: null,
+    });
+    expect((await api('GET', `/api/leads?listId=${listId}`)).body.leads).toEqual([]);
+  });
+
+  it('says why an import would fail', async () => {
+    const listId = await newList();
+    expect((await preview(listId, 'Name;City\nAda;London\n')).body).toMatchObject({
+      columns: [
+        { name: 'Name', field: 'fullName' },
+        { name: 'City', field: null },
+      ],
+      rows: [],
+      error: 'the first row names no email or phone column',
+    });
+    expect((await preview(listId, '')).body).toMatchObject({ columns: [], error: 'the file is empty' });
+    expect((await preview(listId, `email\n${'a@x.co\n'.repeat(200_000)}`)).status).toBe(413);
+    expect((await preview('0'.repeat(24), 'email\na@x.co\n')).status).toBe(404);
   });
 });

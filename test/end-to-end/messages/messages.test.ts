@@ -170,6 +170,8 @@ describe('POST /api/messages', () => {
     for (const [scheduledDate, timezone, expected] of [
       [`${day}T12:30:00+02:00`, 'Asia/Kolkata', `${day}T10:30:00.000Z`],
       [`${day}T12:30Z`, undefined, `${day}T12:30:00.000Z`],
+      [`${day}T12:30:00.000+0200`, undefined, `${day}T10:30:00.000Z`],
+      [`${day}t12:30:00z`, undefined, `${day}T12:30:00.000Z`],
       [`${day}T12:30:15`, undefined, `${day}T03:30:15.000Z`],
       [`${day}T12:30`, 'Asia/Kolkata', `${day}T07:00:00.000Z`],
       [day, undefined, new Date(Date.parse(`${day}T00:00Z`) - 9 * 3_600_000).toISOString()],
@@ -177,8 +179,38 @@ describe('POST /api/messages', () => {
       const { status, body } = await schedule(scheduledDate, timezone);
       expect([status, body.scheduledDate], scheduledDate).toEqual([201, expected]);
     }
-    for (const wrong of ['tomorrow', '2026-13-01', '12:30', ''])
+    for (const wrong of ['tomorrow', '2026-13-01', '12:30'])
       expect((await schedule(wrong)).body.issues, wrong).toMatchObject([{ path: 'scheduledDate' }]);
+  });
+
+  it('takes null and an empty text in an optional field for an absent one', async () => {
+    const optional = [
+      ['scheduledDate', 'timezone', 'sendWindowStart', 'sendWindowEnd', 'allowedDaysOfWeek'],
+      ['messageType', 'recipientEmail', 'recipientName', 'leadId', 'fromLineId', 'poolId', 'subject'],
+      ['attachmentUrls', 'voiceNote', 'smsFallbackMessage', 'correlationId', 'stepIndex', 'crmAContactId'],
+    ].flat();
+    for (const empty of [null, '']) {
+      const fields = Object.fromEntries(optional.map((name) => [name, empty]));
+      const message = { message: 'x', recipientPhone: phone() };
+      expect(await call('POST', '/api/messages', { ...fields, ...message })).toMatchObject({
+        status: 201,
+        body: { messageType: 'imessage', attachmentUrls: [] },
+      });
+      const { status, body } = await call('POST', '/api/messages', {
+        ...fields,
+        ...message,
+        recipientPhone: empty,
+      });
+      expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR']);
+    }
+    expect((await call('POST', '/api/lists', { name: null })).body.issues).toMatchObject([{ path: 'name' }]);
+  });
+
+  it('warns of a number that cannot exist, and refuses one of equal digits', async () => {
+    const send = (recipientPhone: string) => call('POST', '/api/messages', { message: 'x', recipientPhone });
+    const warned = await send('+19995550123');
+    expect([warned.status, warned.body.warnings]).toMatchObject([201, [{ code: 'number_unlikely' }]]);
+    expect((await send('+11111111111')).body.issues).toMatchObject([{ path: 'recipientPhone' }]);
   });
 
   it('returns 404 for a lead or a line of another workspace', async () => {

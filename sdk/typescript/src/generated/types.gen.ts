@@ -48,7 +48,7 @@ export type MessageInput = {
     /**
      * The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.
      */
-    scheduledDate?: string | string | string;
+    scheduledDate?: string;
     batchId?: string;
     stepIndex?: number;
     eligibleLineIds?: Array<string>;
@@ -997,7 +997,7 @@ export type ReputationTerm = {
 };
 
 export type Warning = {
-    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'quiet_hours';
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'quiet_hours' | 'number_unlikely';
     /**
      * For a person; may change.
      */
@@ -2086,6 +2086,27 @@ export type LeadList = {
     updatedAt: string;
 };
 
+export type ImportColumn = {
+    name: string;
+    /**
+     * The field of the lead. `fullName` is split into first and last name. null: a custom field, or left out if the column has no name.
+     */
+    field: 'firstName' | 'lastName' | 'fullName' | 'email' | 'phone' | 'companyName' | 'jobTitle' | 'notes' | 'contactOwnerEmail' | 'timezone' | 'consentSource' | 'consentAt' | null;
+    /**
+     * The first cell that is not empty.
+     */
+    example: string;
+};
+
+export type ImportPreviewRow = {
+    /**
+     * As a spreadsheet counts: the header is row 1.
+     */
+    rowNumber: number;
+    lead: LeadInputOutput | null;
+    reason: string | null;
+};
+
 export type Campaign = {
     _id: string;
     workspaceId: string;
@@ -2973,6 +2994,23 @@ export type LeadOutput = {
     updatedAt: string;
 };
 
+export type LeadInputOutput = {
+    firstName?: string;
+    lastName?: string;
+    email?: string;
+    emails?: Array<string>;
+    phone?: string;
+    phones?: Array<string>;
+    companyName?: string;
+    jobTitle?: string;
+    notes?: string;
+    contactOwnerEmail?: string | null;
+    timezone?: string | null;
+    customFields?: {
+        [key: string]: string;
+    };
+};
+
 export type CampaignStepOutput = {
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
@@ -3105,7 +3143,7 @@ export type PostApiMessagesData = {
         /**
          * The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.
          */
-        scheduledDate?: string | string | string;
+        scheduledDate?: string;
         batchId?: string;
         stepIndex?: number;
         eligibleLineIds?: Array<string>;
@@ -4346,11 +4384,11 @@ export type GetApiOptOutsHistoryData = {
         /**
          * Inclusive; a date means the start of that day.
          */
-        dateFrom?: string | string | string;
+        dateFrom?: string;
         /**
          * Inclusive; a date means the end of that day.
          */
-        dateTo?: string | string | string;
+        dateTo?: string;
         change?: 'opted_out' | 'opted_in';
         limit?: number;
         /**
@@ -4393,11 +4431,11 @@ export type GetApiOptOutsHistoryExportData = {
         /**
          * Inclusive; a date means the start of that day.
          */
-        dateFrom?: string | string | string;
+        dateFrom?: string;
         /**
          * Inclusive; a date means the end of that day.
          */
-        dateTo?: string | string | string;
+        dateTo?: string;
         change?: 'opted_out' | 'opted_in';
     };
     url: '/api/opt-outs/history/export';
@@ -6485,6 +6523,44 @@ export type PostApiListsByIdImportResponses = {
 
 export type PostApiListsByIdImportResponse = PostApiListsByIdImportResponses[keyof PostApiListsByIdImportResponses];
 
+export type PostApiListsByIdImportPreviewData = {
+    body: string | Blob | File;
+    path: {
+        id: string;
+    };
+    query?: {
+        defaultCountryCode?: string;
+    };
+    url: '/api/lists/{id}/import/preview';
+};
+
+export type PostApiListsByIdImportPreviewErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiListsByIdImportPreviewError = PostApiListsByIdImportPreviewErrors[keyof PostApiListsByIdImportPreviewErrors];
+
+export type PostApiListsByIdImportPreviewResponses = {
+    /**
+     * Success
+     */
+    200: {
+        delimiter: string;
+        columns: Array<ImportColumn>;
+        rows: Array<ImportPreviewRow>;
+        /**
+         * Why the import would fail.
+         */
+        error: string | null;
+        success: true;
+    };
+};
+
+export type PostApiListsByIdImportPreviewResponse = PostApiListsByIdImportPreviewResponses[keyof PostApiListsByIdImportPreviewResponses];
+
 export type GetApiListsByIdImportsByImportIdData = {
     body?: never;
     path: {
@@ -7877,11 +7953,11 @@ export type GetApiAnalyticsData = {
         /**
          * Inclusive; a date means the start of that day.
          */
-        dateFrom?: string | string | string;
+        dateFrom?: string;
         /**
          * Inclusive; a date means the end of that day.
          */
-        dateTo?: string | string | string;
+        dateTo?: string;
         /**
          * Reserved; responds 501.
          */
@@ -7986,11 +8062,11 @@ export type GetApiAnalyticsTimeseriesData = {
         /**
          * Inclusive; a date means the start of that day.
          */
-        dateFrom?: string | string | string;
+        dateFrom?: string;
         /**
          * Inclusive; a date means the end of that day.
          */
-        dateTo?: string | string | string;
+        dateTo?: string;
         /**
          * Reserved; responds 501.
          */
@@ -8054,11 +8130,11 @@ export type GetApiAnalyticsExportData = {
         /**
          * Inclusive; a date means the start of that day.
          */
-        dateFrom?: string | string | string;
+        dateFrom?: string;
         /**
          * Inclusive; a date means the end of that day.
          */
-        dateTo?: string | string | string;
+        dateTo?: string;
         /**
          * Reserved; responds 501.
          */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "42003d881b3b27f4b25b72a3e20b2d86b8f57f46eebfde240d1c99b7359060e1"
+DIGEST = "6bf4a12c88eeff7fb5bcdbd4f5639f85fa2266712b5649c5409bedb775fe9791"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

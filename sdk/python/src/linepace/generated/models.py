@@ -539,7 +539,7 @@ class ReputationTerm(TypedDict):
 
 
 class Warning(TypedDict):
-    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "quiet_hours"]
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "quiet_hours", "number_unlikely"]
     text: str
 
 
@@ -1210,6 +1210,12 @@ class LeadList(TypedDict):
     updatedAt: str
 
 
+class ImportColumn(TypedDict):
+    name: str
+    field: Literal["firstName", "lastName", "fullName", "email", "phone", "companyName", "jobTitle", "notes", "contactOwnerEmail", "timezone", "consentSource", "consentAt"] | None
+    example: str
+
+
 class CampaignProgress(TypedDict):
     entered: int
     running: int
@@ -1732,6 +1738,21 @@ class LeadOutput(TypedDict):
     source: str | None
     createdAt: str
     updatedAt: str
+
+
+class LeadInputOutput(TypedDict):
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+    email: NotRequired[str]
+    emails: NotRequired[list[str]]
+    phone: NotRequired[str]
+    phones: NotRequired[list[str]]
+    companyName: NotRequired[str]
+    jobTitle: NotRequired[str]
+    notes: NotRequired[str]
+    contactOwnerEmail: NotRequired[str | None]
+    timezone: NotRequired[str | None]
+    customFields: NotRequired[dict[str, str]]
 
 
 class CampaignStepOutputDelay(TypedDict):
@@ -2706,6 +2727,17 @@ class ImportLeadsRequest1(TypedDict):
 class ImportLeadsResponse(TypedDict):
     success: Literal[True]
     importId: str
+
+
+class PreviewImportParametersQuery(TypedDict):
+    defaultCountryCode: NotRequired[str]
+
+
+PreviewImportRequest: TypeAlias = str | bytes
+
+
+class PreviewImportRequest1(TypedDict):
+    file: bytes
 
 
 class GetImportResponse(TypedDict):
@@ -4074,6 +4106,12 @@ class ContactExport(TypedDict):
     events: list[ContactExportEvent]
 
 
+class ImportPreviewRow(TypedDict):
+    rowNumber: int
+    lead: LeadInputOutput | None
+    reason: str | None
+
+
 class FunnelStepVariant(TypedDict):
     leads: int
     reached: int
@@ -4175,6 +4213,14 @@ class GetLeadTimelineResponse(TypedDict):
     success: Literal[True]
     entries: list[ContactTimelineEntryContactTimelineEntry | ContactTimelineEntryContactTimelineEntry1 | ContactTimelineEntryContactTimelineEntry2 | ContactTimelineEntryContactTimelineEntry3 | ContactTimelineEntryContactTimelineEntry4 | ContactTimelineEntryContactTimelineEntry5 | ContactTimelineEntryContactTimelineEntry6]
     nextCursor: str | None
+
+
+class PreviewImportResponse(TypedDict):
+    delimiter: str
+    columns: list[ImportColumn]
+    rows: list[ImportPreviewRow]
+    error: str | None
+    success: Literal[True]
 
 
 class CreateCampaignRequest(TypedDict):

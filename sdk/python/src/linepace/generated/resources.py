@@ -1135,8 +1135,14 @@ class Contacts:
     def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
         return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
+
+    def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
+        """Preview what an import would make of a CSV file.
+
+        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
+        return self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
 
     def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
         """Get the progress of an import.
@@ -1236,8 +1242,14 @@ class AsyncContacts:
     async def import_leads(self, id: str, file: Any, **query: Unpack[models.ImportLeadsParametersQuery]) -> models.ImportLeadsResponse:
         """Import leads from a CSV file of up to 100 MB, in the background.
 
-        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
+        The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields, at most 100. It is read as UTF-8, UTF-16 with a byte order mark, or Windows-1252. A key needs the scope `send`."""
         return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import", file=file, content_type="text/csv", query=query)
+
+    async def preview_import(self, id: str, file: Any, **query: Unpack[models.PreviewImportParametersQuery]) -> models.PreviewImportResponse:
+        """Preview what an import would make of a CSV file.
+
+        Saves nothing. Takes a file as the import does, or its beginning: up to 1 MB, of which the first 20 rows are shown. To change what a column becomes, rename it in the header. A key needs the scope `read`."""
+        return await self._transport.call("POST", f"/api/lists/{self._transport.escape(id)}/import/preview", file=file, content_type="text/csv", query=query)
 
     async def get_import(self, id: str, import_id: str) -> models.GetImportResponse:
         """Get the progress of an import.

@@ -1,0 +1,158 @@
+import { pipeline, type Readable } from 'node:stream';
+// oxlint-disable-next-line no-restricted-imports -- this is the one place
+import { CsvError, parse } from 'csv-parse';
+import { decodeText } from '#domain/character-encoding.ts';
+import { currentTime } from '#domain/clock.ts';
+import { type RowConsent, rowConsent } from '#domain/consent.ts';
+import {
+  cellOf,
+  type ColumnMap,
+  columnsProblem,
+  type ImportPreview,
+  mapColumns,
+  readRow,
+  type RejectedRow,
+} from '#domain/lead-import.ts';
+import { type LeadInput, type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/lead.ts';
+import { csvDialect, hasHeaderLine } from '#domain/shared/csv-dialect.ts';
+import { takingTurns } from '#domain/turns.ts';
+
+/** A longer row means a quote that was never closed. */
+const MAX_ROW_BYTES = 200_000;
+const MAX_HEADER_CHARACTERS = 64 * 1024;
+
+/** A row of a file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
+export type LeadRow =
+  | { lead: NormalizedLead; input: LeadInput; consent: RowConsent | null; rowNumber: number; cells: string[] }
+  | { rejected: RejectedRow };
+
+/** The rest of the file cannot be imported; the message says why. */
+export class UnreadableFile extends Error {}
+
+export interface LeadFile {
+  delimiter: string;
+  columns: ColumnMap;
+  /** The rows after the header and `skipped` others, one by one: reading pauses until the next is asked for. @throws UnreadableFile */
+  rows: (skipped: number) => AsyncGenerator<LeadRow>;
+}
+
+/** Opens a CSV file of leads, in any of the encodings and dialects in which spreadsheets save it. @throws UnreadableFile if it has no header. */
+export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Promise<LeadFile> {
+  const text = decodeText(file);
+  let start = '';
+  while (!hasHeaderLine(start) && start.length < MAX_HEADER_CHARACTERS) {
+    const next = await text.next();
+    if (next.done) break;
+    start += next.value;
+  }
+  const { delimiter, headerStart } = csvDialect(start);
+  async function* fromHeader(): AsyncGenerator<string> {
+    yield start.slice(headerStart);
+    yield* text;
+  }
+  const parser = parse({
+    delimiter,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: MAX_ROW_BYTES,
+  });
+  // The parser passes an error of the file on to its reader.
+  const records = pipeline(fromHeader, parser, () => {})[Symbol.asyncIterator]() as AsyncIterator<string[]>;
+  let rowNumber = 0;
+  const nextRecord = async (): Promise<string[] | null> => {
+    try {
+      const { done, value } = await records.next();
+      rowNumber += 1;
+      return done ? null : value;
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      throw new UnreadableFile(storable(`row ${rowNumber + 1}: ${error.message}`));
+    }
+  };
+  const header = await nextRecord();
+  if (!header) throw new UnreadableFile('the file is empty');
+  const columns = mapColumns(header);
+  async function* following(): AsyncGenerator<string[]> {
+    for (let cells = await nextRecord(); cells; cells = await nextRecord()) yield cells;
+  }
+  return {
+    delimiter,
+    columns,
+    async *rows(skipped) {
+      const problem = columnsProblem(columns);
+      if (problem !== null) throw new UnreadableFile(problem);
+      for await (const cells of takingTurns(following()))
+        if (rowNumber - 1 > skipped) yield readLead(rowNumber, cells, columns, defaults);
+    },
+  };
+}
+
+const PREVIEWED_ROWS = 20;
+
+/** What an import of a file would make of its first rows. */
+export async function previewLeads(file: Readable, defaults: PhoneDefaults): Promise<ImportPreview> {
+  const rows: LeadRow[] = [];
+  let opened: LeadFile | null = null;
+  let error: string | null = null;
+  try {
+    opened = await openLeadFile(file, defaults);
+    for await (const row of opened.rows(0)) {
+      rows.push(row);
+      if (rows.length === PREVIEWED_ROWS) break;
+    }
+  } catch (failure) {
+    if (!(failure instanceof UnreadableFile)) throw failure;
+    error = failure.message;
+  }
+  const cells = rows.map((row) => ('rejected' in row ? row.rejected.fields : row.cells));
+  const { columns, fields } = opened?.columns ?? { columns: [], fields: [] };
+  return {
+    delimiter: opened?.delimiter ?? ',',
+    columns: columns.map((name, index) => ({
+      name: storable(name),
+      field: fields[index] ?? null,
+      example: cells.find((row) => row[index])?.[index] ?? '',
+    })),
+    rows: rows.map((row) =>
+      'rejected' in row
+        ? { rowNumber: row.rejected.rowNumber, lead: null, reason: row.rejected.reason }
+        : { rowNumber: row.rowNumber, lead: leadOf(row), reason: null },
+    ),
+    error,
+  };
+}
+
+/** A lead as it would be saved. */
+const leadOf = ({ input, lead }: Extract<LeadRow, { lead: NormalizedLead }>): LeadInput => ({
+  ...input,
+  emails: lead.emails,
+  phones: lead.phones,
+});
+
+/** Replaces NUL, which PostgreSQL cannot store in a text. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');
+
+/** The column of a field: `emails.1` of a lead is `email` of a row. */
+const column = (field: string): string => field.replace(/s\.\d+$/, '');
+
+function readLead(rowNumber: number, cells: string[], columns: ColumnMap, defaults: PhoneDefaults): LeadRow {
+  const input = readRow(cells, columns);
+  const rejected = (reason: string): LeadRow => ({
+    rejected: { rowNumber, reason, fields: cells.map(storable) },
+  });
+  if ('reason' in input) return rejected(input.reason);
+  const { lead, problems } = normalizeLead(input, defaults);
+  if (problems.length > 0)
+    return rejected(problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; '));
+  try {
+    const [source, at] = (['consentSource', 'consentAt'] as const).map((field) =>
+      cellOf(cells, columns, field),
+    );
+    return { lead, input, consent: rowConsent(source ?? '', at ?? '', currentTime()), rowNumber, cells };
+  } catch (error) {
+    if (error instanceof RangeError) return rejected(error.message);
+    throw error;
+  }
+}
