@@ -63,6 +63,7 @@ import { simulatedRoutes } from './routes/simulated.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { signInRoutes } from './routes/sign-in.ts';
+import { signInLinkRoutes } from './routes/sign-in-links.ts';
 import { savedFilterRoutes } from './routes/saved-filters.ts';
 import { snippetRoutes } from './routes/snippets.ts';
 import { systemRoutes } from './routes/system.ts';
@@ -164,6 +165,7 @@ export const routes: readonly Route[] = [
 
   ...under('/api/console/session', consoleSessionRoutes),
   ...under('/auth', signInRoutes),
+  ...under(['/sign-in', '/api/sign-in/link'], signInLinkRoutes),
   ...under('/console', consoleRoutes),
   ...under('/inbox', inboxLinkRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),

@@ -4,7 +4,6 @@ import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
 import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
@@ -23,6 +22,7 @@ import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
+import { localKeysOf } from './auth/local-issuer.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createCallbackLines } from './callback-lines.ts';
@@ -75,7 +75,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     untrusted,
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
-    sessions: createSessionVerifier(sessionOptions(config)),
+    sessions: createSessionVerifier(sessionOptions(config, localKeysOf(config))),
     identityProvider: identityProvider(config),
     callers: createCallerCache(config.database.listenUrl),
     waitingMessages: createWaitingMessages(
@@ -157,12 +157,12 @@ function identityProvider({ auth, publicUrl }: Config): IdentityProvider | null 
   });
 }
 
-const sessionOptions = ({ auth }: Config) => ({
+const sessionOptions = ({ auth }: Config, localKeys: readonly JWK[]) => ({
   jwksUrl: auth.jwksUrl,
   issuer: auth.issuer,
   audience: auth.audience,
   authorizedParties: auth.authorizedParties,
-  localKey: auth.localJwk === null ? null : (parseOwnJson(auth.localJwk) as JWK),
+  localKeys,
 });
 
 if (import.meta.main) {

@@ -201,11 +201,6 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
 /** Rules that involve more than one variable. */
 function contradictions(env: Given): Problem[] {
   const problems: Problem[] = [];
-  if (!env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK)
-    problems.push({
-      variable: 'AUTH_JWKS_URL',
-      message: 'is required (or AUTH_LOCAL_JWK on a single machine)',
-    });
   for (const [required, given] of REQUIRED_WITH)
     if (env[given] && !env[required])
       problems.push({ variable: required, message: `is required with ${given}` });
@@ -236,14 +231,9 @@ function productionProblems(env: Given): Problem[] {
       'must be https in production with AUTH_CLIENT_ID',
     ],
     [
-      !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
+      Boolean(env.AUTH_JWKS_URL) && !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
       'AUTH_AUDIENCE',
-      'is required in production (or AUTH_AUTHORIZED_PARTIES), because other applications use the same issuer',
-    ],
-    [
-      !env.AUTH_JWKS_URL && Boolean(env.AUTH_LOCAL_JWK),
-      'AUTH_JWKS_URL',
-      'is required in production, where AUTH_LOCAL_JWK signs nobody in',
+      'is required in production with AUTH_JWKS_URL (or AUTH_AUTHORIZED_PARTIES), because other applications use the same issuer',
     ],
     [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is required in production'],
     [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'is not allowed in production'],

@@ -228,7 +228,7 @@ const SIGN_IN = {
   AUTH_JWKS_URL: forBoth(
     optional(HttpUrl),
     "URL of the identity provider's keys, to verify session tokens; with `https` in production",
-    'required in production',
+    'no identity provider: [people sign in by email](sign-in.md)',
   ),
   AUTH_ISSUER: forBoth(
     z.string().default('urn:linepace:local'),
@@ -236,7 +236,7 @@ const SIGN_IN = {
   ),
   AUTH_AUDIENCE: forBoth(
     optional(List),
-    'comma-separated accepted `aud` values. In production this or `AUTH_AUTHORIZED_PARTIES` is required',
+    'comma-separated accepted `aud` values. In production this or `AUTH_AUTHORIZED_PARTIES` is required with `AUTH_JWKS_URL`',
   ),
   AUTH_AUTHORIZED_PARTIES: forBoth(optional(List), 'comma-separated accepted `azp` values'),
   AUTH_CLIENT_ID: forApi(

@@ -23,6 +23,7 @@ export const MailData = {
     link: z.url(),
     expiresAt: z.iso.datetime(),
   }),
+  signInLink: z.object({ link: z.url(), minutes: z.int() }),
   replyAlert: z.object({
     workspaceName: Name,
     digest: z.boolean(),

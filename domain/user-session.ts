@@ -41,6 +41,9 @@ export const newSessionToken = (): string => randomBytes(32).toString('base64url
 /** The stored form: SHA-256 in hex. */
 export const hashSessionToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
+/** How a person proved who they are. */
+export type SignInMethod = 'email' | 'identity_provider';
+
 /** In minutes. */
 export const lifetimeOf = ({ hours }: SessionLimits, canBeRenewed: boolean): number =>
   canBeRenewed ? hours * 60 : Math.min(hours * 60, UNRENEWED_MINUTES);

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 /** Cookies that no other site and no script can read. */
-type CookieName = 'session' | 'sign-in' | 'invitee';
+type CookieName = 'session' | 'sign-in' | 'invitee' | 'browser';
 
 interface CookieOptions {
   minutes: number;

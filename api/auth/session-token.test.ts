@@ -249,7 +249,7 @@ describe('the local issuer', () => {
 
   it.each(['ES256', 'RS256'] as const)('signs tokens that its own public key verifies: %s', async (alg) => {
     const localKey = { ...(await exportJWK((await signingKey('local', alg)).privateKey)), kid: 'local' };
-    const sessions = createSessionVerifier({ jwksUrl: null, issuer: local, localKey });
+    const sessions = createSessionVerifier({ jwksUrl: null, issuer: local, localKeys: [localKey] });
     expect(
       await sessions.verify(await signLocalSession(localKey, local, { ...session, expires: '1h' })),
     ).toEqual(session);
@@ -272,7 +272,7 @@ describe('the local issuer', () => {
       ...session,
       expires: '1h',
     });
-    await expect(verifier({ localKey }).verify(forged)).rejects.toThrow(SessionRefused);
+    await expect(verifier({ localKeys: [localKey] }).verify(forged)).rejects.toThrow(SessionRefused);
   });
 
   it('requires a key', () => {

@@ -46,8 +46,8 @@ export interface SessionVerifierOptions {
   audience?: readonly string[] | null;
   /** If given, `azp` must be present and one of them (`AUTH_AUTHORIZED_PARTIES`). */
   authorizedParties?: readonly string[] | null;
-  /** The private key of the local issuer; its public half verifies. */
-  localKey?: JWK | null;
+  /** The private keys of the local issuer, whose public halves verify. */
+  localKeys?: readonly JWK[];
 }
 
 /** Neither `none` nor a symmetric algorithm, for which the public key would be the secret. */
@@ -122,11 +122,16 @@ export function organizationOf(claims: unknown): Pick<Session, 'organizationId' 
 }
 
 /** Each verifier has its own key cache, because key ids are unique per issuer only. */
-function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetKey {
+function keySource({ jwksUrl, localKeys = [] }: SessionVerifierOptions): JWTVerifyGetKey {
   if (jwksUrl === null) {
-    if (!localKey) throw new Error('AUTH_JWKS_URL or AUTH_LOCAL_JWK is required to verify session tokens');
-    const publicKey = createPublicKey({ key: localKey, format: 'jwk' });
-    return async () => publicKey;
+    if (localKeys.length === 0)
+      throw new Error('AUTH_JWKS_URL or AUTH_LOCAL_JWK is required to verify session tokens');
+    const keys = localKeys.map((key) => ({ id: key.kid, key: createPublicKey({ key, format: 'jwk' }) }));
+    return async ({ kid }) => {
+      const found = keys.find(({ id }) => id === kid);
+      if (!found) throw new SessionRefused('the local issuer has no such key');
+      return found.key;
+    };
   }
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
     cacheMaxAge: KEYS_KEPT_MS,

@@ -167,7 +167,8 @@ export async function signOutUrlOf(session: EndedSession, services: Services): P
   const { identityProvider, secrets, logger } = services;
   if (!identityProvider) return null;
   try {
-    return await identityProvider.signOutUrl(openTokens(secrets, session, session.tokensSealed));
+    const tokens = openTokens(secrets, session, session.tokensSealed);
+    return tokens.idToken === '' ? null : await identityProvider.signOutUrl(tokens);
   } catch (error) {
     logger.warn({ sessionId: session.id, error }, 'nobody was signed out at the identity provider');
     return null;

@@ -1,5 +1,6 @@
 /** Bodies for the code samples of the reference page, by operation. Other samples are generated from the schema's required fields. */
 export const EXAMPLES: Record<string, Record<string, unknown>> = {
+  requestSignInLink: { email: 'ada@example.com' },
   sendMessage: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   sendReply: { phone: '+14155550123', message: 'Tuesday works. Talk to you then!' },

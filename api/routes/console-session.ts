@@ -1,13 +1,10 @@
-import type { JWK } from 'jose';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { useConsoleCode } from '#db/queries/console-codes.ts';
 import { withSystemShare } from '#db/transactions.ts';
-import type { Config } from '#domain/config.ts';
 import { hashConsoleCode } from '#domain/console-code.ts';
 import { WorkspaceId } from '#domain/ids.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
-import { signLocalSession } from '../auth/session-token.ts';
+import { issueSession } from '../auth/local-issuer.ts';
 import { readAnonymousBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
@@ -39,8 +36,7 @@ export const consoleSessionRoutes = [
     schemas: { 200: ConsoleSession },
     errors: ['UNAUTHORIZED'],
     async respond(context, { config, pools, rateLimits }) {
-      const key = signingKey(config);
-      if (!key) throw new ApiError('UNAUTHORIZED');
+      if (config.production || config.auth.jwksUrl !== null) throw new ApiError('UNAUTHORIZED');
       const client = clientAddress(context);
       const code = await readCode(context).catch(async (error: unknown) => {
         await rateLimits.countFailure(client);
@@ -57,7 +53,7 @@ export const consoleSessionRoutes = [
       const session = { userId, organizationId: workspaceId, role: 'org:admin', expires };
       context.set('Cache-Control', 'no-store');
       context.body = {
-        token: await signLocalSession(key, config.auth.issuer, session),
+        token: await issueSession(config, session),
         expiresAt: expires.toISOString(),
         workspaceId,
       };
@@ -68,10 +64,4 @@ export const consoleSessionRoutes = [
 async function readCode(context: Context): Promise<string> {
   const { code } = parse(ConsoleCode, await readAnonymousBody(context)) as z.output<typeof ConsoleCode>;
   return code;
-}
-
-/** The key of the local issuer; null where an identity provider signs people in, and in production. */
-function signingKey({ production, auth }: Config): JWK | null {
-  if (production || auth.jwksUrl !== null || auth.localJwk === null) return null;
-  return parseOwnJson(auth.localJwk) as JWK;
 }

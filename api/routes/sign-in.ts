@@ -11,6 +11,7 @@ import {
   SignInRefused,
 } from '#providers/identity-provider.ts';
 import { addCookie, cookieHeader, cookieOf, noCookie } from '../auth/cookies.ts';
+import { signsInItself } from '../auth/local-issuer.ts';
 import { keepInvitee } from '../auth/invitee.ts';
 import { startSession } from '../auth/start-session.ts';
 import { findSession } from '../auth/user-sessions.ts';
@@ -25,9 +26,9 @@ export const CALLBACK_PATH = '/auth/callback';
 
 const SignInOptions = z
   .object({
-    method: z.enum(['provider', 'token', 'credential']).meta({
+    method: z.enum(['provider', 'email', 'token', 'credential']).meta({
       description:
-        '`provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
+        '`provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
     }),
     sessionId: Id.nullable().meta({ description: "The cookie's session; null: there is no valid one." }),
   })
@@ -126,7 +127,8 @@ export const signInRoutes = [
 
 function methodOf({ identityProvider, config }: Services): z.infer<typeof SignInOptions>['method'] {
   if (identityProvider) return 'provider';
-  return config.production ? 'token' : 'credential';
+  if (!config.production) return 'credential';
+  return signsInItself(config) ? 'email' : 'token';
 }
 
 /** @throws NOT_FOUND */

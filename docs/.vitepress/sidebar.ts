@@ -34,6 +34,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'deploy/kubernetes/README.md',
     'deploy/systemd/README.md',
     'docs/payments.md',
+    'docs/sign-in.md',
     'docs/security.md',
     'docs/privacy.md',
     'docs/backup.md',

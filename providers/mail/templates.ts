@@ -6,6 +6,7 @@ import { lineDown } from './templates/line-down.ts';
 import { lineReputation } from './templates/line-reputation.ts';
 import { notice } from './templates/notice.ts';
 import { replyAlert } from './templates/reply-alert.ts';
+import { signInLink } from './templates/sign-in-link.ts';
 
 /** All system emails. */
 export const TEMPLATES: Record<MailTemplate, Render> = {
@@ -15,4 +16,5 @@ export const TEMPLATES: Record<MailTemplate, Render> = {
   lineReputation,
   notice,
   replyAlert,
+  signInLink,
 };

@@ -481,7 +481,7 @@ describe('without a client at the identity provider', () => {
   it('production signs people in with session tokens, and not with keys', async () => {
     const production = await startApi({
       ...app.config,
-      auth: { ...app.config.auth, client: null },
+      auth: { ...app.config.auth, client: null, jwksUrl: `${provider.issuer}/jwks` },
       production: true,
       port: 0,
     });

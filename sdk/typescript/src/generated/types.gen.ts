@@ -808,6 +808,10 @@ export type RpcMessage = {
     [key: string]: unknown;
 };
 
+export type SignInLinkInput = {
+    email: string;
+};
+
 export type Message = {
     _id: string;
     workspaceId: string;
@@ -2785,9 +2789,9 @@ export type RpcResponse = {
 
 export type SignInOptions = {
     /**
-     * `provider`: at `/auth/sign-in`; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.
+     * `provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.
      */
-    method: 'provider' | 'token' | 'credential';
+    method: 'provider' | 'email' | 'token' | 'credential';
     /**
      * The cookie's session; null: there is no valid one.
      */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "6bf4a12c88eeff7fb5bcdbd4f5639f85fa2266712b5649c5409bedb775fe9791"
+DIGEST = "b0753c0b3b8d15b4cc365bb1d28c0dec83292eca19006a6b86c798cb27f2695d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -444,6 +444,10 @@ class RpcMessage(TypedDict):
     params: NotRequired[dict[str, Any]]
 
 
+class SignInLinkInput(TypedDict):
+    email: str
+
+
 MessageReaction = TypedDict(
     "MessageReaction",
     {
@@ -1590,7 +1594,7 @@ class RpcResponse(TypedDict):
 
 
 class SignInOptions(TypedDict):
-    method: Literal["provider", "token", "credential"]
+    method: Literal["provider", "email", "token", "credential"]
     sessionId: str | None
 
 
