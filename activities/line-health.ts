@@ -43,10 +43,11 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     return (line) =>
       failureOf(async () => {
         const { carrier, config } = lineCarrier(dependencies, line);
-        const account = carrier.account?.(config);
-        if (account === undefined) return carrier.probe(config, line.id);
+        const address = line.phone ?? line.email;
+        const account = carrier.account?.(config, address);
+        if (account === undefined) return carrier.probe(config, line.id, address);
         const key = JSON.stringify([carrier.name, account]);
-        const asked = accounts.get(key) ?? failureOf(() => carrier.probe(config, line.id));
+        const asked = accounts.get(key) ?? failureOf(() => carrier.probe(config, line.id, address));
         accounts.set(key, asked);
         const failure = await asked;
         if (failure !== null) throw new Error(failure);

@@ -25,6 +25,76 @@ export function mediaTypeOf(name: string): string | null {
   return Object.hasOwn(MEDIA_TYPES, extension) ? (MEDIA_TYPES[extension] ?? null) : null;
 }
 
+/** Further types of files that phones send, by media type. */
+const PHONE_TYPES: Readonly<Record<string, string>> = {
+  'application/ics': 'ics',
+  'application/msword': 'doc',
+  'application/rtf': 'rtf',
+  'application/vcard': 'vcf',
+  'application/vnd.apple.pkpass': 'pkpass',
+  'application/vnd.ms-excel': 'xls',
+  'application/vnd.ms-powerpoint': 'ppt',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/x-pdf': 'pdf',
+  'application/zip': 'zip',
+  'audio/3gpp': '3gp',
+  'audio/3gpp2': '3g2',
+  'audio/ac3': 'ac3',
+  'audio/amr': 'amr',
+  'audio/amr-nb': 'amr',
+  'audio/amr-wb': 'awb',
+  'audio/basic': 'au',
+  'audio/flac': 'flac',
+  'audio/mp3': 'mp3',
+  'audio/opus': 'opus',
+  'audio/vnd.wave': 'wav',
+  'audio/vorbis': 'ogg',
+  'audio/wave': 'wav',
+  'audio/webm': 'weba',
+  'audio/x-m4a': 'm4a',
+  'audio/x-wav': 'wav',
+  'image/avif': 'avif',
+  'image/bmp': 'bmp',
+  'image/heif': 'heif',
+  'image/jpg': 'jpg',
+  'image/pjpeg': 'jpg',
+  'image/svg+xml': 'svg',
+  'image/tiff': 'tiff',
+  'image/vnd.wap.wbmp': 'wbmp',
+  'image/x-ms-bmp': 'bmp',
+  'image/x-png': 'png',
+  'text/calendar': 'ics',
+  'text/csv': 'csv',
+  'text/directory': 'vcf',
+  'text/html': 'html',
+  'text/plain': 'txt',
+  'text/richtext': 'rtx',
+  'text/rtf': 'rtf',
+  'text/vcard': 'vcf',
+  'text/x-vcalendar': 'vcs',
+  'text/x-vcard': 'vcf',
+  'video/3gpp': '3gp',
+  'video/3gpp2': '3g2',
+  'video/mpeg': 'mpeg',
+  'video/x-m4v': 'm4v',
+  'video/x-matroska': 'mkv',
+  'video/x-msvideo': 'avi',
+};
+
+const EXTENSIONS = new Map([
+  ...Object.entries(PHONE_TYPES),
+  ...Object.entries(MEDIA_TYPES).map(([extension, type]) => [type, extension] as const),
+]);
+
+/**
+ * The usual extension of files of a media type; null: none is known.
+ * @param contentType with or without parameters.
+ */
+export const extensionFor = (contentType: string | null): string | null =>
+  EXTENSIONS.get((contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '') ?? null;
+
 /** Media that may be sent, as `file-type` names them: more than the extensions, because the containers are the same. */
 const ALLOWED_CONTENT = new Set(
   `png apng jpg gif webp heic heif avif

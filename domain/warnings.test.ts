@@ -41,6 +41,13 @@ describe('a warning', () => {
     expect(codes({ fallbackText: 'a'.repeat(307) })).toEqual(['sms_segments']);
   });
 
+  it('is of an SMS that carriers refuse because it is too long', () => {
+    expect(codes({ channel: 'sms', text: 'a'.repeat(1600) })).toEqual(['sms_segments']);
+    expect(codes({ channel: 'sms', text: 'a'.repeat(1601) })).toEqual(['sms_segments', 'sms_too_long']);
+    expect(codes({ fallbackText: 'a'.repeat(1601) })).toContain('sms_too_long');
+    expect(codes({ channel: 'email', text: 'a'.repeat(1601) })).toEqual([]);
+  });
+
   it('is of quiet hours, with the time at which it leaves, by the clock of the recipient', () => {
     const quiet = { zones: ['America/Los_Angeles'], start: '08:00', end: '21:00', law: null };
     const night = new Date('2026-06-10T09:30:00Z');

@@ -6,6 +6,7 @@ import { isLikelyNumber } from './phone.ts';
 import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 import { type StepVariant, textsOf } from './step-variants.ts';
+import { isLonger } from './text.ts';
 
 /** A hint to the sender of an accepted message. Never a refusal. */
 export const Warning = z
@@ -15,6 +16,7 @@ export const Warning = z
       'first_message_file',
       'many_unanswered',
       'sms_segments',
+      'sms_too_long',
       'quiet_hours',
       'number_unlikely',
     ]),
@@ -59,6 +61,8 @@ export function quietUntil({ window, quiet }: SendTimes, earliest: Date): QuietU
 }
 
 const MAX_SEGMENTS = 2;
+/** Of an SMS in several segments: www.twilio.com/docs/api/errors/21617. */
+const MAX_SMS_LENGTH = 1600;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
@@ -75,12 +79,15 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
     unanswered !== null && unanswered >= MANY_UNANSWERED
       ? `The contact has not answered the last ${unanswered} messages. With each further one, more people opt out or report the line.`
       : null,
-  sms_segments: ({ channel, text, fallbackText }) => {
-    const sms = channel === 'sms' ? text : (fallbackText ?? '');
-    const { segments, encoding } = smsSegments(sms);
+  sms_segments: (message) => {
+    const { segments, encoding } = smsSegments(smsOf(message));
     if (segments <= MAX_SEGMENTS) return null;
     return `The SMS has ${segments} segments (${encoding}), each of which is billed as a message, and long texts are filtered more often.`;
   },
+  sms_too_long: (message) =>
+    isLonger(smsOf(message), MAX_SMS_LENGTH)
+      ? `The SMS is longer than ${MAX_SMS_LENGTH.toLocaleString('en')} characters, which carriers refuse: it fails when it is to be sent, unless it is rendered shorter.`
+      : null,
   quiet_hours: ({ quietUntil: until }) =>
     until &&
     `Quiet hours postpone the message: it leaves on ${clockOf(until)} (${until.zone}) at the earliest, or when the recipient writes.`,
@@ -89,6 +96,9 @@ const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null>
       ? 'No such number is known in the numbering plan of its country. Check it for a missing or a wrong digit.'
       : null,
 };
+
+const smsOf = ({ channel, text, fallbackText }: WarnedMessage): string =>
+  channel === 'sms' ? text : (fallbackText ?? '');
 
 const clockOf = ({ at, zone }: QuietUntil): string =>
   toZoned(zone, at).toPlainDateTime().toString({ smallestUnit: 'minute' }).replace('T', ' at ');

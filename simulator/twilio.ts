@@ -7,6 +7,7 @@ import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
 import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts';
+import { refuse, type TwilioNumbers, twilioNumbers } from './twilio-numbers.ts';
 
 /** How the next messages to a recipient are treated. */
 export type TwilioFault =
@@ -27,14 +28,10 @@ export interface TwilioMessage {
   createdAt: Date;
 }
 
-export interface TwilioStandIn {
+export interface TwilioStandIn extends TwilioNumbers {
   url: string;
   /** All accepted messages, in order. */
   sent: readonly TwilioMessage[];
-  /** The numbers of the account, with the URL that each reports messages to. */
-  numbers: Map<string, { smsUrl: string; sms: boolean }>;
-  /** The messaging services whose Smart Encoding replaces characters in texts, by id. */
-  smartEncoding: Set<string>;
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
   /** How far its clock is behind, in milliseconds. */
@@ -109,11 +106,12 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     return response.status;
   }
 
+  const { routes: numberRoutes, messagingRoutes, ...numbers } = twilioNumbers(account.sid);
+
   const standIn: TwilioStandIn = {
+    ...numbers,
     url: '',
     sent,
-    numbers: new Map([['+14155550111', { smsUrl: '', sms: true }]]),
-    smartEncoding: new Set(),
     maxPageSize: 1000,
     clockBehindMs: 0,
     quiet: false,
@@ -160,7 +158,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       to: form.To,
       from: form.From ?? null,
       messagingServiceSid: form.MessagingServiceSid ?? null,
-      body: standIn.smartEncoding.has(form.MessagingServiceSid ?? '') ? smartlyEncoded(form.Body) : form.Body,
+      body: isSmart(form.MessagingServiceSid) ? smartlyEncoded(form.Body) : form.Body,
       media: [form.MediaUrl ?? []].flat(),
       statusCallback: form.StatusCallback ?? null,
       createdAt: new Date(Date.now() - standIn.clockBehindMs),
@@ -208,27 +206,18 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     context.body = { messages, page: query.Page, page_size: size, next_page_uri: more };
   });
 
-  routes.get('/IncomingPhoneNumbers.json', (context) => {
-    const { PhoneNumber: wanted } = z.object({ PhoneNumber: z.string().optional() }).parse(context.query);
-    const found = [...standIn.numbers].filter(([number]) => wanted === undefined || number === wanted);
-    context.body = {
-      incoming_phone_numbers: found.map(([number, { smsUrl, sms }]) => ({
-        sid: `PN${number.slice(1).padStart(32, '0')}`,
-        account_sid: account.sid,
-        phone_number: number,
-        sms_url: smsUrl,
-        sms_method: 'POST',
-        capabilities: { voice: true, sms, mms: sms, fax: false },
-      })),
-      page: 0,
-      page_size: 50,
-      next_page_uri: null,
-    };
-  });
   routes.get('/Messages/:sid/Media/:media', (context) => {
     context.redirect(`${standIn.url}/store/${context.params['media']}`);
   });
   routes.use(calls.routes.routes());
+  routes.use(numberRoutes.routes());
+  messagingRoutes.use(async (context, next) => {
+    if (context.get('authorization') === credentials) return next();
+    refuse(context, 401, 20003, 'Authenticate');
+  });
+
+  const isSmart = (service: string | undefined): boolean =>
+    service !== undefined && (standIn.services.get(service)?.smartEncoding ?? standIn.services.has(service));
 
   const resource = (message: TwilioMessage) => ({
     sid: message.sid,
@@ -275,6 +264,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   app.use(koaBody());
   app.use(open.routes());
   app.use(routes.routes());
+  app.use(messagingRoutes.routes());
   const server = createServer(app.callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -297,11 +287,3 @@ const smartlyEncoded = (text: string): string =>
 
 const accountOf = (context: Context): string =>
   String((context['params'] as Record<string, string>)['account']);
-
-function refuse(context: Context, status: number, code: number | null, message: string): void {
-  context.status = status;
-  context.body =
-    code === null
-      ? message
-      : { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status };
-}

@@ -46,7 +46,7 @@ export const lineHealthRoutes = [
       const probed = await probeLine(
         pools,
         { workspaceId, lineId: line.id },
-        () => settings.carrier.probe(settings.config, line.id),
+        () => settings.carrier.probe(settings.config, line.id, line.phone ?? line.email),
         async (db, current, { wentDown }, at) => {
           if (wentDown) notified = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
         },

@@ -213,7 +213,10 @@ export async function takeFromQueue(db: TenantDb, ids: readonly string[]): Promi
       and status in ('pending', 'scheduled')`);
 }
 
-/** Like `advanceMessage` from `sent` to `delivered`, for many messages. */
+/**
+ * Like `advanceMessage` from `sent` to `delivered`, for many messages. One that has failed stays `failed`, and shows when it was
+ * reported as delivered.
+ */
 export async function markDelivered(
   db: TenantDb,
   delivered: readonly { id: string; at: Date; happenedIn: Happening }[],
@@ -228,6 +231,19 @@ export async function markDelivered(
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
     returning m.id`);
   traceMoments(db, 'message delivered', delivered, marked);
+  if (marked.length === delivered.length) return;
+  await db.query(sql.type(NoRows)`
+    with locked as materialized (${lockedIn(db, 'failed', ids)})
+    update messages m set delivered_at = r.at
+    from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
+    where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.delivered_at is null`);
+}
+
+/** Replaces the error of a failed message, if its carrier gives the reason later. */
+export async function explainFailure(db: TenantDb, id: string, reason: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages set error_message = ${reason}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'failed'`);
 }
 
 /** Messages that change together do not happen in the same request or activity. */

@@ -49,10 +49,14 @@ export interface Carrier<Config = unknown> {
   /** Determines the outcome of an attempt whose response was lost. */
   reconcile(config: Config, attempt: AttemptReference): Promise<ReconcileOutcome>;
   checkAvailability(config: Config, address: string): Promise<Availability>;
-  /** Checks that the line can send. Throws with the reason if it cannot. */
-  probe(config: Config, lineId: string): Promise<void>;
-  /** The account that a probe checks, if several lines share it: one probe then counts for all of them. */
-  account?(config: Config): string;
+  /**
+   * Checks that the line can send. Throws with the reason if it cannot.
+   * @param address the line's number or email address; null: only the settings name it. Default: the account is checked, but not
+   * whether the address can send, because the line is new and its number may still be ported.
+   */
+  probe(config: Config, lineId: string, address?: string | null): Promise<void>;
+  /** What a probe checks, if several lines share it: one probe then counts for all of them. */
+  account?(config: Config, address: string | null): string;
   /**
    * Checks one setting after the other, without changing anything at the provider, and ends with the first that makes the
    * others pointless. Never throws; a check that the provider cannot answer is `unknown`.

@@ -32,6 +32,7 @@ export function observed(carrier: Carrier, onCall: (call: CarrierCall) => void):
       observe('send', carrier.send(config, message, signal), ({ kind }) => kind),
     reconcile: (config, attempt) =>
       observe('reconcile', carrier.reconcile(config, attempt), ({ kind }) => kind),
-    probe: (config, lineId) => observe('probe', carrier.probe(config, lineId), () => 'passed'),
+    probe: (config, lineId, address) =>
+      observe('probe', carrier.probe(config, lineId, address), () => 'passed'),
   };
 }

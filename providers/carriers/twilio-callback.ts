@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { extensionFor } from '#domain/attachment-type.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { optOutKeyword } from '#domain/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
@@ -23,36 +24,69 @@ const InboundForm = z.object({
 /** More than any callback has. Bounds the cost of verifying forged callbacks. */
 const MAX_FIELDS = 500;
 
+/** The keys that sign the callbacks of an account. */
+export interface SigningKeys {
+  authToken: string;
+  /** The secret of the account's SharedKey for webhooks. */
+  sharedKeySecret?: string | undefined;
+}
+
+/** Names the algorithm of a callback that is signed with a SharedKey: `key=…,algorithm=HMAC_SHA256`. */
+const SETTINGS_HEADER = 'x-twilio-webhooks-signature-settings';
+
+type Algorithm = 'sha1' | 'sha256';
+const ALGORITHMS: Readonly<Record<string, Algorithm>> = { HMAC_SHA1: 'sha1', HMAC_SHA256: 'sha256' };
+
 /**
- * `X-Twilio-Signature`: HMAC-SHA1 over the URL and the form's fields in order of their names
+ * `X-Twilio-Signature`: an HMAC over the URL and the form's fields in order of their names
  * (www.twilio.com/docs/usage/security). Twilio signs some URLs with their port and some without.
  * @param url the public URL that was registered at Twilio.
  * @throws BadSignature
  */
 export function verifyTwilioSignature(
-  authToken: string,
+  keys: SigningKeys,
   { url, headers, rawBody }: CallbackRequest,
 ): URLSearchParams {
   if (rawBody.split('&', MAX_FIELDS + 1).length > MAX_FIELDS)
     throw new BadSignature('it has too many fields');
+  const { key, algorithm } = signingKey(keys, headers[SETTINGS_HEADER]);
   const form = new URLSearchParams(rawBody);
   const given = Buffer.from(headers['x-twilio-signature'] ?? '');
   const matches = portVariants(url).some((variant) => {
-    const expected = Buffer.from(signTwilio(authToken, variant, form));
+    const expected = Buffer.from(signTwilio(key, variant, form, algorithm));
     return expected.length === given.length && timingSafeEqual(expected, given);
   });
   if (!matches) throw new BadSignature('the signature does not match');
   return form;
 }
 
+/** @param settings the header that callbacks signed with a SharedKey have. */
+function signingKey(
+  { authToken, sharedKeySecret }: SigningKeys,
+  settings: string | undefined,
+): { key: string; algorithm: Algorithm } {
+  if (!settings) return { key: authToken, algorithm: 'sha1' };
+  if (sharedKeySecret === undefined)
+    throw new BadSignature('it is signed with a SharedKey, and the settings have no sharedKeySecret');
+  const name = /(?:^|,)\s*algorithm\s*=\s*([\w-]+)/.exec(settings)?.[1]?.toUpperCase() ?? 'HMAC_SHA1';
+  const algorithm = Object.hasOwn(ALGORITHMS, name) ? ALGORITHMS[name] : undefined;
+  if (!algorithm) throw new BadSignature('its algorithm is not supported');
+  return { key: sharedKeySecret, algorithm };
+}
+
 /** Computes Twilio's signature. Distinct values of a repeated field are sorted. */
-export function signTwilio(authToken: string, url: string, form: URLSearchParams): string {
+export function signTwilio(
+  key: string,
+  url: string,
+  form: URLSearchParams,
+  algorithm: Algorithm = 'sha1',
+): string {
   const fields = [...Map.groupBy(form, ([name]) => name)]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, pairs]) =>
       [...new Set(pairs.map(([, value]) => value))].toSorted().map((value) => name + value),
     );
-  return createHmac('sha1', authToken)
+  return createHmac(algorithm, key)
     .update(url + fields.join(''), 'utf8')
     .digest('base64');
 }
@@ -82,16 +116,19 @@ function statusEvents(
   { MessageSid: carrierMessageId, MessageStatus: status, ErrorCode: code }: z.infer<typeof StatusForm>,
   at: Date,
 ): CarrierEvent[] {
-  const about = { eventId: `${carrierMessageId}:${status}`, carrierMessageId, at };
+  const hasCode = code !== undefined && code !== '' && code !== '0';
+  // The code may be reported later than the failure.
+  const eventId = `${carrierMessageId}:${status}${hasCode ? `:${code}` : ''}`;
+  const about = { eventId, carrierMessageId, at };
   switch (status) {
     case 'delivered':
       return [{ kind: 'receipt', ...about, status: 'delivered' }];
     case 'undelivered':
     case 'failed':
     case 'canceled': {
-      const reason = code === undefined || code === '' || code === '0' ? status : `${code}: ${status}`;
+      const reason = hasCode && { reason: `${code}: ${status}` };
       const optedOut = isOptOutCode(Number(code)) && { optedOut: true as const };
-      return [{ kind: 'receipt', ...about, status: 'failed', reason, ...optedOut }];
+      return [{ kind: 'receipt', ...about, status: 'failed', ...reason, ...optedOut }];
     }
     case 'read':
       return [{ kind: 'read', ...about }];
@@ -126,8 +163,8 @@ function inboundEvent(
   };
 }
 
-/** Twilio does not report file names: `image/jpeg` becomes `attachment-1.jpeg`. */
+/** Twilio does not report file names: `image/jpeg` becomes `attachment-1.jpg`. */
 function mediaName(index: number, contentType: string | null): string {
-  const extension = /^[\w-]+\/(?:x-)?([a-z0-9]+)/.exec(contentType ?? '')?.[1];
-  return `attachment-${index + 1}${extension === undefined ? '' : `.${extension}`}`;
+  const extension = extensionFor(contentType);
+  return `attachment-${index + 1}${extension === null ? '' : `.${extension}`}`;
 }

@@ -4,9 +4,12 @@ import { newId } from '#domain/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import { type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { createGuard } from '../egress-guard.ts';
+import { BadSignature, type ConnectionCheck } from './carrier.ts';
 import { signTwilio } from './twilio-callback.ts';
 import { twilioCarrier } from './twilio.ts';
+import type { TwilioNumber, TwilioService } from '#simulator/twilio-numbers.ts';
 
 let world: TwilioWorld;
 beforeAll(async () => {
@@ -28,9 +31,9 @@ const CODES: [
   [20429, 429, 'line'],
   [21211, 400, 'refused'],
   [21212, 400, 'line'],
-  [21408, 400, 'refused'],
+  [21408, 403, 'line'],
   [21606, 400, 'line'],
-  [21608, 400, 'refused'],
+  [21608, 400, 'line'],
   [21610, 400, 'refused', true],
   [21611, 429, 'line'],
   [21612, 400, 'unavailable'],
@@ -45,6 +48,15 @@ const CODES: [
   [30007, 400, 'refused'],
   [30008, 400, 'refused'],
   [30034, 400, 'line'],
+  [10001, 400, 'line'],
+  [20005, 403, 'line'],
+  [20404, 404, 'line'],
+  [21268, 400, 'refused'],
+  [21635, 400, 'unavailable'],
+  [21659, 400, 'line'],
+  [21660, 400, 'line'],
+  [21703, 400, 'line'],
+  [30032, 400, 'line'],
   // The status decides for an undocumented code.
   [29999, 400, 'refused'],
   [29999, 403, 'credentials'],
@@ -142,7 +154,11 @@ describe('a send whose response was lost', () => {
   it('is found although Smart Encoding replaced its characters', async () => {
     const to = recipient();
     const config = { ...world.config, messagingServiceSid: 'MG-smart' };
-    world.twilio.smartEncoding.add('MG-smart');
+    world.twilio.services.set('MG-smart', {
+      numbers: ['+14155550111'],
+      inboundRequestUrl: null,
+      useInboundWebhookOnNumber: true,
+    });
     const text = 'It’s “ready” – see\u00a0you…';
     await sendTo(to, { text }, config);
     expect(world.twilio.sent.at(-1)?.body).toBe('It\'s "ready" - see you...');
@@ -283,6 +299,59 @@ describe('callbacks', () => {
     expect(await id('delivered')).not.toBe(await id('failed'));
   });
 
+  it('report a failure again once its reason is known', async () => {
+    const failed = { MessageSid: 'SM1', MessageStatus: 'undelivered' };
+    const [before] = await read(failed);
+    const [after] = await read({ ...failed, ErrorCode: '30007' });
+    expect(before).not.toHaveProperty('reason');
+    expect(after).toMatchObject({ kind: 'receipt', status: 'failed', reason: '30007: undelivered' });
+    expect(after?.eventId).not.toBe(before?.eventId);
+  });
+
+  describe('that are signed with a SharedKey', () => {
+    const fields = { MessageSid: 'SM1', MessageStatus: 'delivered' };
+    const config = {
+      accountSid: TWILIO_ACCOUNT.sid,
+      authToken: TWILIO_ACCOUNT.authToken,
+      sharedKeySecret: 'the shared key',
+    };
+    const settings = 'x-twilio-webhooks-signature-settings';
+    const readSigned = (algorithm: string, sign: 'sha1' | 'sha256', key: string, given: object = config) => {
+      const form = new URLSearchParams(fields);
+      const headers = {
+        'x-twilio-signature': signTwilio(key, url, form, sign),
+        [settings]: `key=webhooks_sharedkey_1,algorithm=${algorithm}`,
+      };
+      return world.carrier.parseCallback(given, { url, headers, rawBody: form.toString() }, 'tenant');
+    };
+
+    it('are accepted with the algorithm that they name', async () => {
+      expect(await readSigned('HMAC_SHA256', 'sha256', 'the shared key')).toHaveLength(1);
+      expect(await readSigned('HMAC_SHA1', 'sha1', 'the shared key')).toHaveLength(1);
+    });
+
+    it.each([
+      ['with another key', 'HMAC_SHA256', 'sha256', 'another key'],
+      ['with the token of the account', 'HMAC_SHA256', 'sha256', TWILIO_ACCOUNT.authToken],
+      ['with another algorithm than they name', 'HMAC_SHA256', 'sha1', 'the shared key'],
+      ['with an unknown algorithm', 'HMAC_MD5', 'sha256', 'the shared key'],
+    ] as const)('are refused %s', async (_name, algorithm, sign, key) => {
+      await expect(readSigned(algorithm, sign, key)).rejects.toThrow(BadSignature);
+    });
+
+    it('are refused if the settings have no such key', async () => {
+      const given = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken };
+      await expect(readSigned('HMAC_SHA256', 'sha256', 'the shared key', given)).rejects.toThrow(
+        'sharedKeySecret',
+      );
+    });
+
+    it('are still verified with the token of the account if they have no such header', async () => {
+      const { headers, body: rawBody } = world.twilio.sign(url, fields);
+      expect(await world.carrier.parseCallback(config, { url, headers, rawBody }, 'tenant')).toHaveLength(1);
+    });
+  });
+
   const call = { CallSid: 'CA1', From: '+14155550111', To: '+14155550123', CallDuration: '61' };
 
   it.each([
@@ -386,6 +455,21 @@ describe('callbacks', () => {
     await expect(world.carrier.openMedia(wrong, files[0]?.url ?? '', never)).rejects.toThrow('401');
   });
 
+  it.each([
+    ['image/jpeg', 'attachment-1.jpg'],
+    ['text/x-vcard', 'attachment-1.vcf'],
+    ['Text/vCard; charset=utf-8', 'attachment-1.vcf'],
+    ['video/quicktime', 'attachment-1.mov'],
+    ['audio/mpeg', 'attachment-1.mp3'],
+    ['audio/amr', 'attachment-1.amr'],
+    ['text/plain', 'attachment-1.txt'],
+    ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'attachment-1.docx'],
+    ['application/x-unknown', 'attachment-1'],
+  ])('name a file of the type %s %s', async (MediaContentType0, name) => {
+    const media = { NumMedia: '1', MediaUrl0: `${world.twilio.url}/m`, MediaContentType0 };
+    expect(await read({ ...inbound, Body: '', ...media })).toMatchObject([{ attachments: [{ name }] }]);
+  });
+
   it('name files that are not fetched from a loopback address', async () => {
     const guard = createGuard({ allowPrivate: false, httpsOnly: false });
     const carrier = twilioCarrier({ baseUrl: world.twilio.url, guard });
@@ -394,5 +478,142 @@ describe('callbacks', () => {
     const opened = carrier.openMedia(carrier.config.parse(config), world.twilio.url + path, never);
     await expect(opened).rejects.toThrow('loopback');
     await carrier.close();
+  });
+});
+
+describe('the connection test says whether replies reach the line', () => {
+  const callbackUrl = 'https://linepace.example/callbacks/carriers/twilio/0123456789abcdef01234567';
+  const elsewhere = 'https://elsewhere.example/sms';
+  const [NUMBER, OTHER, SERVICE, APP] = ['+14155550177', '+14155550178', 'MG-replies', 'AP1'];
+  const account = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken };
+
+  interface Situation {
+    number?: Partial<TwilioNumber>;
+    other?: Partial<TwilioNumber>;
+    service?: Partial<TwilioService>;
+    application?: { smsUrl: string; smsMethod?: string };
+    /** The settings of the line do not name the service. */
+    unnamed?: true;
+  }
+
+  async function check({ number, other, service, application, unnamed }: Situation) {
+    const { twilio } = world;
+    twilio.numbers.set(NUMBER, { smsUrl: callbackUrl, sms: true, ...number });
+    if (other) twilio.numbers.set(OTHER, { smsUrl: callbackUrl, sms: true, ...other });
+    if (application) twilio.applications.set(APP, application);
+    if (service)
+      twilio.services.set(SERVICE, {
+        numbers: other ? [NUMBER, OTHER] : [NUMBER],
+        inboundRequestUrl: callbackUrl,
+        useInboundWebhookOnNumber: false,
+        ...service,
+      });
+    const config = { ...account, ...(service && !unnamed && { messagingServiceSid: SERVICE }) };
+    const found: ConnectionCheck[] = [];
+    for await (const one of world.carrier.checkConnection(config, {
+      lineId: null,
+      address: NUMBER,
+      callbackUrl,
+      reachCallbacks: async () => ({ result: 'pass', text: 'It answers.' }),
+    }))
+      found.push(one);
+    twilio.services.delete(SERVICE);
+    const resultOf = (name: string) => found.find((one) => one.name === name);
+    return { sender: resultOf('sender'), callback: resultOf('callback') };
+  }
+
+  const DEFERRED = { inboundRequestUrl: null, useInboundWebhookOnNumber: true };
+
+  it.each<[string, Situation]>([
+    ['the number calls it', {}],
+    [
+      'the TwiML App of the number calls it',
+      { number: { smsUrl: '', smsApplicationSid: APP }, application: { smsUrl: callbackUrl } },
+    ],
+    ['the messaging service calls it', { number: { smsUrl: '' }, service: {} }],
+    ['the messaging service leaves it to the number', { service: DEFERRED }],
+    ['the messaging service leaves it to all its numbers', { service: DEFERRED, other: {} }],
+    [
+      'a service that the settings do not name calls it',
+      { number: { smsUrl: '' }, service: {}, unnamed: true },
+    ],
+  ])('they do: %s', async (_name, situation) => {
+    const { sender, callback } = await check(situation);
+    expect([sender?.result, callback?.result]).toEqual(['pass', 'pass']);
+  });
+
+  it.each<[string, Situation, string]>([
+    ['the number calls another URL', { number: { smsUrl: elsewhere } }, 'another URL'],
+    ['the number calls no URL', { number: { smsUrl: '' } }, 'no URL'],
+    ['the number uses GET', { number: { smsMethod: 'GET' } }, 'HTTP GET'],
+    [
+      'a TwiML App decides',
+      { number: { smsApplicationSid: APP }, application: { smsUrl: elsewhere } },
+      'TwiML App',
+    ],
+    [
+      'a TwiML App uses GET',
+      { number: { smsApplicationSid: APP }, application: { smsUrl: callbackUrl, smsMethod: 'GET' } },
+      'HTTP GET',
+    ],
+    ['the messaging service drops them', { service: { inboundRequestUrl: null } }, 'messaging service'],
+    [
+      'the messaging service calls another URL',
+      { service: { inboundRequestUrl: elsewhere } },
+      'messaging service',
+    ],
+    ['the messaging service uses GET', { service: { inboundMethod: 'GET' } }, 'HTTP GET'],
+    [
+      'a service that the settings do not name drops them',
+      { service: { inboundRequestUrl: null }, unnamed: true },
+      'messaging service',
+    ],
+    [
+      'another number of the service calls another URL',
+      { service: DEFERRED, other: { smsUrl: elsewhere } },
+      OTHER,
+    ],
+  ])('they do not: %s', async (_name, situation, text) => {
+    const { callback } = await check(situation);
+    expect(callback).toMatchObject({ result: 'fail', text: expect.stringContaining(text) });
+  });
+
+  it('and whether its number is in the sender pool', async () => {
+    const { sender } = await check({ service: { numbers: [OTHER] } });
+    expect(sender).toMatchObject({ result: 'fail', setting: 'messagingServiceSid' });
+  });
+});
+
+describe('the probe of a line', () => {
+  const account = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken };
+  const probe = (config: object, address: string | null = null) =>
+    world.carrier.probe({ ...account, ...config }, newId(), address);
+
+  it('passes for a number of the account', async () => {
+    await expect(probe({}, '+14155550111')).resolves.toBeUndefined();
+    await expect(probe({ from: '(415) 555-0111' })).resolves.toBeUndefined();
+  });
+
+  it('checks only the account of a line that is being connected', async () => {
+    await expect(world.carrier.probe({ ...account, from: '+14155550175' }, newId())).resolves.toBeUndefined();
+  });
+
+  it('passes for a sender that is no number', async () => {
+    await expect(probe({ from: 'Linepace' })).resolves.toBeUndefined();
+    await expect(probe({ from: '72345' })).resolves.toBeUndefined();
+  });
+
+  it('fails with the reason if the line cannot send', async () => {
+    world.twilio.numbers.set('+14155550176', { smsUrl: '', sms: false });
+    world.twilio.services.set('MG-empty', {
+      numbers: [],
+      inboundRequestUrl: null,
+      useInboundWebhookOnNumber: true,
+    });
+    await expect(probe({}, '+14155550175')).rejects.toThrow('the account has no number +14155550175');
+    await expect(probe({}, '+14155550176')).rejects.toThrow('cannot send SMS');
+    await expect(probe({ messagingServiceSid: 'MG-empty' })).rejects.toThrow('has no sender');
+    await expect(probe({ messagingServiceSid: 'MG-none' })).rejects.toThrow('there is no messaging service');
+    await expect(probe({ authToken: 'wrong' })).rejects.toThrow('Authenticate');
   });
 });

@@ -18,7 +18,13 @@ import {
 import { serverCheck, unknown } from './connection-checks.ts';
 import { Explanation, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, readJson } from './http-response.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
-import { accountCheck, numberChecks, TWILIO_GUIDE } from './twilio-connection.ts';
+import {
+  accountCheck,
+  numberChecks,
+  probeSender,
+  TWILIO_GUIDE,
+  type TwilioAccount,
+} from './twilio-connection.ts';
 import { ErrorResponse, twilioFailure, twilioReason as reasonOf } from './twilio-errors.ts';
 
 export interface TwilioCarrierOptions {
@@ -34,6 +40,11 @@ export interface TwilioCarrierOptions {
 export const TwilioConfig = z.object({
   accountSid: z.string().min(1).meta({ description: 'It begins with AC.' }),
   authToken: z.string().min(1).meta({ secret: true }),
+  sharedKeySecret: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ secret: true, description: 'Only if the account signs its webhooks with a SharedKey.' }),
   from: z
     .string()
     .min(1)
@@ -83,6 +94,12 @@ const MAX_PAGES = 20;
 /** Twilio puts this before each text of a trial account. */
 const TRIAL = /^\s*sent from your twilio trial account\s*-\s*/i;
 
+interface RequestOptions {
+  form?: URLSearchParams;
+  signal: AbortSignal;
+  maxBytes?: number;
+}
+
 /**
  * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource), and events of calls
  * to the same number by Programmable Voice.
@@ -96,22 +113,22 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
   const guarded = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
   const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : guarded);
 
-  async function call(
-    config: TwilioConfig,
-    path: string,
-    {
-      form,
-      signal,
-      maxBytes = MAX_OBJECT_BYTES,
-    }: { form?: URLSearchParams; signal: AbortSignal; maxBytes?: number },
-  ): Promise<Exchange> {
-    const base = new URL(config.baseUrl ?? defaultUrl);
+  async function call(config: TwilioConfig, path: string, options: RequestOptions): Promise<Exchange> {
     const account = `/2010-04-01/Accounts/${encodeURIComponent(config.accountSid)}`;
+    return exchangeWith(config, new URL(config.baseUrl ?? defaultUrl), account + path, options);
+  }
+
+  async function exchangeWith(
+    config: TwilioConfig,
+    base: URL,
+    path: string,
+    { form, signal, maxBytes = MAX_OBJECT_BYTES }: RequestOptions,
+  ): Promise<Exchange> {
     return exchange(
       agentOf(config),
       {
         origin: base.origin,
-        path: base.pathname.replace(/\/$/, '') + account + path,
+        path: base.pathname.replace(/\/$/, '') + path,
         method: form ? 'POST' : 'GET',
         headers: {
           authorization: basicAuth(config),
@@ -125,6 +142,15 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
   }
 
   const question = () => ({ signal: AbortSignal.timeout(QUESTION_TIMEOUT_MS) });
+
+  const accountOf = (config: TwilioConfig): TwilioAccount => ({
+    ask: (path) => call(config, path, { ...question(), maxBytes: MAX_PAGE_BYTES }),
+    askMessaging: (path) =>
+      exchangeWith(config, messagingUrl(new URL(config.baseUrl ?? defaultUrl)), path, {
+        ...question(),
+        maxBytes: MAX_PAGE_BYTES,
+      }),
+  });
 
   return {
     name: 'twilio',
@@ -172,14 +198,17 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         : { status: 'available' };
     },
 
-    account: ({ accountSid, authToken, baseUrl }) => JSON.stringify([accountSid, authToken, baseUrl]),
+    account: ({ accountSid, authToken, baseUrl, messagingServiceSid, from }, address) =>
+      JSON.stringify([accountSid, authToken, baseUrl, messagingServiceSid ?? from ?? address]),
 
-    async probe(config) {
+    async probe(config, _lineId, address) {
       const response = await call(config, '.json', question());
       if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
       const account = readJson(response, z.object({ status: Explanation }));
       if (account?.status !== 'active')
         throw new Error(`the account is ${account?.status ?? 'in an unknown state'}`);
+      if (address !== undefined)
+        await probeSender(accountOf(config), senderOf(config, address), config.messagingServiceSid);
     },
 
     guide: TWILIO_GUIDE,
@@ -191,13 +220,12 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const credentials = accountCheck(account);
       yield credentials;
       if (credentials.result !== 'pass') return;
-      const sender = config.from ?? subject.address;
-      const number = sender === null ? null : normalizePhone(sender, 'US');
+      const number = normalizePhone(senderOf(config, subject.address) ?? '', 'US');
       if (number === null) yield unknown('sender', 'No phone number is given, so nothing was looked up.');
       else {
-        const query = new URLSearchParams({ PhoneNumber: number });
-        const numbers = await call(config, `/IncomingPhoneNumbers.json?${query.toString()}`, question());
-        yield* numberChecks(numbers, { number, ...subject });
+        const { callbackUrl } = subject;
+        const { messagingServiceSid } = config;
+        yield* numberChecks(accountOf(config), { number, callbackUrl, messagingServiceSid });
       }
       yield { name: 'callback_address', ...(await subject.reachCallbacks()) };
     },
@@ -207,7 +235,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     },
 
     async parseCallback(config, callback) {
-      const form = verifyTwilioSignature(config.authToken, callback);
+      const form = verifyTwilioSignature(config, callback);
       const now = clock();
       return sanitizeEvents(readTwilioForm(form, now), now);
     },
@@ -236,6 +264,20 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       await Promise.all([operators.destroy(), guarded.destroy()]);
     },
   };
+}
+
+/** The Messaging API has a host of its own; other servers that speak Twilio's APIs have one for all. */
+function messagingUrl(api: URL): URL {
+  if (!api.hostname.endsWith('.twilio.com')) return api;
+  const url = new URL(api);
+  url.hostname = url.hostname.replace(/^api\./, 'messaging.');
+  return url;
+}
+
+/** In E.164 if it is a phone number. */
+function senderOf({ from }: TwilioConfig, address: string | null): string | null {
+  const sender = from ?? address;
+  return sender === null ? null : (normalizePhone(sender, 'US') ?? sender);
 }
 
 function messageForm(config: TwilioConfig, message: OutboundMessage): URLSearchParams {

@@ -82,7 +82,7 @@ export async function twilioWorld(): Promise<TwilioWorld> {
     responseLate: '+14155550105',
     unreachable: '+14155550106',
   };
-  twilio.fault(to.refused, { kind: 'error', status: 400, code: 21408 });
+  twilio.fault(to.refused, { kind: 'error', status: 400, code: 21268 });
   twilio.fault(to.later, { kind: 'error', status: 429, code: 20429 });
   twilio.fault(to.responseLost, { kind: 'response_lost' });
   twilio.fault(to.responseLate, { kind: 'response_late' });

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow, realTime, toRealTime } from '#domain/clock.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
+import { isErased } from '#domain/erasure.ts';
 import { failureSignals } from '#domain/signal-replay.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
@@ -13,7 +14,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { applyReaction } from './reactions.ts';
-import { advanceMessage, markDelivered } from '#db/queries/sends.ts';
+import { advanceMessage, explainFailure, markDelivered } from '#db/queries/sends.ts';
 
 /** The events about an outbound message. */
 type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
@@ -272,6 +273,9 @@ export async function applyEarlyEvents(db: TenantDb, early: readonly LineEvent[]
   }
 }
 
+/** The error of a message whose carrier gives no reason. */
+const NO_REASON = 'undeliverable';
+
 async function applyReceipt(
   db: TenantDb,
   lineId: string,
@@ -280,13 +284,16 @@ async function applyReceipt(
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
-    await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
+    await markDelivered(db, [{ id: messageId, at, happenedIn: happenedIn() }]);
     return;
   }
   await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
+  const isUnexplained = message?.status === 'failed' && message.errorMessage === NO_REASON;
+  if (isUnexplained && reason !== undefined && !isErased(message.address))
+    await explainFailure(db, messageId, reason);
   if (message?.status !== 'sent') return;
-  const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
+  const cause = optedOut ? 'recipient_opted_out' : (reason ?? NO_REASON);
   if (!optedOut) db.lineSignals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
   const hasFallenBack = await failOrFallBack(db, message, cause, now);

@@ -133,6 +133,50 @@ test('a line at Twilio sends and gets receipts, and sends once even if a respons
   }
 });
 
+describe('a message that Twilio reports as failed', () => {
+  async function sent() {
+    const { call } = await withLine();
+    twilio.quiet = true;
+    const to = phone();
+    const message = await send(
+      call,
+      { recipientPhone: to, messageType: 'sms' },
+      ({ status }) => status === 'sent',
+    );
+    const [accepted] = at(to);
+    if (!accepted) throw new Error('Twilio accepted nothing');
+    const report = (status: string, more?: Record<string, string>) =>
+      twilio.reportStatus(accepted, status, more);
+    const read = async () => (await call('GET', `/api/messages/${message._id}`)).body;
+    const until = (holds: (message: Record<string, unknown>) => boolean) =>
+      eventually(async () => holds(await read()));
+    return { report, read, until, timeline: () => call('GET', `/api/messages/${message._id}/timeline`) };
+  }
+
+  it('stays failed if it is reported as delivered later, and its timeline shows both', async () => {
+    const { report, read, until, timeline } = await sent();
+    await report('undelivered', { ErrorCode: '30008' });
+    await until(({ status }) => status === 'failed');
+    await report('delivered');
+    await until(({ deliveredAt }) => deliveredAt !== null);
+    expect(await read()).toMatchObject({ status: 'failed', errorMessage: '30008: undelivered' });
+    const types = (await timeline()).body.events.map(({ type }: { type: string }) => type);
+    expect(types.slice(-2)).toEqual(['failed', 'delivered']);
+  });
+
+  it('gets its reason if that is reported later, and keeps it', async () => {
+    const { report, read, until } = await sent();
+    await report('undelivered');
+    await until(({ status }) => status === 'failed');
+    expect((await read()).errorMessage).toBe('undeliverable');
+    await report('undelivered', { ErrorCode: '30007' });
+    await until(({ errorMessage }) => errorMessage === '30007: undelivered');
+    await report('failed', { ErrorCode: '30008' });
+    await report('undelivered');
+    expect((await read()).errorMessage).toBe('30007: undelivered');
+  });
+});
+
 describe('calls', () => {
   const START = Date.UTC(2026, 2, 1, 12);
   const SECONDS = 61;

@@ -1001,7 +1001,7 @@ export type ReputationTerm = {
 };
 
 export type Warning = {
-    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'quiet_hours' | 'number_unlikely';
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'sms_too_long' | 'quiet_hours' | 'number_unlikely';
     /**
      * For a person; may change.
      */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "b0753c0b3b8d15b4cc365bb1d28c0dec83292eca19006a6b86c798cb27f2695d"
+DIGEST = "3f44d8885854b5cd734f29ed6d5ab8bf44fe7583b23314a5889d57d68f2d712d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

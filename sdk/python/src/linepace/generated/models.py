@@ -543,7 +543,7 @@ class ReputationTerm(TypedDict):
 
 
 class Warning(TypedDict):
-    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "quiet_hours", "number_unlikely"]
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "sms_too_long", "quiet_hours", "number_unlikely"]
     text: str
 
 
