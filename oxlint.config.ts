@@ -252,6 +252,13 @@ export default defineConfig({
     'typescript/switch-exhaustiveness-check': 'error',
     'eslint/eqeqeq': ['error', 'always'],
     'unicorn/prefer-node-protocol': 'error',
+    'eslint/no-restricted-properties': [
+      'error',
+      {
+        property: 'normalize',
+        message: 'It takes quadratic time for hostile texts: use normalize() of domain/text.ts.',
+      },
+    ],
     // Assertions on results of JSON.parse and on errors are reviewed; each would need a schema otherwise.
     'typescript/no-unsafe-type-assertion': 'off',
     // `_id` and similar names belong to the API.
@@ -272,6 +279,7 @@ export default defineConfig({
     'eslint/no-shadow': 'off',
   },
   overrides: [
+    { files: ['domain/text.ts', '**/*.test.ts'], rules: { 'eslint/no-restricted-properties': 'off' } },
     {
       files: ['**/*.test.ts', 'test/**'],
       rules: {

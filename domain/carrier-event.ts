@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { truncate, toStorable, textProblem } from './text.ts';
+import { shortenMarks, textProblem, toStorable, truncate } from './text.ts';
 
 /** The six reactions of Apple's Messages, in the order of Apple's numbers. */
 export const TAPBACKS = ['love', 'like', 'dislike', 'laugh', 'emphasize', 'question'] as const;
@@ -19,8 +19,9 @@ export const MAX_EVENTS = 1000;
 const MAX_SECONDS = 10 * 365 * 86_400;
 const MAX_CENTS = 100_000_000;
 
-/** Free text, without characters that cannot be stored. */
-const freeText = (max: number) => z.string().transform((text) => truncate(toStorable(text), max));
+/** Free text, without characters that cannot be stored, or that take long to compare or show. */
+const freeText = (max: number) =>
+  z.string().transform((text) => truncate(shortenMarks(toStorable(text)), max));
 
 /** An identifier: refused if it cannot be stored unchanged. */
 const identifier = (max: number) =>

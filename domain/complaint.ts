@@ -1,3 +1,5 @@
+import { normalize } from './text.ts';
+
 /**
  * Phrases of a reply that call messages spam, or announce a report or a block. Counted only for the line's reputation; nobody
  * is opted out by them.
@@ -14,7 +16,7 @@ const COMPLAINTS = [
 
 /** A question such as "is this spam?" also counts, because it shows how the message was received. */
 export function complainsInText(text: string): boolean {
-  const said = text.normalize('NFC').toLowerCase().slice(0, 1000);
+  const said = normalize(text, 'NFC', 1000).toLowerCase();
   return COMPLAINTS.some((pattern) => pattern.test(said));
 }
 

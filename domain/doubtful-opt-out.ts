@@ -1,4 +1,4 @@
-import { ownText } from './opt-out.ts';
+import { ownText } from './own-words.ts';
 import { asksToBeLeftAlone, MAX_LENGTH, plain } from './suspected-opt-out.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DraftPrompt } from './draft-prompt.ts';
-import { ownText } from './opt-out.ts';
+import { ownText } from './own-words.ts';
 
 /** Whether a reply asks to be left alone, as a language model understands it. */
 export const ModelVerdict = z.enum(['opt_out', 'not_opt_out', 'unsure']);

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
+import { inAllLanguages } from './languages.ts';
+import { ownLines } from './own-words.ts';
+import { normalize } from './text.ts';
 
 /** An address that opted out of messages from the workspace. */
 export const OptOut = z
@@ -40,58 +43,35 @@ export const KEYWORDS = { optOut: [...STOP], optIn: [...START] };
 export type Keyword = 'stop' | 'start';
 
 /**
- * Detects a reply that consists only of an opt-out or opt-in keyword, or of several with the same meaning. Case,
- * punctuation, signatures and quoted text are ignored.
+ * Detects a reply that asks to stop, or to start again, with a keyword: its first line, or all of it, is nothing but keywords of
+ * one meaning. Case, punctuation, quoted text and signatures are ignored, and thanks beside `STOP`.
  */
 export function optOutKeyword(text: string): Keyword | null {
-  const own = ownText(text, MAX_LENGTH);
-  // Joined as well, for `opt-out` and `Stop all`.
-  const words = own?.toUpperCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
-  if (words.length === 0) return null;
-  const saysOnly = (vocabulary: ReadonlySet<string>): boolean =>
-    vocabulary.has(words.join('')) || words.every((word) => vocabulary.has(word));
-  if (saysOnly(STOP)) return 'stop';
-  return saysOnly(START) ? 'start' : null;
+  const own = ownLines(text);
+  const [first = ''] = own;
+  const whole = own.join(' ');
+  if (isStop(first) || isStop(whole)) return 'stop';
+  return whole.length <= MAX_LENGTH && saysOnly(wordsOf(whole), START) ? 'start' : null;
 }
 
 /** A longer reply is more than a keyword. */
 const MAX_LENGTH = 200;
 
-/** A reply without quoted text and what mail clients add; null if that is longer than `maxLength`. */
-export function ownText(text: string, maxLength: number): string | null {
-  const readable = text.normalize('NFKC').replaceAll(/\p{DI}/gu, '');
-  const lines = readable.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => line.trim());
-  let own = '';
-  for (const [index, line] of lines.entries()) {
-    if (line === '' || line.startsWith('>')) continue;
-    // Such a line above the contact's own text is skipped, because some clients quote first; below it, the rest is not theirs.
-    if (!startsQuoteOrSignature(lines.slice(index, index + 3))) own = `${own} ${line}`.trim();
-    else if (own !== '') break;
-    if (own.length > maxLength) return null;
-  }
-  return own;
-}
+const wordsOf = (text: string): string[] =>
+  normalize(text, 'NFKC', MAX_LENGTH)
+    .replaceAll(/\p{DI}/gu, '')
+    .toUpperCase()
+    .match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
 
-const DIVIDER = /^[-\u2013\u2014_=*~]{2,}$/;
-const SIGNATURE =
-  /^(?:sent (?:from|via|with|using)|get outlook|gesendet (?:von|mit)|envoyé (?:de|depuis)|enviado (?:desde|do|de)|inviato da|verzonden (?:vanaf|met|via)) /i;
-const CLOSING =
-  /^(?:thanks|thank you|thx|cheers|best|(?:best |kind |warm )?regards|best wishes|sincerely|yours)(?: again| truly)?[ ,.!]*$/i;
-const HEADER = /^(?:from|von|de|da|van) ?: /i;
-const FORWARDED =
-  /^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht)|^begin forwarded message:/i;
-const ATTRIBUTION = /(?:wrote|schrieb|a écrit|escribió|ha scritto|escreveu|schreef)/i;
-/** Mail clients do not write longer attribution lines. */
-const MAX_LINE = 300;
+/** Joined as well, for `opt-out` and `Stop all`. */
+const saysOnly = (words: readonly string[], vocabulary: ReadonlySet<string>): boolean =>
+  words.length > 0 && (vocabulary.has(words.join('')) || words.every((word) => vocabulary.has(word)));
 
-/** Whether a signature or a quotation starts here. An attribution ("On …, Ada wrote:") may span three lines. */
-function startsQuoteOrSignature(lines: readonly string[]): boolean {
-  const [line = ''] = lines;
-  if (line.length > MAX_LINE) return false;
-  if ([DIVIDER, SIGNATURE, CLOSING, HEADER, FORWARDED].some((pattern) => pattern.test(line))) return true;
-  return lines.some((_, folds) => {
-    const unfolded = lines.slice(0, folds + 1).join(' ');
-    const begins = folds === 0 || /^(?:on|am|le|el|il|em|op) .*\d/i.test(line);
-    return begins && unfolded.length <= MAX_LINE && /: ?$/.test(unfolded) && ATTRIBUTION.test(unfolded);
-  });
+const THANKS = new RegExp(`(?<!\\S)${inAllLanguages(({ thanks }) => thanks)}(?!\\S)`, 'giu');
+
+function isStop(text: string): boolean {
+  if (text.length > MAX_LENGTH) return false;
+  const words = wordsOf(text);
+  if (saysOnly(words, STOP)) return true;
+  return saysOnly(words.join(' ').replaceAll(THANKS, '').split(' ').filter(Boolean), STOP);
 }

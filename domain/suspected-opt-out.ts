@@ -1,4 +1,5 @@
-import { ownText } from './opt-out.ts';
+import { ownText } from './own-words.ts';
+import { normalize } from './text.ts';
 
 /**
  * Detects replies in which somebody clearly asks to be left alone in other words than the keywords of `optOutKeyword`: to
@@ -19,8 +20,7 @@ export const MAX_LENGTH = 300;
 
 /** Lower case, without accents and punctuation; `don't` is `dont`, `m'envoyer` is `m envoyer`. */
 export function plain(text: string): string {
-  return text
-    .normalize('NFKD')
+  return normalize(text, 'NFKD', 4 * MAX_LENGTH)
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll('ß', 'ss')

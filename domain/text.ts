@@ -36,3 +36,17 @@ export const LINES = [
 
 /** Whether a text has no visible characters. */
 export const isBlank = (text: string): boolean => /^[\p{White_Space}\p{Cc}\p{Cf}\p{DI}\u2800]*$/u.test(text);
+
+/** The limit of the Stream-Safe Text Format (https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format). */
+const MAX_MARKS = 30;
+const LONG_RUN = new RegExp(String.raw`(\p{M}{${MAX_MARKS}})\p{M}+`, 'gu');
+
+/**
+ * Shortens runs of combining marks that no language has. Normalization sorts each run, in quadratic time.
+ */
+export const shortenMarks = (text: string): string => text.replaceAll(LONG_RUN, '$1');
+
+/** `text.normalize(form)` of at most `max` UTF-16 code units, in linear time. A text that becomes longer is truncated. */
+export function normalize(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD', max: number): string {
+  return truncate(shortenMarks(truncate(text, max)).normalize(form), max);
+}

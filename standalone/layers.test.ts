@@ -60,6 +60,7 @@ describe('the layers', () => {
       await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
       await writeFile(path.join(folder, file), lines.join('\n'));
     }
+    await writeFile(path.join(folder, 'domain/y.ts'), "export const y = 'a'.normalize('NFC');\n");
     // By folder: without a .gitignore it would also read node_modules.
     const folders = new Set(Object.keys(files).map((file) => file.split('/')[0] ?? file));
     const { stdout } = spawnSync('node_modules/.bin/oxlint', ['--format', 'unix', ...folders], {
@@ -82,6 +83,12 @@ describe('the layers', () => {
       expect(refused(file).toSorted()).toEqual(imports.toSorted());
     },
   );
+
+  it('refuse to normalize a text of any length', () => {
+    expect(
+      refusals.filter(({ file, text }) => file.endsWith('domain/y.ts') && text.includes('normalize')),
+    ).toHaveLength(1);
+  });
 
   it('refuse a cycle of imports, even one of types', () => {
     const cycles = refusals.filter(({ text }) => text.includes('Dependency cycle')).map(({ file }) => file);

@@ -19,7 +19,7 @@ import {
   shortId,
   textOf,
 } from './inbound-email.ts';
-import { unquoted } from './quoted-text.ts';
+import { unquoted } from '#domain/own-words.ts';
 import { readReport } from './smtp-reports.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */

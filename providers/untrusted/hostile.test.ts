@@ -5,7 +5,7 @@ import { sanitizeEvents, type CarrierEvent, MAX_FILES, MAX_TEXT } from '#domain/
 import { textProblem } from '#domain/text.ts';
 import { JsonTooComplex } from '#domain/untrusted-json.ts';
 import { readBlueBubblesEvent } from '../carriers/bluebubbles-callback.ts';
-import { unquoted } from '../carriers/quoted-text.ts';
+import { unquoted } from '#domain/own-words.ts';
 import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
 import { readTwilioForm, signTwilio } from '../carriers/twilio-callback.ts';
 import { htmlToText } from './html-text.ts';

@@ -1,0 +1,331 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anyText } from '#test/support/any-text.ts';
+import { growth, LINEAR } from '#test/support/growth.ts';
+import { quotes, textReactions } from './text-reaction.ts';
+
+const OURS = 'Hi Ada, your table is booked. To stop texting you, reply STOP to unsubscribe.';
+
+/** By reaction, as phones report it; `%` is the quotation. */
+const FORMS: [reaction: string, removed: boolean, ...forms: string[]][] = [
+  [
+    'love',
+    false,
+    'Loved “%”',
+    'Hat „%“ geliebt',
+    'Liebt „%“',
+    'A adoré « % »',
+    'Le encantó “%”',
+    'Le encanta “%”',
+    'Amou “%”',
+    'Adorou “%”',
+    'Ha adorato “%”',
+    'Ha amato "%"',
+    'Vond “%” geweldig',
+    'Elskede “%”',
+    'Elsker “%”',
+    'Älskade ”%”',
+    'Pokochał(a) „%”',
+    'Uwielbia „%”',
+    'Очень понравилось «%»',
+    '“%”にハートを付けました',
+    '“%”が大好きです',
+    '喜爱“%”',
+    '對「%」表示喜愛',
+  ],
+  [
+    'like',
+    false,
+    'Liked “%”',
+    'Liked "%"',
+    'Liked ‘%’',
+    "Liked '%'",
+    'liked “%”',
+    'Gefällt „%“',
+    '„%“ gefällt mir',
+    'Hat „%“ mit „Gefällt mir“ markiert',
+    'A aimé « % »',
+    'A aimé «\u00A0%\u00A0»',
+    'a ajouté un « J’aime » à « % »',
+    'Le gustó “%”',
+    'Le gustó «%»',
+    'Gostou de “%”',
+    'Curtiu “%”',
+    'Gli piace “%”',
+    'Ha apprezzato “%”',
+    'Vond “%” leuk',
+    'Vindt “%” leuk',
+    'Synes godt om “%”',
+    'Syntes godt om »%«',
+    'Gillade ”%”',
+    'Polubił(a) „%”',
+    'Понравилось «%»',
+    '“%”に“いいね”しました',
+    '「%」を高評価しました',
+    '赞了“%”',
+    '喜欢“%”',
+    '對「%」按讚',
+  ],
+  [
+    'dislike',
+    false,
+    'Disliked “%”',
+    'Gefällt „%“ nicht',
+    'Missfällt „%“',
+    'N’a pas aimé « % »',
+    "N'a pas aimé « % »",
+    'No le gustó “%”',
+    'Não gostou de “%”',
+    'Descurtiu “%”',
+    'Non gli piace “%”',
+    'Non è piaciuto “%”',
+    'Vond “%” niet leuk',
+    'Synes ikke godt om “%”',
+    'Ogillade ”%”',
+    'Nie podoba się „%”',
+    'Не понравилось «%»',
+    '“%”に低評価を付けました',
+    '踩了“%”',
+    '不喜欢“%”',
+  ],
+  [
+    'laugh',
+    false,
+    'Laughed at “%”',
+    'Lacht über „%“',
+    'Hat über „%“ gelacht',
+    'A ri de « % »',
+    'Se rio de “%”',
+    'Se rió con “%”',
+    'Riu de “%”',
+    'Ha riso a “%”',
+    'Ride per “%”',
+    'Lachte om “%”',
+    'Grinede ad “%”',
+    'Skrattade åt ”%”',
+    'Śmieje się z „%”',
+    'Посмеялись над «%»',
+    '“%”に笑いました',
+    '对“%”大笑',
+    '大笑“%”',
+  ],
+  [
+    'emphasize',
+    false,
+    'Emphasized “%”',
+    'Emphasised “%”',
+    'Betonte „%“',
+    'Hat „%“ hervorgehoben',
+    'A mis en évidence « % »',
+    'A souligné « % »',
+    'A insisté sur « % »',
+    'Enfatizó “%”',
+    'Exclamó por “%”',
+    'Enfatizou “%”',
+    'Ha enfatizzato “%”',
+    'Benadrukte “%”',
+    'Fremhævede “%”',
+    'Betonade ”%”',
+    'Podkreślił(a) „%”',
+    'Отмечен восклицательным знаком «%»',
+    '“%”を強調しました',
+    '强调了“%”',
+  ],
+  [
+    'question',
+    false,
+    'Questioned “%”',
+    'Hinterfragte „%“',
+    'Hat „%“ mit einem Fragezeichen markiert',
+    'A posé une question sur « % »',
+    'S’est interrogé(e) sur « % »',
+    'Cuestionó “%”',
+    'Preguntó por “%”',
+    'Questionou “%”',
+    'Ha fatto una domanda su “%”',
+    'Vroeg zich af over “%”'.replace('zich af ', ''),
+    'Satte spørgsmålstegn ved “%”',
+    'Ifrågasatte ”%”',
+    'Zakwestionował(a) „%”',
+    'Поставлен вопрос на «%»',
+    '“%”に疑問符を付けました',
+    '质疑了“%”',
+  ],
+  [
+    'love',
+    true,
+    'Removed a heart from “%”',
+    'Hat ein Herz von „%“ entfernt',
+    'A retiré un cœur de « % »',
+    'Quitó un corazón de “%”',
+    'Eliminó un corazón de “%”',
+    'Removeu um coração de “%”',
+    'Ha rimosso un cuore da “%”',
+    'Verwijderde een hartje van “%”',
+    'Fjernede et hjerte fra “%”',
+    'Tog bort ett hjärta från ”%”',
+    'Usunął serce z „%”',
+    'Убрано сердце с «%»',
+    '“%”からハートを削除しました',
+    '移除了“%”的爱心',
+  ],
+  [
+    'like',
+    true,
+    'Removed a like from “%”',
+    'Hat „Gefällt mir“ von „%“ entfernt',
+    'A retiré un J’aime de « % »',
+    'A retiré un « J’aime » de « % »',
+    'Quitó un Me gusta de “%”',
+    'Removeu um Gosto de “%”',
+  ],
+  ['dislike', true, 'Removed a dislike from “%”'],
+  ['laugh', true, 'Removed a laugh from “%”', 'A supprimé un rire de « % »'],
+  ['emphasize', true, 'Removed an exclamation from “%”', 'Hat ein Ausrufezeichen von „%“ entfernt'],
+  ['question', true, 'Removed a question mark from “%”', 'Hat ein Fragezeichen von „%“ entfernt'],
+  ['sticker', false, 'Reacted with a sticker to “%”', 'Hat mit einem Sticker auf „%“ reagiert'],
+];
+
+/** The same with an emoji, `E`. */
+const EMOJI_FORMS: [removed: boolean, ...forms: string[]][] = [
+  [
+    false,
+    'Reacted E to “%”',
+    'Reacted E to "%"',
+    'E to “%”',
+    'E to “ % ”',
+    '\u200EE\u200E to \u200A“\u200A%\u200A”',
+    'Hat mit E auf „%“ reagiert',
+    'Reagierte mit E auf „%“',
+    'E auf „%“',
+    'A réagi avec E à « % »',
+    'E à « % »',
+    'Reaccionó con E a “%”',
+    'E a “%”',
+    'Reagiu com E a “%”',
+    'Ha reagito con E a “%”',
+    'Reageerde met E op “%”',
+    'Reagerede med E på “%”',
+    'Reagerade med E på ”%”',
+    'Zareagował(a) E na „%”',
+    'Реакция E на «%»',
+    'Отреагировал(а) E на «%»',
+    '“%”にEでリアクションしました',
+    '用E回应了“%”',
+  ],
+  [
+    true,
+    'Removed E from “%”',
+    'Removed a E from “%”',
+    'E removed from “%”',
+    'Hat E von „%“ entfernt',
+    'A retiré E de « % »',
+    'Quitó E de “%”',
+    'Removeu E de “%”',
+    'Ha rimosso E da “%”',
+  ],
+];
+
+const filled = (form: string, quotation = OURS): string => form.replace('%', () => quotation);
+
+/** The reaction to a text of ours. */
+const readingOf = (text: string, ours: string) =>
+  textReactions(text).find((reading) => quotes(reading, ours));
+
+describe.each(FORMS)('the reaction %s (removed: %s)', (reaction, removed, ...forms) => {
+  it.each(forms)('is recognized: %s', (form) => {
+    for (const quotation of [
+      OURS,
+      `${OURS.slice(0, 30)}…`,
+      `${OURS.slice(0, 30)}...`,
+      OURS.replaceAll(' ', '\u00A0'),
+      OURS.replace('Hi', '“Hi”'),
+    ]) {
+      const text = filled(form, quotation);
+      expect(readingOf(text, OURS), text).toMatchObject({ reaction, removed });
+      expect(readingOf(text, 'Hi Ada, your order is on its way.')).toBeUndefined();
+    }
+  });
+});
+
+describe.each(EMOJI_FORMS)('an emoji (removed: %s)', (removed, ...forms) => {
+  it.each(forms)('is recognized: %s', (form) => {
+    for (const emoji of ['🔥', '❤️', '👍🏽', '👨‍👩‍👧', '🇩🇪', '‼️']) {
+      const text = filled(form.replace('E', () => emoji));
+      expect(readingOf(text, OURS), text).toMatchObject({ reaction: 'emoji', emoji, removed });
+    }
+  });
+});
+
+describe('a text that reports a reaction', () => {
+  it.each([
+    ['Loved an image', 'love'],
+    ['Liked a movie', 'like'],
+    ['Laughed at an attachment', 'laugh'],
+    ['Emphasized an audio message', 'emphasize'],
+    ['Reacted 🔥 to an image', 'emoji'],
+    ['👍 to a photo', 'emoji'],
+    ['Gefällt ein Bild', 'like'],
+    ['A aimé une image', 'like'],
+    ['Le gustó una imagen', 'like'],
+    ['Gostou de uma imagem', 'like'],
+    ['Ha adorato un’immagine', 'love'],
+    ['Vond een afbeelding leuk', 'like'],
+    ['Понравилось изображение', 'like'],
+    ['画像にハートを付けました', 'love'],
+    ['喜爱一张图片', 'love'],
+  ])('may be about a file: %s', (text, reaction) => {
+    expect(textReactions(text)).toMatchObject([{ reaction, removed: false, about: 'file' }]);
+  });
+
+  it('may have lost its end on the way', () => {
+    expect(readingOf(`Liked “${OURS.slice(0, 50)}`, OURS)).toMatchObject({ reaction: 'like' });
+  });
+
+  it('may quote emoji only', () => {
+    expect(readingOf('Loved “🎉🎉”', '🎉🎉')).toMatchObject({ reaction: 'love' });
+    expect(readingOf('Loved “🎉🎉”', '👍')).toBeUndefined();
+  });
+
+  it.each([
+    'STOP',
+    'I loved it!',
+    'I liked “Casablanca”',
+    'Yes to “a table at 8”',
+    'Liked it a lot, “really”, thank you so much',
+    'I love “Hi Ada”',
+    '“Hi Ada”',
+    'Hi',
+    '👍',
+    'Liked',
+    'an image',
+    'Photo of the table 🔥',
+    'Did you see the photo?',
+    'Please stop “texting” me',
+    '',
+  ])('is told from others: %j', (text) => expect(textReactions(text)).toEqual([]));
+
+  it('is found in linear time, and never fails', () => {
+    for (const unit of ['“', 'Liked “', "'", 'a ', '👍', '笑'])
+      expect(growth((length) => unit.repeat(length / unit.length), textReactions, 3000)).toBeLessThan(LINEAR);
+    fc.assert(
+      fc.property(anyText(60), anyText(60), (before, inner) => {
+        for (const { removed } of textReactions(`${before}“${inner}”`)) expect(removed).toBeTypeOf('boolean');
+      }),
+    );
+  });
+
+  it('quotes any text that we send, truncated or not', () => {
+    const sent = fc
+      .string({ unit: 'grapheme', minLength: 20, maxLength: 80 })
+      .filter((text) => /\p{L}{5}/u.test(text.slice(0, 10)) && !/[“”]/.test(text));
+    fc.assert(
+      fc.property(sent, fc.boolean(), (text, isTruncated) => {
+        expect(readingOf(`Loved “${isTruncated ? `${text.slice(0, 15)}…` : text}”`, text)).toMatchObject({
+          reaction: 'love',
+        });
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
