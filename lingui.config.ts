@@ -8,9 +8,15 @@ export default defineConfig({
   catalogs: [
     {
       path: '<rootDir>/console/locales/{locale}/shell',
-      include: ['api', 'components', 'lib', 'shell', 'router.tsx', 'pages/sign-in.tsx'].map(
-        (part) => `<rootDir>/console/${part}`,
-      ),
+      include: [
+        'api',
+        'components',
+        'lib',
+        'shell',
+        'router.tsx',
+        'pages/sign-in.tsx',
+        'pages/set-up.tsx',
+      ].map((part) => `<rootDir>/console/${part}`),
     },
     { path: '<rootDir>/console/locales/{locale}/{name}', include: ['<rootDir>/console/pages/{name}/'] },
   ],

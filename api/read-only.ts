@@ -1,5 +1,6 @@
 import type { Client } from '#db/queries/agency.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
+import { isPastDue } from '#domain/entitlement.ts';
 import { ApiError } from './http/errors.ts';
 
 /** Nobody, not even the agency, may change a client whose subscription is past due. @throws READ_ONLY */
@@ -14,6 +15,5 @@ export function refuseReadOnly(clients: readonly Client[]): void {
  * @throws READ_ONLY
  */
 export function requireWritable({ workspace }: WorkspaceCaller): void {
-  if (workspace.subscriptionStatus === 'past_due')
-    throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
+  if (isPastDue(workspace)) throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
 }

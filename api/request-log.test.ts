@@ -27,6 +27,7 @@ const callerOf = (id: string): AnsweredRequest['caller'] => ({
     timezone: 'UTC',
     country: 'US',
     liveWorkspaceId: null,
+    billingMode: 'card',
     subscriptionStatus: 'active',
     keepsDripsQuiet: false,
     node: 0,

@@ -32,6 +32,7 @@ import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
 import { campaignForecastRoutes, forecastRoutes } from './routes/forecast.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
+import { installationRoutes } from './routes/installation.ts';
 import { invitationRoutes } from './routes/invitations.ts';
 import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
@@ -143,6 +144,7 @@ export const routes: readonly Route[] = [
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/sessions', sessionRoutes),
+  ...under('/api/setup', installationRoutes),
   ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
 

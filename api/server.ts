@@ -40,6 +40,7 @@ import { createRateLimits } from './http/rate-limits.ts';
 import { publishedRoutes, routes } from './routes.ts';
 import { CALLBACK_PATH } from './routes/sign-in.ts';
 import type { Services } from './services.ts';
+import { announceSetup } from './setup-announcement.ts';
 
 export interface RunningApi {
   url: string;
@@ -123,10 +124,12 @@ export async function startApi(config: Config): Promise<RunningApi> {
         );
   const { port } = server;
   logger.info({ port }, 'the API is listening');
+  const endAnnouncement = announceSetup(pools, config, logger);
 
   return {
     url: `http://localhost:${port}`,
     async stop() {
+      endAnnouncement();
       await Promise.all([services.streams.close(), server.close(), metricsServer?.close()]);
       untrusted.close();
       await waker.close();

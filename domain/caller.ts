@@ -1,5 +1,5 @@
 import type { AuditActor } from './audit.ts';
-import type { BillingMode, SubscriptionStatus } from './entitlement.ts';
+import type { BillingMode, Payment } from './entitlement.ts';
 import type { KeyRestrictions } from './key-scope.ts';
 
 /** The authenticated caller, derived only from a verified credential. */
@@ -22,14 +22,13 @@ export interface WorkspaceCaller {
 }
 
 /** The workspace fields that nearly every request needs, read together with the credential. */
-export interface CallerWorkspace {
+export interface CallerWorkspace extends Payment {
   id: string;
   agencyId: string | null;
   timezone: string;
   country: string;
   /** The workspace whose twin for tests this is; null: it is live. */
   liveWorkspaceId: string | null;
-  subscriptionStatus: SubscriptionStatus;
   /** Whether its quiet hours apply to `POST /api/drip`. */
   keepsDripsQuiet: boolean;
   /** The database server that has its rows: the number of a node in a cluster, otherwise 0. */

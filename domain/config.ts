@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { BillingMode } from './entitlement.ts';
 import {
   Environment,
   HttpUrl,
@@ -12,6 +13,8 @@ import { storageQuota } from './storage-quota.ts';
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
 type Variables = z.output<typeof Environment>;
+type BillingVariables = Pick<Variables, 'NODE_ENV' | 'STRIPE_SECRET_KEY'>;
+type NewBillingMode = Exclude<BillingMode, 'invoice'>;
 type TemporalVariables = z.output<typeof TemporalEnvironment>;
 
 const configOf = (env: Variables) => ({
@@ -58,6 +61,8 @@ const configOf = (env: Variables) => ({
   webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
   simulator: simulator(env),
   stripe: stripe(env),
+  /** Who pays in a new agency, and in a new workspace without an agency. */
+  newBillingMode: newBillingMode(env),
   twilioUrl: env.TWILIO_API_URL,
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
   /** null: the operating system's. */
@@ -79,6 +84,10 @@ function stripe(env: Variables) {
   const baseUrl = env.STRIPE_API_URL;
   return { apiKey, webhookSecret, prices, ...(baseUrl !== null && { baseUrl }) };
 }
+
+/** Without a payment provider in production, nobody can pay. */
+const newBillingMode = ({ NODE_ENV: mode, STRIPE_SECRET_KEY: key }: BillingVariables): NewBillingMode =>
+  mode === 'production' && key === null ? 'none' : 'card';
 
 const llmEndpoint = ({ LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey }: Variables) =>
   baseUrl !== null && model !== null ? { baseUrl, apiKey, model } : null;

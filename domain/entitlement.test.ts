@@ -95,6 +95,8 @@ describe('an add-on', () => {
   it('requires a payment in card billing only', () => {
     expect(grant('add_on', 'card')).toBe('payment');
     expect(grant('add_on', 'invoice')).toBe('invoiced');
+    for (const entitled of ['included', 'add_on', 'forbidden'] as const)
+      expect(grant(entitled, 'none')).toBe('included');
     for (const mode of ['card', 'invoice'] as const) {
       expect(grant('included', mode)).toBe('included');
       expect(grant('forbidden', mode)).toBeNull();

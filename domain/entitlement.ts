@@ -8,15 +8,32 @@ export type Plan = z.infer<typeof Plan>;
 export const SubscriptionStatus = z.enum(['none', 'active', 'past_due', 'canceled']);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
-/** Whether a workspace has a subscription, which may be past due. Without one, it accepts nothing to send. */
-export const hasSubscription = (status: SubscriptionStatus): boolean =>
-  status === 'active' || status === 'past_due';
-
 /** While the subscription has one of these, what waits in a workspace is not sent until there is a paid one. */
 export const SUSPENDED: readonly SubscriptionStatus[] = ['past_due', 'canceled'];
 
-export const BillingMode = z.enum(['card', 'invoice']);
+/**
+ * Who pays: the saved card, or the invoice that the operator sends to the agency. `none`: nobody pays, so no plan is needed.
+ */
+export const BillingMode = z.enum(['card', 'invoice', 'none']);
 export type BillingMode = z.infer<typeof BillingMode>;
+
+/** Who pays for a workspace, and whether it is paid for. */
+export interface Payment {
+  billingMode: BillingMode;
+  subscriptionStatus: SubscriptionStatus;
+}
+
+/** Whether a workspace needs no subscription, or has one, which may be past due. Otherwise, it accepts nothing to send. */
+export const hasSubscription = ({ billingMode, subscriptionStatus: status }: Payment): boolean =>
+  billingMode === 'none' || status === 'active' || status === 'past_due';
+
+/** Whether a workspace may add lines. */
+export const mayAddLines = ({ billingMode, subscriptionStatus }: Payment): boolean =>
+  billingMode === 'none' || subscriptionStatus === 'active';
+
+/** Whether nobody may change a workspace until its subscription is paid. */
+export const isPastDue = ({ billingMode, subscriptionStatus }: Payment): boolean =>
+  billingMode !== 'none' && subscriptionStatus === 'past_due';
 
 /** Plans count lines by kind; SMS lines are phone lines. */
 export type LineKind = 'phone' | 'email';
@@ -68,8 +85,9 @@ export function entitlement(
 /** How a line request proceeds: at once, at once on the agency's invoice, or after payment. */
 export type Grant = 'included' | 'invoiced' | 'payment';
 
-/** @returns null if the plan does not allow the line. */
+/** @returns null if the plan does not allow the line. Where nobody pays, no plan limits the lines. */
 export function grant(entitled: Entitlement, billingMode: BillingMode): Grant | null {
+  if (billingMode === 'none') return 'included';
   if (entitled === 'forbidden') return null;
   if (entitled === 'included') return 'included';
   return billingMode === 'invoice' ? 'invoiced' : 'payment';

@@ -259,7 +259,7 @@ const PROVIDERS = {
   STRIPE_SECRET_KEY: forBoth(
     optional(z.string()),
     'the key for [payments](payments.md)',
-    'no payments; simulated by `npm start`',
+    '[no payments](payments.md#without-payments); simulated by `npm start`',
   ),
   STRIPE_WEBHOOK_SECRET: forBoth(optional(z.string()), "the secret of Stripe's webhook"),
   STRIPE_PRICES: forBoth(

@@ -9,7 +9,12 @@ type Check = () => Promise<unknown>;
 export interface Readiness {
   ready: boolean;
   /** The body of the response to `/readyz`. */
-  body: { status: 'ready' | 'not ready'; checks: Record<string, 'ok' | 'failed'> };
+  body: {
+    status: 'ready' | 'not ready';
+    checks: Record<string, 'ok' | 'failed'>;
+    /** Nobody owns a workspace yet. */
+    setup?: 'needed';
+  };
 }
 
 /** Runs all checks concurrently and logs the failed ones. */

@@ -1,6 +1,7 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { createLineOrderActivities } from '#activities/line-orders.ts';
 import type { Pools } from '#db/pools.ts';
+import { hasOwner, replaceSetupCode, SETUP_CODE_MINUTES } from '#db/queries/installation.ts';
 import { recordLostTime, unpausedLines } from '#db/queries/line-orders.ts';
 import { lineRecord } from '#db/queries/line-record.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
@@ -14,6 +15,7 @@ import { systemDb, withTenant } from '#db/transactions.ts';
 import { DraftAction } from '#domain/ai-draft.ts';
 import { daysBefore, startOfDayAfter } from '#domain/line-signals.ts';
 import { historyOf, judge, JUDGED_DAYS } from '#domain/reputation.ts';
+import { hashSecretToken, newSecretToken } from '#domain/secret-token.ts';
 import { replaySignals } from '#domain/signal-replay.ts';
 import { presentTimeline } from '#domain/timeline.ts';
 import { FIND_BY_CONTENT } from '#providers/carriers/registry.ts';
@@ -144,6 +146,19 @@ export const COMMANDS: Record<string, Command> = {
         workflowRunTimeout: SWEEP_TIMEOUT,
       });
       return { triggered: 'sweep' };
+    },
+  },
+  'setup-code': {
+    argument: null,
+    summary:
+      'makes a one-time code that sets up an installation without an owner (POST /api/setup), and ends the one before',
+    needsTemporal: false,
+    async run({ pools }) {
+      const db = systemDb(pools);
+      if (await hasOwner(db)) throw new Refused('ALREADY_SET_UP', 'This installation has an owner already');
+      const code = newSecretToken();
+      await replaceSetupCode(db, hashSecretToken(code));
+      return { code, validMinutes: SETUP_CODE_MINUTES };
     },
   },
   replay,

@@ -12,6 +12,7 @@ import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
 import { isInIpRanges } from '#domain/ip-range.ts';
 import { hasScope, type KeyRestrictions } from '#domain/key-scope.ts';
+import { isSecretToken } from '#domain/secret-token.ts';
 import { lowerRole } from '#domain/team.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
@@ -20,7 +21,7 @@ import type { Services } from '../services.ts';
 import { joinAsAdmin } from './first-session.ts';
 import { createRecentlyUsed } from './recently-used.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
-import { type CookieRequest, sessionOfCookie } from './user-sessions.ts';
+import { type CookieRequest, sessionOfCookie, sessionOfToken } from './user-sessions.ts';
 
 /** The endpoints that accept agency keys, listed in the response to a refused request. */
 export const AGENCY_ENDPOINTS = [
@@ -160,7 +161,7 @@ function recordUse(hash: string, client: () => string, pools: Services['pools'])
 async function withSession(route: Guarded, attempt: Attempt, services: Services): Promise<Caller> {
   const { scheme, token, client } = attempt;
   if (scheme !== 'bearer') return unauthorized(client(), services);
-  return ofSession(route, attempt, await verifySession(token, client(), services), services);
+  return ofSession(route, attempt, await verifySession(token, client(), services, attempt), services);
 }
 
 async function ofSession(
@@ -311,11 +312,20 @@ async function roleIn(
 }
 
 /**
- * Verifies a session token.
+ * Verifies a session token: of the identity provider, or of a session that the product started.
  * @param client the client's address, for counting failed attempts.
  * @throws UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE
  */
-export async function verifySession(token: string, client: string, services: Services): Promise<Session> {
+export async function verifySession(
+  token: string,
+  client: string,
+  services: Services,
+  { inBackground }: { inBackground: boolean } = { inBackground: false },
+): Promise<Session> {
+  if (isSecretToken(token)) {
+    const session = await sessionOfToken(token, { inBackground, client: () => client }, services);
+    return session ?? unauthorized(client, services);
+  }
   return services.sessions.verify(token).catch((error: unknown) => {
     if (error instanceof SessionKeysUnavailable) throw new ApiError('UNAVAILABLE');
     return unauthorized(client, services);

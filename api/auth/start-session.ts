@@ -15,7 +15,7 @@ import type { Services } from '../services.ts';
 import { addCookie, cookieHeader } from './cookies.ts';
 import { joinAsAdmin } from './first-session.ts';
 import { SessionRefused } from './session-token.ts';
-import { findSession, placeOf, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
+import { findSession, NO_TOKENS, placeOf, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
 
 const MAX_USER_AGENT = 300;
 
@@ -65,7 +65,6 @@ export async function startOwnSession(
 
 /** The memberships alone count. */
 const OWN_PLACE: Place = { organizationId: null, role: null };
-const NO_TOKENS: ProviderTokens = { idToken: '', refreshToken: null };
 
 async function start(
   context: Context,

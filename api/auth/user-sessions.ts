@@ -50,6 +50,30 @@ export interface CookieRequest {
 export async function sessionOfCookie(request: CookieRequest, services: Services): Promise<Session> {
   const found = await findSession(request, services);
   if (!found?.isUsable || found.id !== request.sessionId) throw new ApiError('UNAUTHORIZED');
+  return useSession(found, request, services);
+}
+
+/**
+ * The session of a token that the product has issued, sent as a bearer token.
+ * @returns null if the token never had a session.
+ * @throws UNAUTHORIZED
+ */
+export async function sessionOfToken(
+  token: string,
+  request: Pick<CookieRequest, 'inBackground' | 'client'>,
+  services: Services,
+): Promise<Session | null> {
+  const found = await sessionByToken(token, request.client, services);
+  if (!found) return null;
+  if (!found.isUsable) throw new ApiError('UNAUTHORIZED');
+  return useSession(found, request, services);
+}
+
+async function useSession(
+  found: FoundSession,
+  request: Pick<CookieRequest, 'inBackground' | 'client'>,
+  services: Services,
+): Promise<Session> {
   if (found.isToBeRenewed) await renew(found, services);
   if (!request.inBackground) touch(found, request.client, services);
   const { userId, workspaceId, role } = found;
@@ -61,16 +85,22 @@ export async function sessionOfCookie(request: CookieRequest, services: Services
 /** @returns null without a cookie, or if the cookie never had a session. */
 export async function findSession(
   { cookies, client }: Pick<CookieRequest, 'cookies' | 'client'>,
-  { config, pools, rateLimits }: Services,
+  services: Services,
 ): Promise<FoundSession | null> {
-  const token = cookieOf(cookies, 'session', config.publicUrl);
+  const token = cookieOf(cookies, 'session', services.config.publicUrl);
   if (token === '') return null;
-  const hash = hashSessionToken(token);
-  const found = await withAuth(pools, client(), `session ${hash}`, (db) =>
-    sessionByHash(db, hash, config.auth.sessions),
-  );
-  if (!found) await rateLimits.countFailure(client());
+  const found = await sessionByToken(token, client, services);
+  if (!found) await services.rateLimits.countFailure(client());
   return found;
+}
+
+function sessionByToken(
+  token: string,
+  client: () => string,
+  { config, pools }: Services,
+): Promise<FoundSession | null> {
+  const hash = hashSessionToken(token);
+  return withAuth(pools, client(), `session ${hash}`, (db) => sessionByHash(db, hash, config.auth.sessions));
 }
 
 const recentlyUsed = createRecentlyUsed();
@@ -129,6 +159,9 @@ export const sealTokens = (
   session: SessionKey,
   tokens: ProviderTokens,
 ): string => secrets.seal(JSON.stringify(tokens), contextOf(session));
+
+/** The tokens of a session that no identity provider has started. */
+export const NO_TOKENS: ProviderTokens = { idToken: '', refreshToken: null };
 
 const openTokens = (secrets: Pick<SecretBox, 'open'>, session: SessionKey, sealed: string): ProviderTokens =>
   parseOwnJson(secrets.open(sealed, contextOf(session))) as ProviderTokens;

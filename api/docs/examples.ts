@@ -5,6 +5,12 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   sendReply: { phone: '+14155550123', message: 'Tuesday works. Talk to you then!' },
   createLeads: { leads: [{ firstName: 'Ada', phone: '+14155550123', companyName: 'Analytical Engines' }] },
+  setUpInstallation: {
+    code: '…',
+    workspaceName: 'Harbour Homes',
+    timezone: 'America/New_York',
+    owner: { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' },
+  },
   updateLead: { notes: 'Prefers mornings' },
   createCampaign: {
     name: 'Spring offer',

@@ -43,6 +43,8 @@ export const ERRORS = {
   WORKSPACE_NOT_FOUND: [404, 'The agency has no such workspace'],
   AGENCY_NOT_FOUND: [404, 'You do not belong to the agency in the header X-Agency-Id'],
   METHOD_NOT_ALLOWED: [405, 'Method not allowed'],
+  ALREADY_SET_UP: [409, 'This installation has an owner already'],
+  BILLING_DISABLED: [409, 'There are no plans and payments here: the billing mode is none'],
   PAYMENT_PENDING: [409, 'Another line request awaits payment: pay or cancel it first'],
   CONFLICT: [409, 'The current state of the resource does not allow this'],
   INVALID_STATE: [409, 'The current state does not allow this'],

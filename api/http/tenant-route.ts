@@ -77,7 +77,7 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
   if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);
-  if (route.needsSubscription && !hasSubscription(caller.workspace.subscriptionStatus))
+  if (route.needsSubscription && !hasSubscription(caller.workspace))
     throw new ApiError('SUBSCRIPTION_REQUIRED');
 }
 

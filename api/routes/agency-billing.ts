@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { findClient } from '#db/queries/agency.ts';
-import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/commands/billing/billing.ts';
+import {
+  agencyCustomer,
+  BillingDisabled,
+  subscribe,
+  SubscriptionBusy,
+} from '#db/commands/billing/billing.ts';
 import { systemDb, withSystemShare } from '#db/transactions.ts';
 import { BillingMode, Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
@@ -42,7 +47,7 @@ export const agencyBillingRoutes = [
         billingMode: BillingMode,
       }),
     },
-    errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
+    errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'BILLING_DISABLED', 'CONFLICT', 'UNAVAILABLE'],
     audit: {
       action: 'subscription.changed',
       target: 'workspace',
@@ -78,9 +83,10 @@ export const agencyBillingRoutes = [
       returnUrl: z.url({ protocol: /^https?$/ }).max(2000),
     }),
     responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
-    errors: ['UNAVAILABLE'],
+    errors: ['BILLING_DISABLED', 'UNAVAILABLE'],
     audit: { action: 'payment_method.page_opened', target: 'agency', targets: 'handler' },
     async handler({ caller, body, pools, payments, audit }) {
+      if (caller.agency.billingMode === 'none') throw new ApiError('BILLING_DISABLED');
       try {
         const customerId = await agencyCustomer({ pools, payments }, caller.agency.id);
         const url = await payments.openCardPage({ customerId, returnUrl: body.returnUrl });
@@ -95,6 +101,7 @@ export const agencyBillingRoutes = [
 
 function refusalOf(error: unknown): unknown {
   if (error instanceof CardDeclined) return new ApiError('CARD_DECLINED');
+  if (error instanceof BillingDisabled) return new ApiError('BILLING_DISABLED');
   if (error instanceof SubscriptionBusy)
     return new ApiError('CONFLICT', "Another change of the client's plan is in progress");
   if (error instanceof PaymentsUnavailable)

@@ -120,8 +120,7 @@ export const campaignRoutes = [
       changes: ['name', 'start'],
     },
     async handler({ db, caller, body, now, links, waitingMessages }) {
-      if (body.start && !hasSubscription(caller.workspace.subscriptionStatus))
-        throw new ApiError('SUBSCRIPTION_REQUIRED');
+      if (body.start && !hasSubscription(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { systemDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { parseOwnJson } from '#domain/own-json.ts';
 import { isReturnPath, SIGN_IN_MINUTES } from '#domain/user-session.ts';
@@ -20,15 +21,16 @@ import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import { showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
+import { isWaitingForSetup } from '../setup-announcement.ts';
 
 /** Registered with the identity provider, after `PUBLIC_URL`. */
 export const CALLBACK_PATH = '/auth/callback';
 
 const SignInOptions = z
   .object({
-    method: z.enum(['provider', 'email', 'token', 'credential']).meta({
+    method: z.enum(['setup', 'provider', 'email', 'token', 'credential']).meta({
       description:
-        '`provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
+        '`setup`: nobody can, until the installation is set up; `provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
     }),
     sessionId: Id.nullable().meta({ description: "The cookie's session; null: there is no valid one." }),
   })
@@ -53,7 +55,9 @@ export const signInRoutes = [
     async respond(context, services) {
       const found = await findSession(cookiesOf(context), services);
       context.set('Cache-Control', 'no-store');
-      context.body = { method: methodOf(services), sessionId: found?.isUsable ? found.id : null };
+      const isWaiting = await isWaitingForSetup(systemDb(services.pools), services.config);
+      const method = isWaiting ? 'setup' : methodOf(services);
+      context.body = { method, sessionId: found?.isUsable ? found.id : null };
     },
   }),
 

@@ -5,6 +5,7 @@ import { checkReadiness, checkTemporal, type Readiness } from '#providers/readin
 import { currentTime } from '#domain/clock.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
+import { isWaitingForSetup } from '../setup-announcement.ts';
 
 /** The content of the files does not change while the process runs. */
 const newest = newestMigration();
@@ -44,12 +45,13 @@ export const systemRoutes = [
     path: '/readyz',
     tag: 'System',
     summary: 'Check that PostgreSQL and Temporal respond and that the schema is current',
+    description: 'In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
-    async respond(context, { pools, temporal, logger }) {
+    async respond(context, { pools, temporal, logger, config }) {
       const { ready, body } = await readiness({
         pools,
-        check: () =>
-          checkReadiness(
+        async check() {
+          const found = await checkReadiness(
             {
               postgresql: () => ping(systemDb(pools)),
               migrations: async () => {
@@ -59,7 +61,11 @@ export const systemRoutes = [
               temporal: () => checkTemporal(temporal),
             },
             logger,
-          ),
+          );
+          if (found.ready && (await isWaitingForSetup(systemDb(pools), config)))
+            return { ...found, body: { ...found.body, setup: 'needed' } };
+          return found;
+        },
       });
       context.status = ready ? 200 : 503;
       context.body = body;

@@ -7,7 +7,7 @@ import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
-import { SubscriptionStatus } from '#domain/entitlement.ts';
+import { BillingMode, SubscriptionStatus } from '#domain/entitlement.ts';
 import { isId, WorkspaceId } from '#domain/ids.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode.ts';
@@ -30,6 +30,7 @@ const WorkspaceRecord = z
     name: z.string(),
     timezone: z.string(),
     country: z.string(),
+    billingMode: BillingMode.meta({ description: '`none`: no plan is needed, and nothing is paid for.' }),
     subscriptionStatus: SubscriptionStatus,
     reputationPolicy: ReputationPolicy.meta({ description: 'The policy of lines without their own.' }),
     mode: Mode,
@@ -56,7 +57,7 @@ export const workspaceRoutes = [
         workspace: WorkspaceRecord,
         caller: CallerRecord,
         agency: z
-          .object({ _id: z.string(), role: z.enum(['owner', 'co_admin']) })
+          .object({ _id: z.string(), role: z.enum(['owner', 'co_admin']), billingMode: BillingMode })
           .nullable()
           .meta({ description: 'The agency of the signed-in user; null for a key.' }),
         workspaces: z
@@ -65,7 +66,7 @@ export const workspaceRoutes = [
       }),
     },
     async handler({ caller, pools, header }) {
-      const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
+      const { id, country, billingMode, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
       const sessionId = header(SESSION_HEADER);
       const [profile, testWorkspaceId, member, workspaces] = await Promise.all([
@@ -83,7 +84,7 @@ export const workspaceRoutes = [
       const { type, id: callerId, name } = caller.actor;
       if (type !== 'key' && type !== 'user') throw new Error(`a request by ${type}`);
       const agency = member?.agency.isActive
-        ? { _id: member.agency.id, role: member.role ?? 'co_admin' }
+        ? { _id: member.agency.id, role: member.role ?? 'co_admin', billingMode: member.agency.billingMode }
         : null;
       return {
         status: 200,
@@ -93,6 +94,7 @@ export const workspaceRoutes = [
             _id: id,
             ...profile,
             country,
+            billingMode,
             subscriptionStatus,
             mode: modeOf(caller.workspace),
             liveWorkspaceId,
@@ -138,12 +140,13 @@ export const workspaceRoutes = [
         for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
       }
       if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
-      const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
+      const { id, country, billingMode, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const mode = modeOf(caller.workspace);
       const workspace = {
         _id: id,
         ...(await profileOf(db)),
         country,
+        billingMode,
         subscriptionStatus,
         mode,
         liveWorkspaceId,

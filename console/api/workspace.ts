@@ -12,6 +12,12 @@ export function useIdentity(): Identity {
 
 export const useTimeZone = (): string => useIdentity().workspace.timezone;
 
+/** Whether plans and payments exist here: for the workspace and for the agency of the user. */
+export function useBilling(): { workspace: boolean; agency: boolean } {
+  const { workspace, agency } = useIdentity();
+  return { workspace: workspace.billingMode !== 'none', agency: agency?.billingMode !== 'none' };
+}
+
 /** Whether the API lets the caller change what only admins may: keys and an agency in its client's workspace may. */
 export function useIsAdmin(): boolean {
   const { caller } = useIdentity();

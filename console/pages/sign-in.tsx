@@ -6,6 +6,7 @@ import { setSession } from '#console/api/session.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { TextField } from '#console/components/field.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
+import SetUp from './set-up.tsx';
 
 /** `#code=…` of the link that signs in once. It is taken out of the address, and so out of the history. */
 function takeCode(): string | null {
@@ -39,7 +40,7 @@ function reasonOf(error: unknown): string {
 // Read once: React may render twice.
 let code = takeCode();
 
-type Options = { method: 'provider' | 'token' | 'credential'; sessionId: string | null };
+type Options = { method: 'setup' | 'provider' | 'token' | 'credential'; sessionId: string | null };
 
 /** How people sign in here, and the session that the browser has. @throws ApiFailure */
 const readOptions = async (): Promise<Options> =>
@@ -71,6 +72,7 @@ export default function SignIn() {
       });
   }, []);
 
+  if (options?.method === 'setup') return <SetUp />;
   return (
     <main className="flex min-h-full items-center justify-center px-4 py-12">
       <div className="w-full max-w-sm">

@@ -1,22 +1,23 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
-import { newWorkspaceId } from '#domain/ids.ts';
 import { UNSUBSCRIBED_MAILS_PER_DAY } from '#domain/limits.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
+import { insertWorkspace } from './tenants.ts';
 
 const ClientRow = z.object({
   id: z.string(),
   name: z.string(),
   timezone: z.string(),
-  /** Its subscription is past due. */
+  /** Its subscription, which it needs, is past due. */
   isReadOnly: z.boolean(),
 });
 /** A workspace of an agency. */
 export type Client = z.infer<typeof ClientRow>;
 
-const CLIENT = sql.fragment`id, name, timezone, subscription_status = 'past_due' is_read_only`;
+const CLIENT = sql.fragment`id, name, timezone, subscription_status = 'past_due' and (
+  select billing_mode from agencies where id = agency_id) <> 'none' is_read_only`;
 
 /** Those older than the workspace of this id, one more than `limit`. */
 export interface ClientPage {
@@ -119,16 +120,10 @@ export async function insertSubAccount(
   agencyId: string,
   input: SubAccountInput,
 ): Promise<{ workspaceId: string; ownerId: string | null }> {
-  const workspaceId = newWorkspaceId();
   const ownerId = await db.maybeOneFirst(sql.type(UserIdRow)`
     select user_id from agency_members where agency_id = ${agencyId} and role = 'owner'`);
-  await db.query(sql.type(NoRows)`
-    insert into workspaces (id, agency_id, name, legal_name, timezone, country, created_by_user_id)
-    values (${workspaceId}, ${agencyId}, ${input.name}, ${input.legalName ?? input.name}, ${input.timezone}, ${input.country}, ${ownerId})`);
-  if (ownerId !== null) {
-    await db.query(sql.type(NoRows)`
-      insert into workspace_members (workspace_id, user_id, role, is_owner) values (${workspaceId}, ${ownerId}, 'org:admin', true)`);
-  }
+  // The agency's billing mode counts.
+  const workspaceId = await insertWorkspace(db, { ...input, agencyId, billingMode: 'card', ownerId });
   return { workspaceId, ownerId };
 }
 
@@ -181,7 +176,7 @@ export async function agencyNames(
 const UnansweredRow = z.object({ isSubscribed: z.boolean(), mails: z.int() });
 
 /**
- * Whether an agency may email an address that it has chosen: without a client that has, or had, a subscription, it shares
+ * Whether an agency may email an address that it has chosen: without a client that has, or had, a subscription, if it needs one, it shares
  * a few emails a day to that address with all others that have none.
  */
 export async function mayMail(db: SystemTransaction, agencyId: string, recipient: string): Promise<boolean> {
@@ -191,6 +186,8 @@ export async function mayMail(db: SystemTransaction, agencyId: string, recipient
   const { isSubscribed, mails } = await db.one(sql.type(UnansweredRow)`
     select exists (
       select from workspaces where agency_id = ${agencyId} and subscription_status <> 'none'
+    ) or exists (
+      select from agencies where id = ${agencyId} and billing_mode = 'none'
     ) is_subscribed, (
       select count(*)::int from agency_mails
       where recipient = ${recipient} and created_at > now() - interval '1 day'

@@ -62,12 +62,13 @@ export async function lockBilling(db: TenantDb): Promise<BillingRow> {
     from workspaces where id = ${db.workspaceId} for no key update`);
 }
 
-/** How another line of this channel would be paid for; null if there is no plan or it does not allow the line. */
+/** How another line of this channel would be paid for; null if a plan is needed, and there is none or it does not allow the line. */
 export async function grantFor(
   db: TenantDb,
   { plan, billingMode, overrides }: BillingRow,
   channel: Channel,
 ): Promise<Grant | null> {
+  if (billingMode === 'none') return 'included';
   if (plan === null) return null;
   return grant(entitlement(plan, channel, await countHeldLines(db, channel), overrides), billingMode);
 }

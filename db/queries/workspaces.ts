@@ -13,7 +13,8 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-const IS_SUSPENDED = sql.fragment`subscription_status = any(${sql.array([...SUSPENDED], 'text')})`;
+const IS_SUSPENDED = sql.fragment`(
+  subscription_status = any(${sql.array([...SUSPENDED], 'text')}) and current_billing_mode() <> 'none')`;
 
 const SendingRow = z.object({
   timezone: z.string(),

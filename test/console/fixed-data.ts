@@ -389,6 +389,7 @@ export const RESPONSES: {
       name: 'Harbour Homes',
       timezone: 'America/New_York',
       country: 'US',
+      billingMode: 'card',
       subscriptionStatus: 'active',
       reputationPolicy: 'protect',
       mode: 'live',

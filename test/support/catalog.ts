@@ -18,6 +18,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
   recorded_runs: 'belong to the whole installation',
+  setup_codes: 'belong to the whole installation',
   sign_in_links: 'are looked up before a tenant is known',
   user_sessions: 'belong to a person, who may sign in to many workspaces',
   users: 'a person may belong to many workspaces',

@@ -2,7 +2,7 @@ import { msg } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Building2 } from 'lucide-react';
 import { lazy } from 'react';
-import { useIdentity } from '#console/api/workspace.ts';
+import { useBilling, useIdentity } from '#console/api/workspace.ts';
 import { Page } from '#console/components/page.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
@@ -38,9 +38,14 @@ export default function Agency() {
   const { t } = useLingui();
   const { agency } = useIdentity();
   const [tab, show] = useTabParam();
-  const tabs = agency?.role === 'owner' ? [...TABS, ...OWNER_TABS] : TABS;
+  const billing = useBilling();
+  const all = agency?.role === 'owner' ? [...TABS, ...OWNER_TABS] : TABS;
+  const tabs = all.filter(({ value }) => billing.agency || value !== 'billing');
   return (
-    <Page title={t`Agency`} description={t`All clients, their lines and plans`}>
+    <Page
+      title={t`Agency`}
+      description={billing.agency ? t`All clients, their lines and plans` : t`All clients and their lines`}
+    >
       {agency ? (
         <Tabs
           label={t`Agency`}

@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
+import { useBilling } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { SelectField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
@@ -26,29 +27,33 @@ const periods = () => [
   { value: '365', label: t`Last 365 days` },
 ];
 
-const columns = (): readonly Column<Client>[] => [
+const columns = (hasPlans: boolean): readonly Column<Client>[] => [
   {
     header: t`Client`,
     width: 'minmax(9rem, 2fr)',
     cell: ({ name, plan }) => (
       <>
         <p className="truncate font-medium">{name}</p>
-        <p className="truncate text-xs text-muted">{plan === null ? t`No plan` : wordsOf(plan)}</p>
+        {hasPlans && (
+          <p className="truncate text-xs text-muted">{plan === null ? t`No plan` : wordsOf(plan)}</p>
+        )}
       </>
     ),
   },
-  {
-    header: t`Subscription`,
-    width: '8rem',
-    wide: true,
-    cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
-  },
+  ...(hasPlans ? [subscription()] : []),
   { header: t`Lines`, width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
   figure(t({ message: 'Sent', context: 'number of messages' }), ({ sent }) => numberOf(sent)),
   figure(t`Replied`, ({ uniqueReplied }) => numberOf(uniqueReplied), true),
   figure(t`Reply rate`, ({ repliedPct }) => percentOf(repliedPct), true),
   figure(t({ message: 'Failed', context: 'number of messages' }), ({ failed }) => numberOf(failed), true),
 ];
+
+const subscription = (): Column<Client> => ({
+  header: t`Subscription`,
+  width: '8rem',
+  wide: true,
+  cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
+});
 
 function figure(header: string, shown: (metrics: Metrics) => string, wide = false): Column<Client> {
   return {
@@ -68,6 +73,7 @@ export function Clients() {
   const clients = useRead('GET /api/agency/subaccounts', {});
   const overview = useRead('GET /api/agency/overview', { query: { days: Number(days) } }, { keep: true });
   const switchTo = useSwitchWorkspace();
+  const billing = useBilling();
   if (overview.error && !overview.data)
     return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
   const metrics = new Map(
@@ -92,7 +98,7 @@ export function Clients() {
         <div className="h-[50vh] min-h-80">
           <ReadTable
             label={t`Clients`}
-            columns={columns()}
+            columns={columns(billing.agency)}
             read={clients}
             rows={rows}
             rowKey={({ idpOrgId }) => idpOrgId}

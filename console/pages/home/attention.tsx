@@ -70,7 +70,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   if (!lines || !drafts.data || !conversations.data || !failed.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];
-  if (workspace.subscriptionStatus === 'past_due') {
+  if (workspace.billingMode !== 'none' && workspace.subscriptionStatus === 'past_due') {
     matters.push({
       key: 'past_due',
       icon: CreditCard,

@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
+import { useBilling } from '#console/api/workspace.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
@@ -28,6 +29,7 @@ export function RequestLine({
   onRequested: (lineId: string) => void;
 }) {
   const { t } = useLingui();
+  const billing = useBilling();
   const [channel, setChannel] = useState<keyof typeof CHANNELS>('imessage');
   const request = useWrite('POST /api/line-requests', { refresh: ['GET /api/lines/by-user'] });
   const paymentUrl = request.data?.paymentUrl;
@@ -59,7 +61,11 @@ export function RequestLine({
         request.reset();
       }}
       title={t`Request a line`}
-      description={t`What your plan includes is set up at once; anything else is set up once it is paid for.`}
+      description={
+        billing.workspace
+          ? t`What your plan includes is set up at once; anything else is set up once it is paid for.`
+          : t`A new line is set up at once; connect one of your own afterwards.`
+      }
       footer={
         paymentUrl === undefined ? (
           <Button kind="primary" type="submit" form={FORM} busy={request.isPending}>

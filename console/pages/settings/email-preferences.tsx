@@ -4,6 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import { useBilling } from '#console/api/workspace.ts';
 import { SelectField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -35,6 +36,7 @@ const MODES: Record<Mode, MessageDescriptor> = {
 /** Which emails the workspace gets. Each change is saved at once. */
 export default function EmailPreferences() {
   const { t } = useLingui();
+  const billing = useBilling();
   const { data, error, refetch } = useRead('GET /api/email-preferences', {});
   const save = useWrite('POST /api/email-preferences', { refresh: ['GET /api/email-preferences'] });
   // Shown at once, until it is saved and read again.
@@ -61,7 +63,7 @@ export default function EmailPreferences() {
   return (
     <Card title={t`Emails about`}>
       <ul className="divide-y divide-line">
-        {EMAIL_TOPICS.map((topic) => {
+        {EMAIL_TOPICS.filter((topic) => billing.workspace || topic !== 'billing').map((topic) => {
           const { enabled } = preferences[topic];
           return (
             <li key={topic} className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3">

@@ -24,6 +24,9 @@ export interface Billing {
   payments: PaymentProvider;
 }
 
+/** Nobody pays for the workspace. */
+export class BillingDisabled extends Error {}
+
 /** Another change of the workspace's plan is in progress. */
 export class SubscriptionBusy extends Error {}
 
@@ -80,7 +83,7 @@ export interface Subscribed {
  * Subscribes a workspace to a plan. Card billing charges the saved card; invoice billing takes effect at once, without
  * a subscription at the provider.
  * @param record is called in the transaction that changes the plan.
- * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy: nothing has changed then.
+ * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy, BillingDisabled: nothing has changed then.
  */
 export async function subscribe(
   billing: Billing,
@@ -92,6 +95,7 @@ export async function subscribe(
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
   const claim = await tenant(async (db) => {
     const { billingMode, plan: before } = await lockBilling(db);
+    if (billingMode === 'none') throw new BillingDisabled();
     if (billingMode === 'card') return claimSubscription(db);
     await applyPlan(db, plan, before);
     await record(db);

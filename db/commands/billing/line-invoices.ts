@@ -1,3 +1,4 @@
+import { mayAddLines } from '#domain/entitlement.ts';
 import type { InvoiceStatus } from '#domain/line-request-state.ts';
 import type { Invoice, LineOrder } from '#domain/payments.ts';
 import { type Billing, payingCustomer } from './billing.ts';
@@ -94,7 +95,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
         const request = await findLineRequest(db, lineId);
         if (request?.provisioningStatus !== 'awaiting_payment') return request;
         const workspace = await lockBilling(db);
-        if (workspace.subscriptionStatus !== 'active') return request;
+        if (!mayAddLines(workspace)) return request;
         if ((await grantFor(db, workspace, request.channel)) !== 'included') return request;
         return (await changeLineRequest(db, lineId, { type: 'included' }))?.request ?? null;
       });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { currentTime } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
-import type { Grant } from '#domain/entitlement.ts';
+import { type Grant, mayAddLines } from '#domain/entitlement.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
 import type { Billing } from './billing.ts';
 import { changeLineRequest } from './change-line-request.ts';
@@ -55,7 +55,7 @@ const CHECK_INTERVAL_MS = 5000;
  */
 export async function grantLine(db: TenantDb, channel: Channel): Promise<Grant> {
   const billing = await lockBilling(db);
-  if (billing.subscriptionStatus !== 'active') throw new LineRequestRefused('SUBSCRIPTION_REQUIRED');
+  if (!mayAddLines(billing)) throw new LineRequestRefused('SUBSCRIPTION_REQUIRED');
   const grant = await grantFor(db, billing, channel);
   if (grant === null) throw new LineRequestRefused('FORBIDDEN_LINE_TYPE');
   const pending = await findAwaitingPayment(db);

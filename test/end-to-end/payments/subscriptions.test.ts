@@ -183,6 +183,15 @@ describe('subscriptions', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1);
   });
 
+  it('hold nothing where nobody pays', async () => {
+    const free = await createWorkspace(app, { billing_mode: 'none', subscription_status: 'canceled' });
+    const fromLineId = await createLine(app, free.id);
+    const to = phone();
+    const message = { message: 'Hi', fromLineId, recipientPhone: to };
+    expect((await free.api('POST', '/api/messages', message)).status).toBe(201);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+  });
+
   it('hold all messages in place while they are past due, and release them once they are paid', async () => {
     const lineId = await createLine(app, workspaceId);
     await api('PATCH', '/api/workspace/fallback-config', {

@@ -698,6 +698,34 @@ export type RollKeyInput = {
     overlapHours?: number;
 };
 
+export type InstallationSetup = {
+    /**
+     * The code in the API's log, or of `npm run ops -- setup-code`.
+     */
+    code: string;
+    workspaceName: string;
+    /**
+     * An IANA time zone.
+     */
+    timezone: string;
+    /**
+     * The country assumed for phone numbers without a country code.
+     */
+    country?: string;
+    /**
+     * Makes an agency, which can have many workspaces.
+     */
+    agencyName?: string | null;
+    owner: {
+        /**
+         * Where the owner signs in later.
+         */
+        email: string;
+        firstName?: string | null;
+        lastName?: string | null;
+    };
+};
+
 export type TestInboundInput = {
     /**
      * The phone number or email address of the contact.
@@ -2452,6 +2480,10 @@ export type Workspace = {
     name: string;
     timezone: string;
     country: string;
+    /**
+     * `none`: no plan is needed, and nothing is paid for.
+     */
+    billingMode: 'card' | 'invoice' | 'none';
     subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
     /**
      * The policy of lines without their own.
@@ -2655,6 +2687,18 @@ export type UserSession = {
     isCurrent: boolean;
 };
 
+export type InstallationOwner = {
+    success: true;
+    workspaceId: string;
+    agencyId: string | null;
+    userId: string;
+    /**
+     * A session token of the owner, for `Authorization: Bearer`.
+     */
+    token: string;
+    expiresAt: string;
+};
+
 export type LoggedRequest = {
     _id: string;
     /**
@@ -2750,7 +2794,7 @@ export type SubAccount = {
     timezone: string;
     plan: 'mini' | 'starter' | 'growth' | null;
     subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
-    billingMode: 'card' | 'invoice';
+    billingMode: 'card' | 'invoice' | 'none';
     lineCount: number;
     createdAt: string;
 };
@@ -2789,9 +2833,9 @@ export type RpcResponse = {
 
 export type SignInOptions = {
     /**
-     * `provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.
+     * `setup`: nobody can, until the installation is set up; `provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.
      */
-    method: 'provider' | 'email' | 'token' | 'credential';
+    method: 'setup' | 'provider' | 'email' | 'token' | 'credential';
     /**
      * The cookie's session; null: there is no valid one.
      */
@@ -7635,6 +7679,7 @@ export type GetApiWorkspaceResponses = {
         agency: {
             _id: string;
             role: 'owner' | 'co_admin';
+            billingMode: 'card' | 'invoice' | 'none';
         } | null;
         /**
          * The workspaces that a console session can open with `X-Workspace-Id`.
@@ -7681,6 +7726,10 @@ export type PatchApiWorkspaceResponses = {
             name: string;
             timezone: string;
             country: string;
+            /**
+             * `none`: no plan is needed, and nothing is paid for.
+             */
+            billingMode: 'card' | 'invoice' | 'none';
             subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
             /**
              * The policy of lines without their own.
@@ -9933,7 +9982,7 @@ export type GetApiAgencyBillingResponses = {
      */
     200: {
         success: true;
-        billingMode: 'card' | 'invoice';
+        billingMode: 'card' | 'invoice' | 'none';
     };
 };
 
@@ -9967,7 +10016,7 @@ export type PostApiAgencyBillingSubscribeResponses = {
         workspaceId: string;
         plan: 'mini' | 'starter' | 'growth';
         subscriptionId: string | null;
-        billingMode: 'card' | 'invoice';
+        billingMode: 'card' | 'invoice' | 'none';
     };
 };
 

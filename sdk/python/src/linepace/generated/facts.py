@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "3f44d8885854b5cd734f29ed6d5ab8bf44fe7583b23314a5889d57d68f2d712d"
+DIGEST = "7d8964ff9bf8f1f7acd46bc2f3e57d8b1fe96dd11a0ed7edb61f281828bffc96"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -49,6 +49,8 @@ ErrorCode = Literal[
     "AGENCY_NOT_AVAILABLE",
     "AGENCY_NOT_FOUND",
     "AGENCY_OWNER_REQUIRED",
+    "ALREADY_SET_UP",
+    "BILLING_DISABLED",
     "BODY_TOO_LARGE",
     "CARD_DECLINED",
     "CARRIER_NOT_USABLE",

@@ -375,6 +375,21 @@ class RollKeyInput(TypedDict):
     overlapHours: NotRequired[float]
 
 
+class InstallationSetupOwner(TypedDict):
+    email: str
+    firstName: NotRequired[str | None]
+    lastName: NotRequired[str | None]
+
+
+class InstallationSetup(TypedDict):
+    code: str
+    workspaceName: str
+    timezone: str
+    country: NotRequired[str]
+    agencyName: NotRequired[str | None]
+    owner: InstallationSetupOwner
+
+
 TestInboundInput = TypedDict(
     "TestInboundInput",
     {
@@ -1339,6 +1354,7 @@ class Workspace(TypedDict):
     name: str
     timezone: str
     country: str
+    billingMode: Literal["card", "invoice", "none"]
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     reputationPolicy: Literal["protect", "observe", "off"]
     mode: Literal["live", "test"]
@@ -1491,6 +1507,15 @@ class UserSession(TypedDict):
     isCurrent: bool
 
 
+class InstallationOwner(TypedDict):
+    success: Literal[True]
+    workspaceId: str
+    agencyId: str | None
+    userId: str
+    token: str
+    expiresAt: str
+
+
 class LoggedRequestActor(TypedDict):
     type: Literal["user", "key", "operator", "system"]
     id: str | None
@@ -1556,7 +1581,7 @@ class SubAccount(TypedDict):
     timezone: str
     plan: Literal["mini", "starter", "growth"] | None
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
-    billingMode: Literal["card", "invoice"]
+    billingMode: Literal["card", "invoice", "none"]
     lineCount: int
     createdAt: str
 
@@ -1594,7 +1619,7 @@ class RpcResponse(TypedDict):
 
 
 class SignInOptions(TypedDict):
-    method: Literal["provider", "email", "token", "credential"]
+    method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
 
 
@@ -2926,6 +2951,7 @@ class GetWebhookDeliveryResponse(TypedDict):
 class GetWorkspaceResponseAgency(TypedDict):
     _id: str
     role: Literal["owner", "co_admin"]
+    billingMode: Literal["card", "invoice", "none"]
 
 
 class GetWorkspaceResponseWorkspace(TypedDict):
@@ -2951,6 +2977,7 @@ class UpdateWorkspaceResponseWorkspace(TypedDict):
     name: str
     timezone: str
     country: str
+    billingMode: Literal["card", "invoice", "none"]
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     reputationPolicy: Literal["protect", "observe", "off"]
     mode: Literal["live", "test"]
@@ -3589,7 +3616,7 @@ class DeleteAgencySuppressionResponse(TypedDict):
 
 class GetAgencyBillingResponse(TypedDict):
     success: Literal[True]
-    billingMode: Literal["card", "invoice"]
+    billingMode: Literal["card", "invoice", "none"]
 
 
 class SubscribeClientRequest(TypedDict):
@@ -3602,7 +3629,7 @@ class SubscribeClientResponse(TypedDict):
     workspaceId: str
     plan: Literal["mini", "starter", "growth"]
     subscriptionId: str | None
-    billingMode: Literal["card", "invoice"]
+    billingMode: Literal["card", "invoice", "none"]
 
 
 class ChangeAgencyCardRequest(TypedDict):
