@@ -1,9 +1,14 @@
+import { DRAFT_SOURCE } from '#db/commands/drafts/draft-events.ts';
 import type { AttemptRow } from '#db/queries/attempts.ts';
+import { recordSubject, threadOfContact, threadOfSequence } from '#db/queries/email-threads.ts';
 import { type LeadRow, presentLead } from '#db/queries/leads.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import { withTenant } from '#db/transactions.ts';
+import { currentTime } from '#domain/clock.ts';
+import { emailSubject } from '#domain/email-thread.ts';
 import { type OutgoingText, outgoingText } from '#domain/outgoing-text.ts';
+import { renderTemplate, templateProblem } from '#domain/template.ts';
 import type { OutboundMessage } from '#providers/carriers/carrier.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
@@ -26,6 +31,18 @@ export type Composed = { message: OutboundMessage } | { outcome: Settled };
 export const renderMessage = (message: MessageRow, template: string, lead: LeadRow | null): OutgoingText =>
   outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);
 
+/** The subject that the message has of its own. One that was stored before subjects were templates may not be one. */
+function subjectText({ subject }: MessageRow, lead: LeadRow | null): string {
+  if (subject === null || templateProblem(subject) !== null) return subject ?? '';
+  return renderTemplate(subject, lead && presentLead(lead));
+}
+
+/** Whether a message answers the contact: a person wrote it in the inbox, or a program soon after the contact wrote. */
+const isAnswer = ({ source, subject, campaignId, answersUntil }: MessageRow): boolean =>
+  ANSWER_SOURCES.has(source) ||
+  (subject === null && campaignId === null && answersUntil !== null && answersUntil > currentTime());
+const ANSWER_SOURCES: ReadonlySet<string> = new Set(['inbox', DRAFT_SOURCE]);
+
 export function createComposer({
   pools,
   links,
@@ -39,7 +56,31 @@ export function createComposer({
     return withTenant(pools, message.workspaceId, (db) => outboundFiles(db, message, channel, links));
   }
 
-  return async ({ attempt, message, template, lead, from }: Draft): Promise<Composed> => {
+  /** What only an email has. */
+  async function emailFields(
+    { attempt, message, lead, from }: Draft,
+    text: string,
+  ): Promise<Pick<OutboundMessage, 'subject' | 'thread' | 'unsubscribeUrl'>> {
+    const own = subjectText(message, lead);
+    const { workspaceId, id: messageId } = message;
+    const { subject, ids } = await withTenant(pools, workspaceId, async (db) => {
+      const thread =
+        (await threadOfSequence(db, message)) ??
+        (isAnswer(message) ? await threadOfContact(db, attempt.address) : null);
+      const shown = emailSubject(own, { thread, text, sender: from.name });
+      await recordSubject(db, messageId, shown);
+      return { subject: shown, ids: thread?.ids ?? [] };
+    });
+    const inReplyTo = ids.at(-1);
+    return {
+      subject,
+      ...(inReplyTo !== undefined && { thread: { inReplyTo, references: [...ids] } }),
+      unsubscribeUrl: unsubscribeLinks.url({ workspaceId, messageId }),
+    };
+  }
+
+  return async (draft: Draft): Promise<Composed> => {
+    const { attempt, message, template, lead, from } = draft;
     const rendered = renderMessage(message, template, lead);
     if ('reason' in rendered) return { outcome: { kind: 'unsendable', ...rendered } };
     const files = await filesOf(message, attempt);
@@ -53,12 +94,9 @@ export function createComposer({
         from,
         to: { address: attempt.address, name: message.recipientName },
         text: rendered.text,
-        ...(message.subject !== null && { subject: message.subject }),
+        ...(attempt.channel === 'email' && (await emailFields(draft, rendered.text))),
         attachments: files.attachments,
         callbackUrl: callbackAddress(publicUrl, { name: attempt.carrier }, attempt.lineId),
-        ...(attempt.channel === 'email' && {
-          unsubscribeUrl: unsubscribeLinks.url({ workspaceId: message.workspaceId, messageId: message.id }),
-        }),
       },
     };
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
-import { MAX_BODY_LENGTH, MessageInput, Subject, TimeZone } from './message.ts';
+import { MAX_BODY_LENGTH, MessageInput, SubjectLine, TimeZone } from './message.ts';
 import { CampaignQuietHours } from './quiet-hours.ts';
 import { StepVariants, textsOf } from './step-variants.ts';
 import { TemplateBudget, templateProblem } from './template.ts';
@@ -37,8 +37,8 @@ export const CampaignStep = z
   .meta({ id: 'CampaignStep' });
 export type CampaignStep = z.output<typeof CampaignStep>;
 
-const subjectProblem = (subject = ''): string | null =>
-  Subject.safeParse(subject).error?.issues[0]?.message ?? null;
+const subjectProblem = (subject = '', budget: TemplateBudget): string | null =>
+  SubjectLine.safeParse(subject).error?.issues[0]?.message ?? templateProblem(subject, budget);
 
 /** Validated steps of a request. All their templates share one budget. */
 const NewSteps = z
@@ -59,9 +59,9 @@ const NewSteps = z
       }
       // Sent only if the step has no variants.
       if (variants) refuse(['message'], templateProblem(message, budget));
-      refuse(['subject'], subjectProblem(subject));
+      refuse(['subject'], subjectProblem(subject, budget));
       variants?.forEach((variant, number) =>
-        refuse(['variants', number, 'subject'], subjectProblem(variant.subject)),
+        refuse(['variants', number, 'subject'], subjectProblem(variant.subject, budget)),
       );
       refuse(['smsFallbackMessage'], templateProblem(smsFallbackMessage ?? '', budget));
     }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SenderAuthentication } from './sender-authentication.ts';
 import { shortenMarks, textProblem, toStorable, truncate } from './text.ts';
 
 /** The six reactions of Apple's Messages, in the order of Apple's numbers. */
@@ -14,6 +15,8 @@ export const MAX_FILES = 100;
 export const MAX_CARRIER_ID = 500;
 const MAX_REASON = 500;
 const MAX_NAME = 255;
+/** The maximum length of a line of an email (RFC 5322, section 2.1.1). */
+const MAX_SUBJECT = 998;
 /** Of one callback. */
 export const MAX_EVENTS = 1000;
 const MAX_SECONDS = 10 * 365 * 86_400;
@@ -86,13 +89,24 @@ const Reply = z.object({
   ...eventBase,
   /** The carrier's id of the reply itself. */
   carrierMessageId: CarrierId,
+  /** Tells messages apart that have the same id at the carrier. */
+  fingerprint: identifier(100).optional(),
   from: Address.min(1),
+  /** The name that the sender gave. */
+  fromName: freeText(MAX_NAME).optional(),
+  /** Who is to be answered instead of `from`. */
+  answersTo: Address.optional(),
+  subject: freeText(MAX_SUBJECT).optional(),
   text: freeText(MAX_TEXT),
   attachments: Files,
   /** The carrier's id of the outbound message that it replies to, if the protocol has one. */
   replyTo: CarrierId.optional(),
+  /** Email: the ids of the thread, oldest first. */
+  references: z.array(CarrierId).max(100).optional(),
   /** Out-of-office notes, `Auto-Submitted` and bounces are stored, but do not count as replies. */
   autoReply: z.boolean(),
+  /** Absent: nobody has checked the sender. */
+  authentication: SenderAuthentication.optional(),
 });
 export type InboundReply = z.infer<typeof Reply>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SenderAuthentication, SenderWarning } from './sender-authentication.ts';
 import { AutoReply } from './ai-draft.ts';
 import { Call } from './call.ts';
 import { Consent } from './consent.ts';
@@ -39,7 +40,11 @@ const ExportedReply = z.object({
   leadId: Id.nullable(),
   campaignId: Id.nullable(),
   originalMessageId: Id.nullable().meta({ description: 'The message that it answers.' }),
+  subject: z.string().nullable(),
+  senderName: z.string().nullable().meta({ description: 'The name that the contact gave.' }),
   message: z.string().meta({ description: 'The whole text.' }),
+  warning: SenderWarning.nullable(),
+  authentication: SenderAuthentication.nullable(),
   autoReply: z.boolean(),
   keyword: z.enum(['stop', 'start']).nullable(),
   receivedAt: At,

@@ -3,6 +3,8 @@ import { Instant } from './moment.ts';
 import { Id } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
+import { ReplyWarning } from './reply.ts';
+import { SenderAuthentication } from './sender-authentication.ts';
 import { SINGLE_LINE } from './text.ts';
 
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);
@@ -89,6 +91,14 @@ export const ThreadItem = z
     errorMessage: z.string().nullable().meta({ description: 'Why it failed.' }),
     voiceNote: z.boolean().meta({ description: 'Outbound messages: sent as a voice note.' }),
     autoReply: z.boolean().meta({ description: 'An automatic reply, which does not count as a reply.' }),
+    subject: z.string().nullable().meta({
+      description: 'Of an email: as it was sent or received. Null if there is none, or not yet.',
+    }),
+    warning: ReplyWarning,
+    authentication: SenderAuthentication.nullable().meta({
+      description:
+        'Inbound emails: what the receiving mail server found about the sender; null if it was not checked.',
+    }),
     originalMessageId: Id.nullable().meta({
       description: 'Inbound messages: the outbound message that it replies to.',
     }),

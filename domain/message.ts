@@ -35,10 +35,19 @@ const Name = z
   .string()
   .max(MAX_NAME_LENGTH)
   .refine(...SINGLE_LINE);
-export const Subject = z
+const MAX_SUBJECT_LENGTH = 500;
+/** The subject of an email, which is a template as well. */
+export const SubjectLine = z
   .string()
-  .max(500)
+  .max(MAX_SUBJECT_LENGTH)
   .refine(...SINGLE_LINE);
+const Subject = SubjectLine.superRefine((text, context) => {
+  const problem = isLonger(text, MAX_SUBJECT_LENGTH) ? null : templateProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+}).meta({
+  description:
+    "The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.",
+});
 
 /** Ids of external CRMs: stored unchanged and returned in every event of the message. */
 export const CrmIds = z.object({
@@ -114,7 +123,9 @@ export const Message = z
     workspaceId: WorkspaceId,
     message: z.string().meta({ description: 'The template; once the message is sent, the rendered text.' }),
     messageType: Channel,
-    subject: z.string().nullable(),
+    subject: z.string().nullable().meta({
+      description: 'Of an email: as given; once the message is sent, as sent.',
+    }),
     status: MessageStatus,
     holdReason: z.string().nullable().meta({
       description: 'Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.',

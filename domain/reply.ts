@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
+import { SenderAuthentication, SenderWarning } from './sender-authentication.ts';
 import { truncate } from './text.ts';
 import { VariantName } from './variant-name.ts';
 
@@ -28,8 +29,19 @@ export const ParentMessage = z.object({
 });
 export type ParentMessage = z.infer<typeof ParentMessage>;
 
+const ReplySubject = z
+  .string()
+  .nullable()
+  .meta({ description: 'The subject that the contact gave it, as in emails; otherwise null.' });
+
+export const ReplyWarning = SenderWarning.nullable().meta({
+  description:
+    '`sender_not_verified`: the receiving mail server found that the email is not from its sender. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender is not an email address. Such a message opts nobody out or in, stops no campaign and gets no draft.',
+});
+
 export const RecentReply = z.object({
   messageId: Id,
+  subject: ReplySubject,
   message: z.string().meta({ description: 'Its first 20,000 characters.' }),
   receivedAtUtc: z.iso.datetime(),
   ...ReplyAttachments.shape,
@@ -45,7 +57,13 @@ export const Reply = z
     recipientEmail: z.string().nullable(),
     recipientPhone: z.string().nullable(),
     name: z.string().meta({
-      description: "The lead's name, otherwise the message's `recipientName`, otherwise the address.",
+      description:
+        "The lead's name, otherwise the message's `recipientName` or the name that the contact gave, otherwise the address.",
+    }),
+    subject: ReplySubject,
+    warning: ReplyWarning,
+    authentication: SenderAuthentication.nullable().meta({
+      description: 'What the receiving mail server found about the sender; null if it was not checked.',
     }),
     ...ReplyAttachments.shape,
     parentMessages: z

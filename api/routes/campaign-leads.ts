@@ -170,9 +170,10 @@ export const campaignLeadRoutes = [
       const steps = planned.map((plannedStep) => {
         const { stepIndex, channel, address, at, lineId, variant } = plannedStep;
         const step = campaign.steps[stepIndex];
-        const texts = (step ? textsOf(step) : []).map(({ body: template, path, ...text }) => ({
+        const texts = (step ? textsOf(step) : []).map(({ body: template, path, subject, ...text }) => ({
           ...text,
           message: render(template, ['steps', stepIndex, ...path].join('.'), known, budget),
+          subject: subject && render(subject, `steps.${stepIndex}.subject`, known, budget),
         }));
         const text = texts.find((one) => one.variant === variant);
         const times = timesOf(plannedStep);

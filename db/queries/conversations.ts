@@ -21,6 +21,7 @@ import { findLeads, findLeadsByAddress, type LeadRow } from './leads.ts';
 import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from './messages.ts';
+import { SenderAuthentication, SenderWarning } from '#domain/sender-authentication.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({
@@ -74,7 +75,7 @@ const conversations = (db: TenantDb) => sql.fragment`
     case when ${HEARD_LAST} then 'in' when sent.at is not null then 'out' end last_direction,
     case when ${HEARD_LAST} then heard.body else sent.body end last_body,
     case when ${HEARD_LAST} then null else sent.sent_text end last_sent_text, sent.lead_id,
-    sent.recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
+    coalesce(sent.recipient_name, heard.sender_name) recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
     select lead_id, recipient_name, body, sent_text, ${DISPATCHED_AT} "at" from messages m
@@ -83,7 +84,7 @@ const conversations = (db: TenantDb) => sql.fragment`
     order by ${DISPATCHED_AT} desc, id desc limit 1
   ) sent on true
   left join lateral (
-    select left(body, ${SHOWN_LENGTH}) body, received_at "at" from inbound_messages i
+    select left(body, ${SHOWN_LENGTH}) body, sender_name, received_at "at" from inbound_messages i
     where i.workspace_id = ${db.workspaceId} and i.address = c.address
     order by received_at desc, id desc limit 1
   ) heard on true`;
@@ -221,6 +222,9 @@ const ThreadRow = z.object({
   errorMessage: z.string().nullable(),
   voiceNote: z.boolean(),
   autoReply: z.boolean(),
+  subject: z.string().nullable(),
+  warning: SenderWarning.nullable(),
+  authentication: SenderAuthentication.nullable(),
   originalMessageId: z.string().nullable(),
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
@@ -234,12 +238,12 @@ export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`
 
 const OUT = sql.fragment`
   select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
-    false auto_reply, null original_message_id, attachment_urls, attachment_names, reactions
+    false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, attachment_urls, attachment_names, reactions
   from messages`;
 const IN = sql.fragment`
   select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
-    auto_reply, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, '[]'::jsonb reactions
+    auto_reply, subject, warning, authentication, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, '[]'::jsonb reactions
   from inbound_messages`;
 
 /** Messages in both directions, newest first, starting after the position `after`; scheduled ones by their scheduled time. */
@@ -301,6 +305,9 @@ export async function presentThread(
       errorMessage: row.errorMessage,
       voiceNote: row.voiceNote,
       autoReply: row.autoReply,
+      subject: row.subject,
+      warning: row.warning,
+      authentication: row.authentication,
       originalMessageId: row.originalMessageId,
       attachmentUrls: urls,
       attachmentNames: names,

@@ -39,6 +39,8 @@ export const MessageRow = z.object({
   /** The rendered text, if it differs from the body. */
   sentText: z.string().nullable(),
   subject: z.string().nullable(),
+  /** The subject of the email that was sent, if it differs. */
+  sentSubject: z.string().nullable(),
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
   voiceNote: z.boolean(),
@@ -210,7 +212,7 @@ export function presentMessage(row: MessageRow): Message {
     workspaceId: row.workspaceId,
     message: row.sentText ?? row.body,
     messageType: row.channel,
-    subject: row.subject,
+    subject: row.sentSubject ?? row.subject,
     status: shownStatus(row.status),
     holdReason: row.holdReason,
     fromLineId: row.lineId,

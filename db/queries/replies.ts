@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
+import { SenderAuthentication, SenderWarning } from '#domain/sender-authentication.ts';
 import { VariantName } from '#domain/variant-name.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
@@ -22,6 +23,13 @@ export const InboundRow = z.object({
   body: z.string(),
   autoReply: z.boolean(),
   keyword: z.enum(['stop', 'start']).nullable(),
+  subject: z.string().nullable(),
+  senderName: z.string().nullable(),
+  authentication: SenderAuthentication.nullable(),
+  /** Why it has no effects. */
+  warning: SenderWarning.nullable(),
+  /** Whether it counts in metrics of replies. */
+  counted: z.boolean(),
   receivedAt: z.date(),
   createdAt: z.date(),
 });
@@ -114,21 +122,27 @@ export async function presentReplies(
       respondedAtUtc: row.receivedAt.toISOString(),
       recipientEmail: isEmail ? row.address : null,
       recipientPhone: isEmail ? null : row.address,
-      name: contactName(lead, sent[0]?.recipientName ?? null, row.address),
+      subject: row.subject,
+      warning: row.warning,
+      authentication: row.authentication,
+      name: contactName(lead, sent[0]?.recipientName ?? row.senderName, row.address),
       ...own?.shown,
       parentMessages: sent.map(presentParent),
-      recentReplies: (recent.get(row.address) ?? []).map(({ id, body, receivedAt }): RecentReply => ({
-        messageId: id,
-        message: shownReply(body),
-        receivedAtUtc: receivedAt.toISOString(),
-        ...files.get(id)?.shown,
-      })),
+      recentReplies: (recent.get(row.address) ?? []).map(
+        ({ id, subject, body, receivedAt }): RecentReply => ({
+          messageId: id,
+          subject,
+          message: shownReply(body),
+          receivedAtUtc: receivedAt.toISOString(),
+          ...files.get(id)?.shown,
+        }),
+      ),
     };
     return { row, reply, lead, files: own?.files ?? [] };
   });
 }
 
-/** The lead's name, else the message's `recipientName`, else the address. */
+/** The lead's name, else the message's `recipientName` or the name that the contact gave, else the address. */
 export function contactName(
   lead: Pick<LeadRow, 'firstName' | 'lastName'> | null,
   recipientName: string | null,
@@ -190,7 +204,7 @@ async function lastOutbound(
   return [...rows];
 }
 
-const RecentRow = z.object({ id: z.string(), address: z.string(), body: z.string(), receivedAt: z.date() });
+const RecentRow = InboundRow.pick({ id: true, address: true, subject: true, body: true, receivedAt: true });
 
 async function lastReplies(db: TenantDb, addresses: readonly string[]): Promise<z.infer<typeof RecentRow>[]> {
   if (addresses.length === 0) return [];
@@ -199,7 +213,7 @@ async function lastReplies(db: TenantDb, addresses: readonly string[]): Promise<
       addresses.map((address) => [address]),
       ['text'],
     )} as a (address), lateral (
-      select id, address, left(body, ${SHOWN_LENGTH}) body, received_at from inbound_messages
+      select id, address, subject, left(body, ${SHOWN_LENGTH}) body, received_at from inbound_messages
       where workspace_id = ${db.workspaceId} and address = a.address and not auto_reply
       order by received_at desc, id desc limit 10
     ) r`);

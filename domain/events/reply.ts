@@ -2,11 +2,17 @@ import { z } from 'zod';
 import { Id } from '../ids.ts';
 import { Lead } from '../lead.ts';
 import { Reply } from '../reply.ts';
+import { SenderWarning } from '../sender-authentication.ts';
 import { eventBase } from './base.ts';
 
 /** A lead or contact replied. Optional fields are present only if known. */
 export const MessageReply = eventBase('message.reply').extend({
   messageId: Id.meta({ description: 'Of the reply.' }),
+  subject: z.string().optional().meta({ description: 'The subject that the contact gave it, as in emails.' }),
+  warning: SenderWarning.optional().meta({
+    description:
+      'Why the message opts nobody out or in, stops no campaign and gets no draft, see `data.reply.warning`.',
+  }),
   message: z.string().meta({ description: 'The text of the reply: its first 20,000 characters.' }),
   firstName: z.string().optional(),
   lastName: z.string().optional(),

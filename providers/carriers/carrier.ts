@@ -191,6 +191,8 @@ export interface OutboundMessage {
   to: { address: string; name: string | null };
   /** Email only. Default: the first line of the text. */
   subject?: string;
+  /** Email only: the Message-IDs of what it answers or continues, oldest first. */
+  thread?: { inReplyTo: string; references: string[] };
   text: string;
   attachments: OutboundAttachment[];
   /** For receipts and replies: `https://…/callbacks/carriers/simulated/{lineId}`. */

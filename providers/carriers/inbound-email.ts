@@ -19,7 +19,9 @@ export const InboundEmail = z.object({
     .min(1)
     .refine((id) => textProblem(id) === null, 'must not contain the NUL character or half a character'),
   From: z.string(),
-  FromFull: z.object({ Email: z.string() }).optional(),
+  FromName: z.string().nullish(),
+  FromFull: z.object({ Email: z.string(), Name: z.string().nullish() }).optional(),
+  ReplyTo: z.string().nullish(),
   Subject: z.string().nullish(),
   Date: z.string().nullish(),
   TextBody: z.string().nullish(),
@@ -37,6 +39,10 @@ export type InboundEmail = z.infer<typeof InboundEmail>;
 export const header = ({ Headers }: InboundEmail, name: string): string | undefined =>
   Headers.find(({ Name }) => Name.toLowerCase() === name.toLowerCase())?.Value.trim();
 
+/** The subject, on one line. */
+export const subjectLine = ({ Subject }: InboundEmail): string =>
+  (Subject ?? '').replaceAll(/\s+/g, ' ').trim();
+
 /** The plain text, else the text of the HTML. */
 export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
   const text = TextBody?.trim() ?? '';
@@ -45,18 +51,42 @@ export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
 }
 
 const EVENT = 'inbound:';
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** Between an id and the fingerprint of its email. */
+const FINGERPRINT_LENGTH = 16;
 
 /** A Message-ID of bounded length: senders choose them. */
 export function shortId(id: string): string {
   const stored = toStorable(id);
-  if (stored.length + EVENT.length <= MAX_CARRIER_ID && stored !== '') return stored;
-  return createHash('sha256').update(id).digest('hex');
+  if (stored.length + EVENT.length + FINGERPRINT_LENGTH < MAX_CARRIER_ID && stored !== '') return stored;
+  return digestOf(id);
 }
 
-export const eventIdOf = ({ MessageID }: InboundEmail): string => EVENT + shortId(MessageID);
+/**
+ * Tells emails apart that have the same Message-ID: some programs repeat one or send none. It is the same for an email that arrives
+ * by webhook and in the mailbox.
+ */
+export function fingerprintOf(email: InboundEmail): string {
+  const words = [email.FromFull?.Email ?? email.From, subjectLine(email), textOf(email)].map((text) =>
+    text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ''),
+  );
+  return digestOf(words.join(' ')).slice(0, FINGERPRINT_LENGTH);
+}
 
-/** Our own Message-IDs: the id of an attempt, at any domain. */
-export const OWN_MESSAGE_ID = /<[0-9a-f]{24}@[^<>\s]+>/g;
+/** The Message-ID as the sender gave it; null without one. */
+export function messageIdOf(email: InboundEmail): string | null {
+  const id = header(email, 'Message-ID') ?? '';
+  return /[^<>\s]/.test(id) ? id : null;
+}
+
+export const eventIdOf = (email: InboundEmail): string =>
+  `${EVENT}${shortId(email.MessageID)} ${fingerprintOf(email)}`;
+
+/** Our own Message-IDs, at any domain: the id of an attempt, and since they are secret, 64 random bits. */
+export const OWN_MESSAGE_ID = /<[0-9a-f]{24}(?:\.[0-9a-f]{16})?@[^<>\s]+>/g;
+
+/** Those that only the recipient's mail servers can know: anybody may send a report. */
+export const SECRET_MESSAGE_ID = /<[0-9a-f]{24}\.[0-9a-f]{16}@[^<>\s]+>/g;
 
 /** Parses a date; a missing or future one becomes now. */
 export function pastDate(text: string | null | undefined): Date {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { normalizeEmail } from '#domain/address.ts';
 import {
   sanitizeEvents,
   type CarrierEvent,
@@ -7,19 +8,24 @@ import {
   MAX_TEXT,
 } from '#domain/carrier-event.ts';
 import { complaintReason } from '#domain/complaint.ts';
-import { truncate } from '#domain/text.ts';
+import { textProblem, truncate } from '#domain/text.ts';
 import { parseUntrustedJson } from '#domain/untrusted-json.ts';
-import { firstAddress, parseMime } from '../untrusted/mime.ts';
+import { addressesOf, parseMime } from '../untrusted/mime.ts';
+import { isAutomaticEmail } from './automatic-email.ts';
 import {
   eventIdOf,
+  fingerprintOf,
   header,
   InboundEmail,
+  messageIdOf,
   OWN_MESSAGE_ID,
   pastDate,
   shortId,
+  subjectLine,
   textOf,
 } from './inbound-email.ts';
 import { unquoted } from '#domain/own-words.ts';
+import { authenticationOf } from './sender-authentication.ts';
 import { readReport } from './smtp-reports.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */
@@ -53,14 +59,22 @@ const LOST = new Set([
   'Undeliverable',
 ]);
 
+/** What the settings of a line say about its mail server. */
+export interface Receiver {
+  /** The name under which it reports the authentication of senders. */
+  authservId?: string | undefined;
+}
+
 /**
  * Parses a webhook call about an email line.
  * @throws SyntaxError, JsonTooComplex, ZodError
  */
-export function readPostedEmail(rawBody: string): CarrierEvent[] {
+export function readPostedEmail(rawBody: string, receiver: Receiver = {}): CarrierEvent[] {
   const body = parseUntrustedJson(rawBody);
   const bounce = BounceRecord.safeParse(body);
-  const events = bounce.success ? readBounceRecord(bounce.data) : emailEvents(InboundEmail.parse(body));
+  const events = bounce.success
+    ? readBounceRecord(bounce.data)
+    : emailEvents(InboundEmail.parse(body), receiver);
   return sanitizeEvents(events, new Date());
 }
 
@@ -68,11 +82,16 @@ export function readPostedEmail(rawBody: string): CarrierEvent[] {
  * Parses an email of a mailbox.
  * @throws ZodError, or whatever the parser throws.
  */
-export async function readMimeEmail(source: Uint8Array, isWhole: boolean): Promise<CarrierEvent[]> {
-  return sanitizeEvents(emailEvents(await parseMime(source, isWhole)), new Date());
+export async function readMimeEmail(
+  source: Uint8Array,
+  isWhole: boolean,
+  receiver: Receiver = {},
+): Promise<CarrierEvent[]> {
+  return sanitizeEvents(emailEvents(await parseMime(source, isWhole), receiver), new Date());
 }
 
-const emailEvents = (email: InboundEmail): CarrierEvent[] => readReport(email) ?? [readReply(email)];
+const emailEvents = (email: InboundEmail, receiver: Receiver): CarrierEvent[] =>
+  readReport(email) ?? [readReply(email, receiver)];
 
 function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] {
   const carrierMessageId = record.Metadata[ECHO];
@@ -93,15 +112,30 @@ function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] 
   ];
 }
 
-function readReply(email: InboundEmail): CarrierEvent {
+/** Longer chains of `References` keep their last ids. */
+const MAX_REFERENCES = 20;
+
+function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent {
   const replyTo = answeredId(email);
+  const [sender] = addressesOf(email.From);
+  const from = email.FromFull?.Email || sender?.address || email.From;
+  const fromName = email.FromFull?.Name || email.FromName || sender?.name || '';
+  // Several people cannot be one contact.
+  const answersTo = addressesOf(email.ReplyTo || header(email, 'Reply-To') || '');
+  const only = answersTo.length === 1 ? answersTo[0]?.address : undefined;
+  const authentication = authenticationOf(email, from, authservId);
+  const subject = subjectLine(email);
   return {
     kind: 'reply',
     eventId: eventIdOf(email),
     at: pastDate(email.Date),
-    // The same email can arrive by webhook and mailbox; its Message-ID makes it one reply.
-    carrierMessageId: shortId(header(email, 'Message-ID') || email.MessageID),
-    from: email.FromFull?.Email ?? (firstAddress(email.From) || email.From),
+    // The same email can arrive by webhook and mailbox; its Message-ID and its content make it one reply.
+    carrierMessageId: shortId(messageIdOf(email) ?? email.MessageID),
+    fingerprint: fingerprintOf(email),
+    from,
+    ...(fromName.trim() !== '' && { fromName }),
+    ...(only !== undefined && normalizeEmail(only) !== null && { answersTo: only }),
+    ...(subject !== '' && { subject }),
     text: email.StrippedTextReply?.trim() || unquoted(truncate(textOf(email), MAX_TEXT)),
     attachments: email.Attachments.slice(0, MAX_FILES).map(({ Name, Content, ContentType }) => ({
       name: Name,
@@ -109,8 +143,18 @@ function readReply(email: InboundEmail): CarrierEvent {
       url: `data:;base64,${Content}`,
     })),
     ...(replyTo !== undefined && { replyTo }),
-    autoReply: isAutomatic(email),
+    references: referencesOf(email),
+    autoReply: isAutomaticEmail(email),
+    ...(authentication && { authentication }),
   };
+}
+
+/** The thread that the email continues, oldest first (RFC 5322, section 3.6.4). */
+function referencesOf(email: InboundEmail): string[] {
+  const named = `${header(email, 'References') ?? ''} ${header(email, 'In-Reply-To') ?? ''}`;
+  const ids =
+    named.match(MESSAGE_ID)?.filter((id) => id.length <= MAX_CARRIER_ID && textProblem(id) === null) ?? [];
+  return [...new Set(ids)].slice(-MAX_REFERENCES);
 }
 
 const MESSAGE_ID = /<[^<>\s]+>/g;
@@ -125,14 +169,4 @@ function answeredId(email: InboundEmail): string | undefined {
     named.match(MESSAGE_ID)?.[0];
   // Ours are shorter.
   return answered !== undefined && answered.length <= MAX_CARRIER_ID ? answered : undefined;
-}
-
-/** Automatic replies, by RFC 3834 and older conventions. */
-function isAutomatic(email: InboundEmail): boolean {
-  const submitted = header(email, 'Auto-Submitted');
-  if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;
-  if (['X-Autoreply', 'X-Autorespond'].some((name) => !/^no$/i.test(header(email, name) ?? 'no')))
-    return true;
-  if (/^(auto_reply|bulk|junk|list)$/i.test(header(email, 'Precedence') ?? '')) return true;
-  return header(email, 'Return-Path') === '<>';
 }

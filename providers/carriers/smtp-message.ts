@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
+import { subjectOf } from '#domain/email-subject.ts';
 import type { OutboundMessage } from './carrier.ts';
 import { escapeHtml } from '../mail/html.ts';
 
@@ -10,21 +12,27 @@ export interface EmailAttachment {
 
 /** Returned by Postmark in the metadata of bounces. */
 const ECHO_HEADER = 'X-PM-Metadata-message-id';
-
-/** The recommended maximum line length (RFC 5322, section 2.1.1). */
-const SUBJECT_LENGTH = 78;
+/** Postmark's servers; the headers mean nothing to others. */
+const POSTMARK = /(?:^|\.)postmarkapp\.com$/i;
 
 /**
- * Composes an email (RFC 5322). Its `Message-ID` contains the attempt's id, so that duplicates can be recognized.
+ * Composes an email (RFC 5322). Its `Message-ID` contains the attempt's id, so that duplicates can be recognized, and 64 random bits,
+ * so that nobody but its recipient can report about it.
+ * @param server the host that sends it.
  */
-export function composeEmail(message: OutboundMessage, attachments: EmailAttachment[]): SendMailOptions {
-  const { attemptId, from, to, text, unsubscribeUrl } = message;
-  const messageId = `<${attemptId}@${from.address.split('@').at(-1)}>`;
+export function composeEmail(
+  message: OutboundMessage,
+  attachments: EmailAttachment[],
+  server: string,
+): SendMailOptions {
+  const { attemptId, from, to, text, subject, thread, unsubscribeUrl } = message;
+  const messageId = `<${attemptId}.${randomBytes(8).toString('hex')}@${from.address.split('@').at(-1)}>`;
   return {
     messageId,
     from,
     to: { address: to.address, name: to.name ?? '' },
-    subject: message.subject ?? subjectOf(text, from.name),
+    subject: subject ?? subjectOf(text, from.name),
+    ...(thread && { inReplyTo: thread.inReplyTo, references: thread.references }),
     text,
     html: htmlOf(text),
     attachments: attachments.map(({ name, content, contentType }) => ({
@@ -38,24 +46,10 @@ export function composeEmail(message: OutboundMessage, attachments: EmailAttachm
     }),
     headers: {
       ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
-      // Without it, Postmark replaces the Message-ID, by which replies are matched.
-      'X-PM-KeepID': 'true',
-      [ECHO_HEADER]: messageId,
+      // Without the first, Postmark replaces the Message-ID, by which replies are matched.
+      ...(POSTMARK.test(server) && { 'X-PM-KeepID': 'true', [ECHO_HEADER]: messageId }),
     },
   };
-}
-
-/** The first non-empty line, truncated between words. */
-function subjectOf(text: string, sender: string): string {
-  const line = text
-    .split('\n')
-    .find((candidate) => candidate.trim() !== '')
-    ?.trim();
-  if (line === undefined) return `Message from ${sender}`;
-  if (line.length <= SUBJECT_LENGTH) return line;
-  const room = line.slice(0, SUBJECT_LENGTH - 1);
-  const lastSpace = room.lastIndexOf(' ');
-  return `${lastSpace > 0 ? room.slice(0, lastSpace) : room}…`;
 }
 
 /** Empty lines separate paragraphs; all text is escaped. */

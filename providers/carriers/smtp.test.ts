@@ -81,10 +81,11 @@ describe('an email', () => {
     expect(header(email, 'bcc')).toBeUndefined();
   });
 
-  it('has a Message-ID made of the attempt id', async () => {
+  it('has a Message-ID made of the attempt id and a secret', async () => {
     const attemptId = '6742f1c09b1e8a00d4c3b2a1';
     const { outcome, email } = await mailTo('ada@example.com', { attemptId });
-    expect(email.messageId).toBe(`<${attemptId}@line.example>`);
+    expect(email.messageId).toMatch(new RegExp(`^<${attemptId}\\.[0-9a-f]{16}@line\\.example>$`));
+    expect(email.headers.filter(({ key }) => key.startsWith('x-pm'))).toEqual([]);
     expect(outcome).toEqual({ kind: 'accepted', carrierMessageId: email.messageId });
   });
 

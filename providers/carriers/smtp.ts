@@ -57,6 +57,11 @@ export const SmtpConfig = z
       .max(200)
       .regex(/^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i, 'must be the selector of a DKIM key')
       .optional(),
+    /** Which `Authentication-Results` are the receiving server's own (RFC 8601); without it, the topmost count. */
+    authservId: z.string().min(1).max(255).optional().meta({
+      description:
+        'The name under which the receiving mail server writes Authentication-Results, for example mx.google.com. Without it, the topmost results count.',
+    }),
     /** The `secret` in the callback URL for inbound email and bounces. Without it callbacks are refused. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
@@ -152,7 +157,7 @@ export function smtpCarrier({
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const files = await fetchAll(message.attachments, fetchMedia, limit);
       if ('kind' in files) return files;
-      const email = composeEmail(message, files.contents);
+      const email = composeEmail(message, files.contents, serverOf(config).host);
       return deliver(await poolOf(config), email, limit);
     },
 
@@ -202,16 +207,16 @@ export function smtpCarrier({
 
     checkCallback: ({ inboundSecret }, head) => checkSecret(inboundSecret, head),
 
-    async parseCallback({ inboundSecret }, request, tenant) {
+    async parseCallback({ inboundSecret, authservId }, request, tenant) {
       checkSecret(inboundSecret, request);
-      return untrusted.run(tenant, 'postedEmail', request.rawBody);
+      return untrusted.run(tenant, 'postedEmail', { rawBody: request.rawBody, receiver: { authservId } });
     },
 
-    async readInbox({ imapUrl }, position, tenant) {
+    async readInbox({ imapUrl, authservId }, position, tenant) {
       if (imapUrl === undefined) return null;
       return readMailbox(mailboxOf(imapUrl), position, {
         guard,
-        read: (email) => untrusted.run(tenant, 'mimeEmail', email),
+        read: (email) => untrusted.run(tenant, 'mimeEmail', { ...email, receiver: { authservId } }),
       });
     },
 

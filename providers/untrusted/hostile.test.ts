@@ -297,15 +297,21 @@ describe('a process that reads untrusted content', () => {
 
   it('is replaced when it exceeds its memory, so that the next email is read', async () => {
     const wide = `[${'[],'.repeat(3_000_000)}1]`;
-    await expect(work.run('a', 'postedEmail', wide)).rejects.toThrow(Unreadable);
+    await expect(work.run('a', 'postedEmail', { rawBody: wide, receiver: {} })).rejects.toThrow(Unreadable);
     const email = JSON.stringify({ MessageID: 'm', From: 'ada@example.com', HtmlBody: '<p>Yes</p>' });
-    expect(await work.run('a', 'postedEmail', email)).toMatchObject([{ kind: 'reply', text: 'Yes' }]);
+    expect(await work.run('a', 'postedEmail', { rawBody: email, receiver: {} })).toMatchObject([
+      { kind: 'reply', text: 'Yes' },
+    ]);
   });
 
   it('reports which fields are invalid', async () => {
-    await expect(work.run('a', 'postedEmail', '{"MessageID":7}')).rejects.toMatchObject({
+    await expect(
+      work.run('a', 'postedEmail', { rawBody: '{"MessageID":7}', receiver: {} }),
+    ).rejects.toMatchObject({
       issues: expect.arrayContaining([expect.objectContaining({ path: 'MessageID' })]),
     });
-    await expect(work.run('a', 'postedEmail', '{')).rejects.toThrow('not valid JSON');
+    await expect(work.run('a', 'postedEmail', { rawBody: '{', receiver: {} })).rejects.toThrow(
+      'not valid JSON',
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
+import { readMimeEmail, readPostedEmail, type Receiver } from '../carriers/smtp-inbound.ts';
 
 /** The type of a file, detected from its content. */
 export interface FoundType {
@@ -14,11 +14,19 @@ export interface FoundType {
  */
 export const jobs = {
   /** Parses the body of an email service's webhook call. */
-  postedEmail: (rawBody: string): CarrierEvent[] => readPostedEmail(rawBody),
+  postedEmail: ({ rawBody, receiver }: { rawBody: string; receiver: Receiver }): CarrierEvent[] =>
+    readPostedEmail(rawBody, receiver),
 
   /** Parses an email of a mailbox. @param isWhole false if it is truncated. */
-  mimeEmail: ({ source, isWhole }: { source: Uint8Array; isWhole: boolean }): Promise<CarrierEvent[]> =>
-    readMimeEmail(source, isWhole),
+  mimeEmail: ({
+    source,
+    isWhole,
+    receiver,
+  }: {
+    source: Uint8Array;
+    isWhole: boolean;
+    receiver: Receiver;
+  }): Promise<CarrierEvent[]> => readMimeEmail(source, isWhole, receiver),
 
   /** @returns null if the type is not recognized. */
   async typeOfContent(content: Uint8Array): Promise<FoundType | null> {

@@ -13,9 +13,12 @@ const MAX_ADDRESS_HEADER = 2000;
 export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
   const email = await PostalMime.parse(source, { forceRfc822Attachments: true });
   const digest = createHash('sha256').update(source).digest('hex');
+  const header = (name: string) => email.headers.find(({ key }) => key === name)?.value;
   return {
-    MessageID: email.messageId ?? digest,
+    MessageID: /[^<>\s]/.test(email.messageId ?? '') ? (email.messageId ?? digest) : digest,
     From: email.from?.address ?? '',
+    FromFull: { Email: email.from?.address ?? '', Name: email.from?.name ?? '' },
+    ReplyTo: header('reply-to'),
     Subject: email.subject,
     Date: email.date,
     TextBody: email.text,
@@ -31,6 +34,9 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
   };
 }
 
-/** The first address of a header such as `From`; '' if there is none. */
-export const firstAddress = (header: string): string =>
-  addressParser(header.slice(0, MAX_ADDRESS_HEADER), { flatten: true })[0]?.address ?? '';
+/** The addresses of a header such as `From`, in order. */
+export const addressesOf = (header: string): { address: string; name: string }[] =>
+  addressParser(header.slice(0, MAX_ADDRESS_HEADER), { flatten: true }).map(({ address, name }) => ({
+    address: address ?? '',
+    name,
+  }));

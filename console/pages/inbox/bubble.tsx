@@ -18,10 +18,17 @@ export interface Contact {
   name: string;
 }
 
+/** Why a message opts nobody out, stops no campaign and gets no draft. */
+const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = {
+  sender_not_verified: msg`This email may be forged: the mail server found that it is not from its sender.`,
+  own_address: msg`This email says that it is from a line of yours.`,
+  invalid_sender: msg`The sender of this email is not an email address.`,
+};
+
 /** A message, who reacted to it, and its delivery status. */
 export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }) {
   const { t } = useLingui();
-  const { direction, message, attachments, reactions, voiceNote } = item;
+  const { direction, subject, message, attachments, reactions, voiceNote, warning, authentication } = item;
   const isOurs = direction === 'out';
   const isUnsent = item.status === 'pending' || item.status === 'scheduled';
   return (
@@ -29,6 +36,20 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
       {attachments.map((file) => (
         <Attachment key={file.url} file={file} isVoiceNote={voiceNote} />
       ))}
+      {warning !== null && (
+        <p
+          className="flex max-w-sm gap-1.5 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
+          title={authentication?.details}
+        >
+          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
+          {t(WARNINGS[warning])}
+        </p>
+      )}
+      {subject !== null && subject !== message && (
+        <p className="max-w-full truncate px-1 text-sm font-medium text-muted" title={subject}>
+          {subject}
+        </p>
+      )}
       {message !== '' && (
         <p
           className={classes(

@@ -100,7 +100,7 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
       and message_id in (select decode(id, 'hex') from unnest(${texts(ids)}) as i (id))`);
   await db.query(sql.type(NoRows)`
     update messages m set address = ${pseudonymOf(erasure, sql.fragment`m.address`, sql.fragment`m.id`)},
-      recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null,
+      recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null, sent_subject = null,
       attachment_urls = '{}', attachment_names = '{}', recipient_zones = null, recipient_region = null, sms_fallback_message = null, send_fallback_sms_on_failed = false,
       sms_fallback_enabled = false, crm = '{}', correlation_id = null, trace_id = null, batch_id = null, reactions = '[]',
       error_message = reason_code(m.error_message),
@@ -134,6 +134,7 @@ export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileId
     where d.workspace_id = ${db.workspaceId} and d.reply_id = any(${texts(ids)})`);
   await db.query(sql.type(NoRows)`
     update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
+      subject = null, sender_name = null, authentication = null, email_references = null,
       announced_at = least(announced_at, now()),
       -- An email that is read again is recognized by its own id. Some senders write their address into it.
       carrier_message_id = case when exists (

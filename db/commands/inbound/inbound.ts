@@ -3,9 +3,14 @@ import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
 import { ANSWER_MS, ConversationStatus } from '#domain/conversation.ts';
+import { normalizeEmail } from '#domain/address.ts';
+import { Channel } from '#domain/channel.ts';
 import { isErased } from '#domain/erasure.ts';
+import type { SenderWarning } from '#domain/sender-authentication.ts';
 import { newId } from '#domain/ids.ts';
-import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
+import type { Keyword } from '#domain/opt-out.ts';
+import { ownSubject, writtenKeyword, writtenText } from '#domain/inbound-subject.ts';
+import { subjectOf } from '#domain/email-subject.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
@@ -79,9 +84,12 @@ async function receiveReply(
   event: InboundReply,
   { links, now }: InboundContext,
 ): Promise<void> {
-  const address = await contactAddress(db, event.from);
-  const { isFirst, conversation } = await recordInbound(db, lineId, address, event);
-  const reply = await insertInbound(db, lineId, address, event, now);
+  const sender = await findSender(db, lineId, event);
+  const { address } = sender;
+  const original = await findOriginal(db, lineId, address, event.replyTo);
+  const autoReply = event.autoReply || sender.isOurs;
+  const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
+  const reply = await insertInbound(db, lineId, { event, sender, original, autoReply }, now);
   if (!reply) return;
 
   await insertInboundAttachments(db, reply.id, event, now);
@@ -95,9 +103,16 @@ async function receiveReply(
   // The event names the first files, so it is emitted once they are fetched.
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
   await emitReplyEvents(db, { replyId: reply.id, links, now });
-  if (!reply.autoReply) {
-    await reopenConversation(db, address, conversation, now);
-    await followReply(db, reply, event.at, now);
+  const answered = original?.isNamed && original.address !== address ? original.address : null;
+  if (!reply.autoReply) await reopenConversation(db, address, conversation, now);
+  if (reply.warning !== null) {
+    if (!reply.autoReply) await notifyReply(db, address, now);
+  } else if (!reply.autoReply) {
+    const subject = ownSubject(event.subject, original?.subject ?? null);
+    await followReply(db, reply, { at: event.at, answered, subject }, now);
+  } else if (reply.keyword !== null) {
+    await lockContact(db, address);
+    await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
   }
   if (isFirst) {
     await lockContact(db, address);
@@ -105,24 +120,53 @@ async function receiveReply(
   }
 }
 
+interface Answering {
+  at: Date;
+  /** The address of the message that was answered, if it went to another address of the contact. */
+  answered: string | null;
+}
+
 /** The effects of a reply that is not automatic. */
-async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
+async function followReply(
+  db: TenantDb,
+  reply: InboundRow,
+  { at, answered, subject }: Answering & { subject: string },
+  now: Date,
+): Promise<void> {
   const { address, keyword } = reply;
   const { lineId, body: text } = reply;
   await draftForReply(db, reply, now);
   await lockContact(db, address);
-  db.lineSignals.add(lineId, now, { received: 1 });
+  if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
   if (keyword === 'stop') {
     if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
   } else {
-    await countReply(db, { lineId, address, text, at: now });
+    if (reply.counted) await countReply(db, { lineId, address, text, at: now });
     await prioritizeAnswers(db, address, at, now);
     await countStepReply(db, reply, at);
     await stopContact(db, address, 'reply', now);
+    if (answered !== null) {
+      await lockContact(db, answered);
+      await stopContact(db, answered, 'reply', now);
+    }
   }
-  if (keyword) await applyKeyword(db, reply, keyword, at, now);
-  else await suspectOptOut(db, reply, now);
+  if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
+  else
+    await suspectOptOut(db, { ...reply, body: subject === text ? text : `${subject}\n${text}`.trim() }, now);
   await notifyReply(db, address, now);
+}
+
+/** A contact who opts out from one address and answers a message to another means both. */
+async function applyKeywords(
+  db: TenantDb,
+  reply: InboundRow,
+  keyword: Keyword,
+  { at, answered }: Answering,
+  now: Date,
+): Promise<void> {
+  await applyKeyword(db, reply, keyword, at, now);
+  if (keyword === 'stop' && answered !== null)
+    await applyKeyword(db, { id: reply.id, address: answered }, keyword, at, now);
 }
 
 const ReplyRow = IdRow.extend({ address: z.string() });
@@ -154,7 +198,7 @@ async function recordInbound(
   db: TenantDb,
   lineId: string,
   address: string,
-  { at, autoReply }: InboundReply,
+  { at, autoReply }: Pick<InboundReply, 'at' | 'autoReply'>,
 ): Promise<{ isFirst: boolean; conversation: z.infer<typeof ConversationRow> }> {
   const conversation = await db.one(sql.type(ConversationRow)`
     insert into conversations (workspace_id, address, line_id, last_inbound_at)
@@ -170,25 +214,116 @@ async function recordInbound(
   return { isFirst: rowCount > 0, conversation };
 }
 
+interface Sender {
+  address: string;
+  /** Why the message has no effects. */
+  warning: SenderWarning | null;
+  /** The contact would be a line of the workspace. */
+  isOurs: boolean;
+  isEmail: boolean;
+}
+
+/** Who sends an email without an email address, which could be the phone number of a contact (RFC 2606). */
+const NOBODY = 'unknown-sender@invalid';
+
+const LineSenderRow = z.object({ channel: Channel, ours: z.array(z.string()) });
+
+/** Who wrote: whom the sender of an email asks to be answered, otherwise the sender. */
+async function findSender(
+  db: TenantDb,
+  lineId: string,
+  { from, answersTo, authentication }: InboundReply,
+): Promise<Sender> {
+  const emails = [from, answersTo ?? ''].map((one) => normalizeEmail(one));
+  const { channel, ours } = await db.one(sql.type(LineSenderRow)`
+    select channel, array(
+      select lower(o.email) from lines o
+      where o.workspace_id = ${db.workspaceId}
+        and lower(o.email) = any(${sql.array(
+          emails.filter((one) => one !== null),
+          'text',
+        )})
+    ) ours
+    from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  if (channel !== 'email')
+    return { address: await contactAddress(db, from), warning: null, isOurs: false, isEmail: false };
+
+  const [sender = null, answered = null] = emails;
+  const isOwn = (email: string | null): boolean => email !== null && ours.includes(email);
+  const named = sender ?? (from.includes('@') ? from.trim().toLowerCase() : NOBODY);
+  const address = answered === null || isOwn(answered) ? named : answered;
+  const warning = isOwn(sender)
+    ? 'own_address'
+    : authentication?.result === 'fail'
+      ? 'sender_not_verified'
+      : address === NOBODY
+        ? 'invalid_sender'
+        : null;
+  return { address, warning, isOurs: isOwn(address), isEmail: true };
+}
+
+interface Inbound {
+  event: InboundReply;
+  sender: Sender;
+  original: Original | null;
+  autoReply: boolean;
+}
+
 async function insertInbound(
   db: TenantDb,
   lineId: string,
-  address: string,
-  event: InboundReply,
+  inbound: Inbound,
   now: Date,
 ): Promise<InboundRow | null> {
-  const original = await findOriginal(db, lineId, address, event.replyTo);
+  const { carrierMessageId, fingerprint } = inbound.event;
+  const stored = await insertInboundAs(db, lineId, carrierMessageId, inbound, now);
+  if (stored || fingerprint === undefined) return stored;
+  const isSame = await db.exists(sql.type(NoRows)`
+    select 1 from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${carrierMessageId}
+      and (fingerprint is null or fingerprint = ${fingerprint} or starts_with(address, 'erased:'))`);
+  return isSame ? null : insertInboundAs(db, lineId, `${carrierMessageId} ${fingerprint}`, inbound, now);
+}
+
+/** @returns null if a message with this id of the carrier is stored. */
+async function insertInboundAs(
+  db: TenantDb,
+  lineId: string,
+  carrierMessageId: string,
+  { event, sender, original, autoReply }: Inbound,
+  now: Date,
+): Promise<InboundRow | null> {
+  const { address, warning, isEmail } = sender;
   const leadId = await findLeadId(db, address, original?.leadId ?? null);
-  const keyword: Keyword | null = event.autoReply ? null : optOutKeyword(event.text);
+  const ours = original?.subject ?? null;
+  const keyword = warning === null ? writtenKeyword(event, ours) : null;
+  // Anybody can send an email in the name of a contact, but only the contact knows the id of ours.
+  const isStarted = keyword === 'start' && !autoReply && (!isEmail || original?.isNamed === true);
+  const counted =
+    warning === null &&
+    (!isEmail || leadId !== null || original !== null || (await wasWrittenTo(db, address)));
   return db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, campaign_id,
-      original_message_id, body, auto_reply, keyword, received_at, created_at)
-    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${event.carrierMessageId}, ${leadId},
-      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${event.text}, ${event.autoReply}, ${keyword},
+      original_message_id, body, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
+      email_references, counted, received_at, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${carrierMessageId}, ${leadId},
+      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)}, ${event.subject ?? null},
+      ${senderNameOf(event, sender)}, ${autoReply}, ${keyword === 'stop' || isStarted ? keyword : null},
+      ${event.authentication ? sql.jsonb(event.authentication) : null}, ${warning}, ${event.fingerprint ?? null},
+      ${event.references ? sql.array(event.references, 'text') : null}, ${counted},
       ${sql.timestamp(event.at)}, ${sql.timestamp(now)})
     on conflict (workspace_id, line_id, carrier_message_id) do nothing
     returning *`);
 }
+
+function senderNameOf({ from, fromName }: InboundReply, { warning }: Sender): string | null {
+  const name = fromName?.trim() ?? '';
+  return (warning === 'invalid_sender' ? `${name} <${from}>`.trim() : name) || null;
+}
+
+const wasWrittenTo = (db: TenantDb, address: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from messages where workspace_id = ${db.workspaceId} and address = ${address} and ${IS_DISPATCHED}`);
 
 /** @param answered the lead of the message that the contact answers, who may have been deleted since. */
 async function findLeadId(db: TenantDb, address: string, answered: string | null): Promise<string | null> {
@@ -198,28 +333,52 @@ async function findLeadId(db: TenantDb, address: string, answered: string | null
 
 const OriginalRow = z.object({
   id: z.string(),
+  address: z.string(),
   leadId: z.string().nullable(),
   campaignId: z.string().nullable(),
+  subject: z.string().nullable(),
+  body: z.string(),
+  channel: Channel,
 });
 
-/** The message that the carrier refers to, otherwise the last one that the line sent to the contact. */
-async function findOriginal(db: TenantDb, lineId: string, address: string, replyTo: string | undefined) {
+interface Original extends Pick<z.infer<typeof OriginalRow>, 'id' | 'address' | 'leadId' | 'campaignId'> {
+  /** The carrier refers to it; otherwise it is the last one that the line sent to the contact. */
+  isNamed: boolean;
+  /** Null: it had none. */
+  subject: string | null;
+}
+
+const originalColumns = sql.fragment`m.id, m.address, m.lead_id, m.campaign_id, coalesce(m.sent_subject, m.subject) subject,
+  coalesce(m.sent_text, m.body) body, m.channel`;
+
+async function findOriginal(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  replyTo: string | undefined,
+): Promise<Original | null> {
   const named =
     replyTo === undefined
       ? null
       : await db.maybeOne(sql.type(OriginalRow)`
-    select m.id, m.lead_id, m.campaign_id
+    select ${originalColumns}
     from attempts a join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id
     where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}
       and not starts_with(m.address, 'erased:')`);
-  return (
+  const found =
     named ??
-    db.maybeOne(sql.type(OriginalRow)`
-    select id, lead_id, campaign_id from messages
+    (await db.maybeOne(sql.type(OriginalRow)`
+    select ${originalColumns} from messages m
     where workspace_id = ${db.workspaceId} and address = ${address} and line_id = ${lineId}
       and ${IS_DISPATCHED}
-    order by ${DISPATCHED_AT} desc, id desc limit 1`)
-  );
+    order by ${DISPATCHED_AT} desc, id desc limit 1`));
+  if (!found) return null;
+  const { channel, subject, body, ...original } = found;
+  return {
+    ...original,
+    isNamed: named !== null,
+    subject: channel === 'email' ? (subject ?? subjectOf(body, '')) : subject,
+  };
 }
 
 const LineIdRow = z.object({ lineId: z.string().nullable() });

@@ -95,6 +95,8 @@ function replyPayload(
     fromLineId: row.lineId,
     recipientName: reply.name,
     repliedAtUtc: reply.respondedAtUtc,
+    ...(row.subject !== null && { subject: row.subject }),
+    ...(row.warning !== null && { warning: row.warning }),
     message: shownReply(row.body),
     parentMessages: reply.parentMessages,
     ...(reply.attachmentDownloadUrls && { attachmentDownloadUrls: reply.attachmentDownloadUrls }),

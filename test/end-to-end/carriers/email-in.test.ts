@@ -72,7 +72,7 @@ async function send(recipientEmail: string): Promise<Sent> {
   return {
     id: body._id,
     messageId: headers['message-id'] ?? '',
-    echoed: headers['x-pm-metadata-message-id'] ?? '',
+    echoed: headers['message-id'] ?? '',
   };
 }
 
@@ -127,6 +127,265 @@ test.each([
   const from = address();
   expect(await post(inbound(from, 'I am away', headers))).toBe(200);
   expect(await inboundOf(from)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
+});
+
+const isOptedOut = async (of: string): Promise<boolean> =>
+  (await api('GET', `/api/opt-outs/${encodeURIComponent(of)}`)).body.optedOut;
+const eventsAbout = async (of: string): Promise<string[]> =>
+  withSystem(app.pools, async (db) => [
+    ...(await db.anyFirst(sql.type(z.object({ event: z.string() }))`
+      select event from events where workspace_id = ${workspace.id} and body::text like ${`%${of}%`} order by id`)),
+  ]);
+
+describe('a person', () => {
+  it.each([
+    ['a mailing list', { Precedence: 'list', 'List-ID': '<sales.line.example>', 'X-Google-Group-Id': '1' }],
+    ['a list that says bulk', { Precedence: 'bulk', 'List-Id': '<sales.line.example>' }],
+    ['Outlook', { 'X-Auto-Response-Suppress': 'DR, OOF, AutoReply' }],
+    ['a server that says so', { 'Auto-Submitted': 'no', Precedence: 'bulk' }],
+  ])('who writes through %s is no program', async (_what, headers) => {
+    const from = address();
+    expect(await post(inbound(from, 'Yes, call me', headers))).toBe(200);
+    expect(await inboundOf(from)).toEqual([expect.objectContaining({ autoReply: false })]);
+    expect(await eventsAbout(from)).toContain('message.reply');
+    expect(await post(inbound(from, 'STOP', headers))).toBe(200);
+    expect(await isOptedOut(from)).toBe(true);
+  });
+
+  it('opts out with STOP even if the email looks automatic, but not with words that are quoted', async () => {
+    const [from, quoting] = [address(), address()];
+    expect(await post(inbound(from, 'STOP', { Precedence: 'bulk' }))).toBe(200);
+    expect(await isOptedOut(from)).toBe(true);
+    expect(await eventsAbout(from)).not.toContain('message.reply');
+    const { StrippedTextReply: _stripped, ...email } = inbound(quoting, '', {
+      'Auto-Submitted': 'auto-replied',
+    });
+    expect(await post({ ...email, TextBody: 'I am away.\n\nOn Monday we wrote:\n> STOP' })).toBe(200);
+    expect(await isOptedOut(quoting)).toBe(false);
+  });
+
+  it.each([
+    { Subject: 'unsubscribe', text: 'Sent from my iPhone' },
+    { Subject: 'STOP', text: '' },
+    { Subject: 'Re: stop', text: 'please' },
+  ])('opts out by the subject: %j', async ({ Subject, text }) => {
+    const from = address();
+    expect(await post({ ...inbound(from, text), TextBody: text, Subject })).toBe(200);
+    expect(await isOptedOut(from)).toBe(true);
+    expect((await inboundOf(from))[0].subject).toBe(Subject);
+  });
+
+  it('is not opted out by the subject that we chose', async () => {
+    const to = address();
+    const { body } = await api('POST', '/api/messages', {
+      message: 'Hello',
+      subject: 'Cancel',
+      messageType: 'email',
+      recipientEmail: to,
+    });
+    await firstMailTo(app, to);
+    await eventually(async () => (await message(body._id)).status === 'sent');
+    expect(await post({ ...inbound(to, ''), TextBody: '', Subject: 'AW: Cancel' })).toBe(200);
+    expect(await isOptedOut(to)).toBe(false);
+    expect((await inboundOf(to))[0].message).toBe('');
+  });
+
+  it('asks in the subject, which is the text if there is no other', async () => {
+    const from = address();
+    const empty = { StrippedTextReply: '', TextBody: '' };
+    expect(await post({ ...inbound(from, ''), ...empty, Subject: 'Are you open on Sunday?' })).toBe(200);
+    expect(await inboundOf(from)).toEqual([
+      expect.objectContaining({ subject: 'Are you open on Sunday?', message: 'Are you open on Sunday?' }),
+    ]);
+    const { replies } = (await api('GET', '/api/replies?limit=100')).body;
+    expect(replies.find((reply: { recipientEmail: string }) => reply.recipientEmail === from)).toMatchObject({
+      subject: 'Are you open on Sunday?',
+      name: 'Somebody',
+      warning: null,
+    });
+  });
+
+  it('may repeat a Message-ID, or have none', async () => {
+    const from = address();
+    const same = { 'Message-ID': '<1@localhost>' };
+    for (const text of ['One', 'Two']) expect(await post(inbound(from, text, same))).toBe(200);
+    expect(await post(inbound(from, 'Two', same))).toBe(200);
+    for (const text of ['Three', 'Four'])
+      expect(await post(inbound(from, text, { 'Message-ID': '<>' }))).toBe(200);
+    const texts = (await inboundOf(from)).map(({ message: text }: { message: string }) => text);
+    expect(texts.toSorted()).toEqual(['Four', 'One', 'Three', 'Two']);
+  });
+});
+
+/** The emails to an address, oldest first. */
+const mailsTo = async (to: string, count: number) =>
+  eventually(async () => {
+    const response = await fetch(`${app.url}/simulated/mail?to=${encodeURIComponent(to)}`);
+    const { messages } = (await response.json()) as {
+      messages: { subject: string; headers: Record<string, string>; receivedAt: string }[];
+    };
+    return messages.length >= count && messages.toSorted((a, b) => a.receivedAt.localeCompare(b.receivedAt));
+  });
+
+describe('an email', () => {
+  it('that answers is in the thread of the email that it answers', async () => {
+    const from = address();
+    const headers = {
+      'Message-ID': `<${newId()}@their.example>`,
+      References: '<a@their.example> <b@their.example>',
+    };
+    expect(
+      await post({ ...inbound(from, 'Twenty chairs?', headers), Subject: 'AW: Quote request #42' }),
+    ).toBe(200);
+    const { status } = await api('POST', '/api/inbox/send-reply', {
+      email: from,
+      message: 'Good morning,\n\n900.',
+    });
+    expect(status).toBe(201);
+    const [answer] = await mailsTo(from, 1);
+    expect(answer?.subject).toBe('Re: Quote request #42');
+    expect(answer?.headers['in-reply-to']).toBe(headers['Message-ID']);
+    expect(answer?.headers['references']).toBe(
+      `<a@their.example> <b@their.example> ${headers['Message-ID']}`,
+    );
+    const [shown] = await thread(from);
+    expect(shown.subject).toBe('Re: Quote request #42');
+  });
+
+  it('of a later step is in the thread of the first, and its subject is a template', async () => {
+    const to = address();
+    const { body } = await api('POST', '/api/campaigns', {
+      name: 'Three steps',
+      steps: [
+        { message: 'First', messageType: 'email', subject: 'For {{ firstName }}: our offer' },
+        { message: 'Just following up', messageType: 'email' },
+        { message: 'Bye', messageType: 'email', subject: 'Last words, {{ firstName }}' },
+      ],
+      start: true,
+    });
+    const lead = { email: to, firstName: 'Ada' };
+    expect((await api('POST', `/api/campaigns/${body.campaign._id}/leads`, { lead })).status).toBeLessThan(
+      300,
+    );
+    const mails = await mailsTo(to, 3);
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'For Ada: our offer',
+      'Re: For Ada: our offer',
+      'Last words, Ada',
+    ]);
+    const ids = mails.map(({ headers }) => headers['message-id']);
+    expect(mails.map(({ headers }) => headers['in-reply-to'])).toEqual([undefined, ids[0], ids[1]]);
+    expect(mails[2]?.headers['references']).toBe(`${ids[0]} ${ids[1]}`);
+  });
+
+  it('needs a valid template as its subject', async () => {
+    const bad = {
+      message: 'Hi',
+      messageType: 'email',
+      recipientEmail: address(),
+      subject: 'Hi {{ firstName',
+    };
+    const { status, body } = await api('POST', '/api/messages', bad);
+    expect([status, body.issues?.[0]?.path ?? JSON.stringify(body)]).toEqual([400, 'subject']);
+  });
+});
+
+describe('the contact of an email', () => {
+  it('is the one address of Reply-To', async () => {
+    const [form, customer, other] = [address(), address(), address()];
+    const two = { ...inbound(form, 'For two'), ReplyTo: `a <${customer}>, b <${other}>` };
+    expect(await post({ ...inbound(form, 'Do you deliver?'), ReplyTo: `Ada <${customer}>` })).toBe(200);
+    expect(await post(inbound(form, 'And on Sundays?', { 'Reply-To': customer }))).toBe(200);
+    expect(await inboundOf(customer)).toHaveLength(2);
+    expect(await inboundOf(form)).toEqual([]);
+    expect(await post(two)).toBe(200);
+    expect(await inboundOf(form)).toHaveLength(1);
+  });
+
+  it('is not a line of the workspace, which replies to nobody', async () => {
+    const own = await withSystem(app.pools, (db) =>
+      db.oneFirst(sql.type(z.object({ email: z.string() }))`select email from lines where id = ${lineId}`),
+    );
+    const customer = address();
+    expect(await post({ ...inbound(customer, 'Hello'), ReplyTo: own })).toBe(200);
+    expect(await inboundOf(customer)).toHaveLength(1);
+    expect(await post(inbound(own, 'STOP'))).toBe(200);
+    expect(await inboundOf(own)).toEqual([expect.objectContaining({ warning: 'own_address' })]);
+    expect(await isOptedOut(own)).toBe(false);
+    expect(await eventsAbout(own)).not.toContain('message.reply');
+  });
+
+  it('is never a phone number', async () => {
+    const number = '+1 (415) 555-0123';
+    await api('POST', '/api/messages', { message: 'Hello', recipientPhone: number });
+    const email = { ...inbound(number, 'STOP'), From: `"x" <${number}>` };
+    expect(await post(email)).toBe(200);
+    expect(await isOptedOut('+14155550123')).toBe(false);
+    expect(await inboundOf('+14155550123')).toEqual([]);
+    expect(await inboundOf('unknown-sender@invalid')).toEqual([
+      expect.objectContaining({ warning: 'invalid_sender' }),
+    ]);
+  });
+});
+
+describe('the sender of an email', () => {
+  const forged = { 'Authentication-Results': 'mx.example; spf=fail; dkim=none; dmarc=fail (p=REJECT)' };
+
+  it('who is not verified opts nobody out or in, and the email is shown with a warning', async () => {
+    const to = address();
+    await send(to);
+    expect(await post(inbound(to, 'STOP', forged))).toBe(200);
+    expect(await isOptedOut(to)).toBe(false);
+    expect(await inboundOf(to)).toEqual([
+      expect.objectContaining({
+        warning: 'sender_not_verified',
+        authentication: { result: 'fail', server: 'mx.example', details: 'spf=fail dkim=none dmarc=fail' },
+      }),
+    ]);
+    const verified = { 'Authentication-Results': 'mx.example; dkim=pass header.d=example.com; spf=fail' };
+    expect(await post(inbound(to, 'STOP', verified))).toBe(200);
+    expect(await isOptedOut(to)).toBe(true);
+  });
+
+  it('opts in only by an answer to an email of ours', async () => {
+    const to = address();
+    const { messageId } = await send(to);
+    expect(await post(inbound(to, 'STOP'))).toBe(200);
+    expect(await post(inbound(to, 'START'))).toBe(200);
+    expect(await isOptedOut(to)).toBe(true);
+    expect(await post(inbound(to, 'Start', { 'In-Reply-To': messageId }))).toBe(200);
+    expect(await isOptedOut(to)).toBe(false);
+  });
+
+  it('who answers from another address opts out both', async () => {
+    const [to, alias] = [address(), address()];
+    const { messageId } = await send(to);
+    expect(await post(inbound(alias, 'STOP', { 'In-Reply-To': messageId }))).toBe(200);
+    expect([await isOptedOut(to), await isOptedOut(alias)]).toEqual([true, true]);
+  });
+
+  it('who answers from another address stops the campaign', async () => {
+    const [to, alias] = [address(), address()];
+    const { body } = await api('POST', '/api/campaigns', {
+      name: 'Two steps',
+      steps: [
+        { message: 'First', messageType: 'email' },
+        { message: 'Second', messageType: 'email', delay: { days: 1 } },
+      ],
+      start: true,
+    });
+    const entered = await api('POST', `/api/campaigns/${body.campaign._id}/leads`, { lead: { email: to } });
+    expect(entered.status).toBeLessThan(300);
+    const { headers } = await firstMailTo(app, to);
+    const steps = async () =>
+      (await api('GET', `/api/messages?campaignId=${body.campaign._id}`)).body.messages;
+    await eventually(async () => (await steps()).some(({ status }: { status: string }) => status === 'sent'));
+    expect(await post(inbound(alias, 'Call me', { 'In-Reply-To': headers['message-id'] ?? '' }))).toBe(200);
+    expect((await steps()).map(({ status }: { status: string }) => status).toSorted()).toEqual([
+      'canceled',
+      'sent',
+    ]);
+  });
 });
 
 test('a bounce fails its message, and the address gets no further email', async () => {

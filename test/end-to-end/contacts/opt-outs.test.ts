@@ -145,15 +145,17 @@ describe('a STOP', () => {
     expect(await optedOut(stayed)).toBe(false);
   });
 
-  it('is not recognized in a longer text or an automatic reply', async () => {
+  it('is not recognized in a longer text, but in what looks automatic', async () => {
     const to = phone();
     await callBack(
       app,
       lineId,
       replyEvent(to, 'Stop by tomorrow'),
-      replyEvent(to, 'STOP', { autoReply: true }),
+      replyEvent(to, 'Stop by tomorrow', { autoReply: true }),
     );
     expect(await optedOut(to)).toBe(false);
+    await callBack(app, lineId, replyEvent(to, 'STOP', { autoReply: true }));
+    expect(await optedOut(to)).toBe(true);
   });
 });
 

@@ -21,6 +21,9 @@ export type MessageInput = {
      * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
      */
     poolId?: string;
+    /**
+     * The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.
+     */
     subject?: string;
     attachmentUrls?: Array<string>;
     attachmentNames?: Array<string>;
@@ -72,6 +75,9 @@ export type DripInput = {
      * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
      */
     poolId?: string;
+    /**
+     * The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.
+     */
     subject?: string;
     attachmentUrls?: Array<string>;
     attachmentNames?: Array<string>;
@@ -848,6 +854,9 @@ export type Message = {
      */
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * Of an email: as given; once the message is sent, as sent.
+     */
     subject: string | null;
     status: MessageStatus;
     /**
@@ -942,9 +951,31 @@ export type Reply = {
     recipientEmail: string | null;
     recipientPhone: string | null;
     /**
-     * The lead's name, otherwise the message's `recipientName`, otherwise the address.
+     * The lead's name, otherwise the message's `recipientName` or the name that the contact gave, otherwise the address.
      */
     name: string;
+    /**
+     * The subject that the contact gave it, as in emails; otherwise null.
+     */
+    subject: string | null;
+    /**
+     * `sender_not_verified`: the receiving mail server found that the email is not from its sender. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender is not an email address. Such a message opts nobody out or in, stops no campaign and gets no draft.
+     */
+    warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
+    /**
+     * What the receiving mail server found about the sender; null if it was not checked.
+     */
+    authentication: {
+        /**
+         * Whether the email is from the domain of its `From`. `none`: the server could not tell.
+         */
+        result: 'pass' | 'fail' | 'none';
+        /**
+         * The server that checked it, as it names itself.
+         */
+        server: string | null;
+        details: string;
+    } | null;
     /**
      * Signed links, valid 30 days, fetched without an Authorization header.
      */
@@ -966,6 +997,10 @@ export type Reply = {
      */
     recentReplies: Array<{
         messageId: string;
+        /**
+         * The subject that the contact gave it, as in emails; otherwise null.
+         */
+        subject: string | null;
         /**
          * Its first 20,000 characters.
          */
@@ -1181,6 +1216,28 @@ export type ThreadItem = {
      * An automatic reply, which does not count as a reply.
      */
     autoReply: boolean;
+    /**
+     * Of an email: as it was sent or received. Null if there is none, or not yet.
+     */
+    subject: string | null;
+    /**
+     * `sender_not_verified`: the receiving mail server found that the email is not from its sender. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender is not an email address. Such a message opts nobody out or in, stops no campaign and gets no draft.
+     */
+    warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
+    /**
+     * Inbound emails: what the receiving mail server found about the sender; null if it was not checked.
+     */
+    authentication: {
+        /**
+         * Whether the email is from the domain of its `From`. `none`: the server could not tell.
+         */
+        result: 'pass' | 'fail' | 'none';
+        /**
+         * The server that checked it, as it names itself.
+         */
+        server: string | null;
+        details: string;
+    } | null;
     /**
      * Inbound messages: the outbound message that it replies to.
      */
@@ -1949,6 +2006,9 @@ export type ContactExport = {
          */
         message: string;
         messageType: 'imessage' | 'sms' | 'email';
+        /**
+         * Of an email: as given; once the message is sent, as sent.
+         */
         subject: string | null;
         status: MessageStatus;
         /**
@@ -2028,10 +2088,27 @@ export type ContactExport = {
          * The message that it answers.
          */
         originalMessageId: string | null;
+        subject: string | null;
+        /**
+         * The name that the contact gave.
+         */
+        senderName: string | null;
         /**
          * The whole text.
          */
         message: string;
+        warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
+        authentication: {
+            /**
+             * Whether the email is from the domain of its `From`. `none`: the server could not tell.
+             */
+            result: 'pass' | 'fail' | 'none';
+            /**
+             * The server that checked it, as it names itself.
+             */
+            server: string | null;
+            details: string;
+        } | null;
         autoReply: boolean;
         keyword: 'stop' | 'start' | null;
         receivedAt: string;
@@ -2866,6 +2943,9 @@ export type MessageOutput = {
      */
     message: string;
     messageType: 'imessage' | 'sms' | 'email';
+    /**
+     * Of an email: as given; once the message is sent, as sent.
+     */
     subject: string | null;
     status: MessageStatus;
     /**
@@ -2934,9 +3014,31 @@ export type ReplyOutput = {
     recipientEmail: string | null;
     recipientPhone: string | null;
     /**
-     * The lead's name, otherwise the message's `recipientName`, otherwise the address.
+     * The lead's name, otherwise the message's `recipientName` or the name that the contact gave, otherwise the address.
      */
     name: string;
+    /**
+     * The subject that the contact gave it, as in emails; otherwise null.
+     */
+    subject: string | null;
+    /**
+     * `sender_not_verified`: the receiving mail server found that the email is not from its sender. `own_address`: it claims to be from a line of the workspace. `invalid_sender`: its sender is not an email address. Such a message opts nobody out or in, stops no campaign and gets no draft.
+     */
+    warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
+    /**
+     * What the receiving mail server found about the sender; null if it was not checked.
+     */
+    authentication: {
+        /**
+         * Whether the email is from the domain of its `From`. `none`: the server could not tell.
+         */
+        result: 'pass' | 'fail' | 'none';
+        /**
+         * The server that checked it, as it names itself.
+         */
+        server: string | null;
+        details: string;
+    } | null;
     /**
      * Signed links, valid 30 days, fetched without an Authorization header.
      */
@@ -2958,6 +3060,10 @@ export type ReplyOutput = {
      */
     recentReplies: Array<{
         messageId: string;
+        /**
+         * The subject that the contact gave it, as in emails; otherwise null.
+         */
+        subject: string | null;
         /**
          * Its first 20,000 characters.
          */
@@ -3164,6 +3270,9 @@ export type PostApiMessagesData = {
          * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
          */
         poolId?: string;
+        /**
+         * The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.
+         */
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -3223,6 +3332,9 @@ export type PostApiMessagesResponses = {
          */
         message: string;
         messageType: 'imessage' | 'sms' | 'email';
+        /**
+         * Of an email: as given; once the message is sent, as sent.
+         */
         subject: string | null;
         status: MessageStatus;
         /**
@@ -3385,6 +3497,9 @@ export type PostApiDripData = {
          * A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.
          */
         poolId?: string;
+        /**
+         * The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.
+         */
         subject?: string;
         attachmentUrls?: Array<string>;
         attachmentNames?: Array<string>;
@@ -10510,6 +10625,14 @@ export type PostMessageReplyWebhookPayload = {
     crmCCompanyId: string | null;
     crmCPersonId: string | null;
     crmCLeadId: string | null;
+    /**
+     * The subject that the contact gave it, as in emails.
+     */
+    subject?: string;
+    /**
+     * Why the message opts nobody out or in, stops no campaign and gets no draft, see `data.reply.warning`.
+     */
+    warning?: 'sender_not_verified' | 'own_address' | 'invalid_sender';
     /**
      * The text of the reply: its first 20,000 characters.
      */

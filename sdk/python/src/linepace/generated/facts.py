@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7d8964ff9bf8f1f7acd46bc2f3e57d8b1fe96dd11a0ed7edb61f281828bffc96"
+DIGEST = "84dfdd2bd7d08dddf7fc8cd3c9d206b496e77c86aad48700fad3888699ebac5d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -496,6 +496,12 @@ class Lead(TypedDict):
     updatedAt: str
 
 
+class ReplyAuthentication(TypedDict):
+    result: Literal["pass", "fail", "none"]
+    server: str | None
+    details: str
+
+
 class ReplyParentMessage(TypedDict):
     messageId: str
     message: str
@@ -507,6 +513,7 @@ class ReplyParentMessage(TypedDict):
 
 class ReplyRecentReply(TypedDict):
     messageId: str
+    subject: str | None
     message: str
     receivedAtUtc: str
     attachmentDownloadUrls: NotRequired[list[str]]
@@ -520,6 +527,9 @@ class Reply(TypedDict):
     recipientEmail: str | None
     recipientPhone: str | None
     name: str
+    subject: str | None
+    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
+    authentication: ReplyAuthentication | None
     attachmentDownloadUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
     parentMessages: list[ReplyParentMessage]
@@ -605,6 +615,12 @@ class Conversation(TypedDict):
     assigneeId: str | None
     unread: bool
     unreadCount: int
+
+
+class ThreadItemAuthentication(TypedDict):
+    result: Literal["pass", "fail", "none"]
+    server: str | None
+    details: str
 
 
 ThreadItemReaction = TypedDict(
@@ -1165,6 +1181,12 @@ class ContactExportMessage(TypedDict):
     attempts: list[ContactExportMessageAttempt]
 
 
+class ContactExportReplyAuthentication(TypedDict):
+    result: Literal["pass", "fail", "none"]
+    server: str | None
+    details: str
+
+
 class ContactExportReplyAttachment(TypedDict):
     name: str
     contentType: str | None
@@ -1179,7 +1201,11 @@ class ContactExportReply(TypedDict):
     leadId: str | None
     campaignId: str | None
     originalMessageId: str | None
+    subject: str | None
+    senderName: str | None
     message: str
+    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
+    authentication: ContactExportReplyAuthentication | None
     autoReply: bool
     keyword: Literal["stop", "start"] | None
     receivedAt: str
@@ -1689,6 +1715,12 @@ class MessageOutput(TypedDict):
     crmCLeadId: NotRequired[str]
 
 
+class ReplyOutputAuthentication(TypedDict):
+    result: Literal["pass", "fail", "none"]
+    server: str | None
+    details: str
+
+
 class ReplyOutputParentMessage(TypedDict):
     messageId: str
     message: str
@@ -1700,6 +1732,7 @@ class ReplyOutputParentMessage(TypedDict):
 
 class ReplyOutputRecentReply(TypedDict):
     messageId: str
+    subject: str | None
     message: str
     receivedAtUtc: str
     attachmentDownloadUrls: NotRequired[list[str]]
@@ -1713,6 +1746,9 @@ class ReplyOutput(TypedDict):
     recipientEmail: str | None
     recipientPhone: str | None
     name: str
+    subject: str | None
+    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
+    authentication: ReplyOutputAuthentication | None
     attachmentDownloadUrls: NotRequired[list[str]]
     attachmentNames: NotRequired[list[str]]
     parentMessages: list[ReplyOutputParentMessage]
@@ -3724,6 +3760,8 @@ class OnMessageReplyRequest(TypedDict):
     crmCCompanyId: str | None
     crmCPersonId: str | None
     crmCLeadId: str | None
+    subject: NotRequired[str]
+    warning: NotRequired[Literal["sender_not_verified", "own_address", "invalid_sender"]]
     message: str
     firstName: NotRequired[str]
     lastName: NotRequired[str]
@@ -4057,6 +4095,9 @@ class ThreadItem(TypedDict):
     errorMessage: str | None
     voiceNote: bool
     autoReply: bool
+    subject: str | None
+    warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
+    authentication: ThreadItemAuthentication | None
     originalMessageId: str | None
     attachmentUrls: list[str]
     attachmentNames: list[str]
