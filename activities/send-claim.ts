@@ -15,7 +15,7 @@ import {
   recordOutbound,
   startSending,
 } from '#db/queries/sends.ts';
-import { isPastDue } from '#db/queries/workspaces.ts';
+import { findWorkspaceStop } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
 import { SILENT_FROM } from '#domain/line-signals.ts';
@@ -147,7 +147,7 @@ export async function claimFallback(
 ) {
   const row = await lockLine(db, lineId);
   if (!row || (row.heldUntil !== null && row.heldUntil > currentTime())) return null;
-  if (row.pausedAt !== null || (await isPastDue(db))) return null;
+  if (row.pausedAt !== null || (await findWorkspaceStop(db)) !== null) return null;
   // It may have been moved to another line, which sends it as well.
   const message = await lockOwedFallback(db, lineId, messageId);
   const account = await findFallbackAccount(db);

@@ -20,6 +20,7 @@ import {
   reasonToRecord,
   shownWait,
   usedUpAt,
+  workspaceStop,
 } from '#domain/pacing.ts';
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
@@ -91,9 +92,10 @@ export async function planSends(
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
   const holds = holdsOf(line, history, now);
   const hold = failsOver ? undefined : messageHold(holds);
-  if ((line.pastDue || state.isPaused) && holds.all) {
+  const stop = workspaceStop(line);
+  if ((stop || state.isPaused) && holds.all) {
     const { reason } = holds.all;
-    const blockedBy = line.pastDue ? reason : null;
+    const blockedBy = stop ? reason : null;
     return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, keepsOpen: true, hold };
   }
 
@@ -222,7 +224,8 @@ export async function whyHeld(
   if (message?.suppressed) return 'The agency has suppressed the address.';
   if (!message) {
     // A message that is sent as SMS immediately is not in the line's queue.
-    if (line.pastDue) return HOLD_REASONS.subscription_past_due;
+    const stop = workspaceStop(line);
+    if (stop) return HOLD_REASONS[stop];
     return line.paused ? HOLD_REASONS.line_paused : null;
   }
   const { holdReason } = shownWait(line, { lastSentAt: null }, message, now);

@@ -30,6 +30,7 @@ const callerOf = (id: string): AnsweredRequest['caller'] => ({
     billingMode: 'card',
     subscriptionStatus: 'active',
     keepsDripsQuiet: false,
+    suspended: false,
     node: 0,
   },
 });

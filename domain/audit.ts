@@ -3,6 +3,7 @@ import { Id } from './ids.ts';
 
 /** The recorded actions: changes of settings, decisions and refusals, not each message. */
 const AUDIT_ACTIONS = [
+  'agency.created',
   'agency_admin.invited',
   'agency_admin.joined',
   'agency_admin.removed',
@@ -64,6 +65,8 @@ const AUDIT_ACTIONS = [
   'webhook.secret_rotated',
   'webhook.updated',
   'workspace.created',
+  'workspace.resumed',
+  'workspace.suspended',
   'workspace.updated',
 ] as const;
 export const AuditAction = z.enum(AUDIT_ACTIONS);

@@ -31,6 +31,8 @@ export interface CallerWorkspace extends Payment {
   liveWorkspaceId: string | null;
   /** Whether its quiet hours apply to `POST /api/drip`. */
   keepsDripsQuiet: boolean;
+  /** An operator has suspended it: it sends nothing and refuses changes. */
+  suspended: boolean;
   /** The database server that has its rows: the number of a node in a cluster, otherwise 0. */
   node: number;
 }

@@ -38,7 +38,7 @@ const configOf = (env: Variables) => ({
   worker: { names: env.WORKER_QUEUES, slots: env.WORKER_SLOTS },
   host: env.HOST ?? (env.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
   port: env.PORT,
-  publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
+  publicUrl: publicUrlOf(env),
   metricsPort: env.METRICS_PORT,
   securityContact: env.SECURITY_CONTACT,
   /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
@@ -74,6 +74,9 @@ const configOf = (env: Variables) => ({
   storageQuota: storageQuota(env.STORAGE_QUOTA_GB),
   storage: { folder: `${env.DATA_DIR}/attachments`, s3: bucket(env) },
 });
+
+const publicUrlOf = ({ PUBLIC_URL: url, PORT: port }: Pick<Variables, 'PUBLIC_URL' | 'PORT'>): string =>
+  (url ?? `http://localhost:${port}`).replace(/\/$/, '');
 
 const simulator = ({ SIMULATOR_URL: url, SIMULATOR_SECRET: secret }: Variables) =>
   url !== null && secret !== null ? { url, secret } : null;
@@ -153,12 +156,20 @@ export function readMigrationConfig(environment: EnvironmentVariables) {
 }
 
 /**
- * The configuration of the operators' command line: the connections to the database and Temporal, without other secrets.
+ * The configuration of the operators' command line: the connections to the database and Temporal, and what the links and the billing
+ * modes of new tenants depend on.
  * @throws with a list of all problems.
  */
 export function readOperatorsConfig(environment: EnvironmentVariables) {
   const env = validated(OperatorsEnvironment, environment);
-  return { database: databaseUrls(env), temporal: temporalServer(env) };
+  return {
+    database: databaseUrls(env),
+    temporal: temporalServer(env),
+    publicUrl: publicUrlOf(env),
+    newBillingMode: newBillingMode(env),
+    /** Whether people sign in at an identity provider. */
+    hasIdentityProvider: env.AUTH_JWKS_URL !== null || env.AUTH_CLIENT_ID !== null,
+  };
 }
 
 type EnvironmentVariables = Partial<Record<string, string>>;

@@ -437,4 +437,12 @@ export const Environment = z.object({
 
 export const MigrationEnvironment = z.object({ ...DATABASE_LOGINS, ...DATABASE_OWNER });
 export const TemporalEnvironment = z.object(TEMPORAL_SERVER);
-export const OperatorsEnvironment = TemporalEnvironment.extend(DATABASE_LOGINS);
+export const OperatorsEnvironment = TemporalEnvironment.extend({
+  ...MODE,
+  ...DATABASE_LOGINS,
+  PORT: ADDRESS.PORT,
+  PUBLIC_URL: ADDRESS.PUBLIC_URL,
+  AUTH_JWKS_URL: SIGN_IN.AUTH_JWKS_URL,
+  AUTH_CLIENT_ID: SIGN_IN.AUTH_CLIENT_ID,
+  STRIPE_SECRET_KEY: PROVIDERS.STRIPE_SECRET_KEY,
+});

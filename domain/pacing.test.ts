@@ -136,6 +136,7 @@ describe('a line that may not send holds all its messages', () => {
     ['line_inactive', { active: false }],
     ['line_inactive', { active: false, down: true }],
     ['line_paused', { paused: true, active: false }],
+    ['workspace_suspended', { suspended: true, pastDue: true, paused: true }],
     ['subscription_past_due', { pastDue: true }],
     ['subscription_past_due', { pastDue: true, paused: true, active: false, down: true }],
   ])('with %s, until its state changes', (reason, state) => {

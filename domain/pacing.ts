@@ -20,6 +20,8 @@ export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come.',
   next_in_turn: 'It is due and next in turn.',
+  workspace_suspended:
+    'An operator has suspended the workspace; its messages keep their place until it is resumed.',
   subscription_past_due:
     'The subscription is past due or canceled; messages keep their place until there is a paid one.',
   line_not_connected: 'The line is not connected to a carrier; its messages keep their place until it is.',
@@ -56,6 +58,8 @@ export interface PacedLine extends LimitedLine {
   unconnected?: boolean;
   /** Its workspace or an operator has paused it. */
   paused?: boolean;
+  /** An operator has suspended the workspace. */
+  suspended?: boolean;
   /** The workspace's subscription is past due or canceled. */
   pastDue?: boolean;
   /** Whether its carrier accepts messages; absent: it does. */
@@ -357,12 +361,22 @@ export function quietUntil(
   return opening > now ? clamp(timesOf(line, rulesOf(message)), now) : null;
 }
 
+/** Why a workspace sends nothing on any line, and no SMS; null if it may send. */
+export function workspaceStop({
+  suspended,
+  pastDue,
+}: Pick<PacedLine, 'suspended' | 'pastDue'>): 'workspace_suspended' | 'subscription_past_due' | null {
+  if (suspended) return 'workspace_suspended';
+  return pastDue ? 'subscription_past_due' : null;
+}
+
 /** Whether a line may send at all, except for its gap. */
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
 /** Why the line sends nothing until somebody changes that, which also holds messages for later; null if it may send. */
-function stoppedBy({ pastDue, unconnected, paused, active }: PacedLine): HoldReason | null {
-  if (pastDue) return 'subscription_past_due';
+function stoppedBy({ unconnected, paused, active, ...workspace }: PacedLine): HoldReason | null {
+  const stop = workspaceStop(workspace);
+  if (stop) return stop;
   if (unconnected) return 'line_not_connected';
   if (paused) return 'line_paused';
   return active ? null : 'line_inactive';

@@ -250,6 +250,7 @@ const HOLDS: Record<string, string> = {
   line_inactive: 'the line was switched off',
   line_not_connected: 'the line was not connected to a carrier',
   line_paused: 'the line was paused',
+  workspace_suspended: 'the workspace was suspended',
   subscription_past_due: 'the subscription was past due or canceled',
 };
 

@@ -56,6 +56,11 @@ const pause = { circuit: { state: 'open', until: seconds(30) } } as const;
 /** For each reason: the facts that lead to it, until when it holds, and its text. */
 const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: string]> = {
   scheduled: [{}, null, 'The message is next in turn on its line.'],
+  workspace_suspended: [
+    { suspended: true, pastDue: true },
+    null,
+    'The operator of this installation has suspended the workspace, so nothing is sent. The message keeps its place and is sent once the workspace is resumed.',
+  ],
   subscription_past_due: [
     { pastDue: true },
     null,

@@ -5,7 +5,7 @@ import type { MessageStatus } from './message-status.ts';
 import type { Circuit } from './circuit.ts';
 import { dailyNewCap, hourlyNewCap } from './line-limits.ts';
 import { Id } from './ids.ts';
-import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
+import { endOfGap, type HoldReason, type PacedLine, workspaceStop } from './pacing.ts';
 import type { WakingHours } from './quiet-hours.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { awaitsOpening, type SendWindow } from './send-window.ts';
@@ -39,6 +39,7 @@ export interface WaitFacts {
     /** The earliest time of the fallback SMS that it awaits; null: it awaits none. */
     fallbackAt: Date | null;
   };
+  suspended?: boolean;
   pastDue: boolean;
   optedOut: boolean;
   /** null: the message belongs to no campaign. */
@@ -133,11 +134,11 @@ function findWait(facts: WaitFacts): Wait | null {
       return { reason: 'carrier_answer', until: openAttempt.answerBy };
     return { reason: 'carrier_outcome' };
   }
+  const stop = workspaceStop(facts);
   if (message.fallbackAt !== null)
-    return facts.pastDue
-      ? { reason: 'subscription_past_due' }
-      : fallbackDue(now, message.fallbackAt, message);
+    return stop ? { reason: stop } : fallbackDue(now, message.fallbackAt, message);
   if (message.status !== 'pending' && message.status !== 'scheduled') return null;
+  if (stop) return { reason: stop };
   return outsideOfLine(facts) ?? lineUnusable(facts) ?? itsTime(facts) ?? lineBusy(facts);
 }
 
@@ -146,8 +147,7 @@ function fallbackDue(now: Date, at: Date, { holdReason }: WaitFacts['message']):
   return { reason: holdReason === 'recipient_quiet_hours' ? holdReason : 'fallback_sms', until: at };
 }
 
-function outsideOfLine({ message, pastDue, optedOut, campaign }: WaitFacts): Wait | null {
-  if (pastDue) return { reason: 'subscription_past_due' };
+function outsideOfLine({ message, optedOut, campaign }: WaitFacts): Wait | null {
   if (optedOut) return { reason: 'recipient_opted_out' };
   if (campaign === 'paused') return { reason: 'campaign_paused' };
   const notQueued = oneOf(NOT_QUEUED, message.holdReason);
@@ -201,6 +201,8 @@ const TEXTS: Record<WaitReason, Text> = {
     const others = ahead === 1 ? 'one other message' : `${ahead} other messages`;
     return `The message waits for its turn: ${others} of the line ${ahead === 1 ? 'is' : 'are'} sent before it.`;
   },
+  workspace_suspended: () =>
+    'The operator of this installation has suspended the workspace, so nothing is sent. The message keeps its place and is sent once the workspace is resumed.',
   subscription_past_due: () =>
     "The workspace's subscription is past due or canceled, so nothing is sent. The message keeps its place and is sent once there is a paid subscription.",
   recipient_opted_out: () =>

@@ -1,5 +1,7 @@
 import type { Client } from '@temporalio/client';
+import type { Order } from '#workflows/messages/updates.ts';
 import type { Pools } from '#db/pools.ts';
+import type { BillingMode } from '#domain/entitlement.ts';
 
 /** The dependencies of a command. */
 export interface Session {
@@ -7,6 +9,9 @@ export interface Session {
   pools: Pools;
   namespace: string;
   codecKeys: string | null;
+  publicUrl: string;
+  newBillingMode: Exclude<BillingMode, 'invoice'>;
+  hasIdentityProvider: boolean;
 }
 
 /** What follows `--`. */
@@ -21,6 +26,14 @@ export interface Options {
   from?: string | undefined;
   until?: string | undefined;
   limit?: string | undefined;
+  workspace?: string | undefined;
+  agency?: string | undefined;
+  owner?: string | undefined;
+  role?: string | undefined;
+  plan?: string | undefined;
+  billing?: string | undefined;
+  timezone?: string | undefined;
+  country?: string | undefined;
   history?: boolean | undefined;
 }
 
@@ -31,6 +44,8 @@ export interface Command {
   summary: string;
   /** false: it works while Temporal is unavailable. */
   needsTemporal?: boolean;
+  /** true: its transactions wake workflows at once if Temporal responds. Otherwise, the sweep does within minutes. */
+  wakes?: boolean;
   /** The timeout of all its calls to Temporal together; null: each call has its own. */
   timeoutMs?: number | null;
   run(session: Session, id: string, options: Options): Promise<unknown>;
@@ -53,3 +68,21 @@ export class WrongUsage extends Error {}
 
 export const usageOf = (name: string, { argument, options }: Command): string =>
   ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');
+
+type OrderCommand = Omit<Command, 'run'> & {
+  run(session: Session, id: string, order: Order, options: Options): Promise<unknown>;
+};
+
+/** A command whose `--by` and `--reason` the audit log records. */
+export function orderCommand({ run, options, ...command }: OrderCommand): Command {
+  return {
+    ...command,
+    options: [options, '--by NAME [--reason TEXT]'].filter((part) => part !== undefined).join(' '),
+    run: (session, id, given) => run(session, id, orderOf(given), given),
+  };
+}
+
+function orderOf({ by, reason }: Options): Order {
+  if (by === undefined || by.trim() === '') throw new WrongUsage('--by NAME is required, for the audit log');
+  return { by, ...(reason !== undefined && { reason }) };
+}

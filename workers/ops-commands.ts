@@ -1,8 +1,7 @@
 import type { UpdateDefinition } from '@temporalio/common';
-import { createLineOrderActivities } from '#activities/line-orders.ts';
-import type { Pools } from '#db/pools.ts';
+import { pauseAll, resumeAll } from '#db/commands/lines/pause-all.ts';
 import { hasOwner, replaceSetupCode, SETUP_CODE_MINUTES } from '#db/queries/installation.ts';
-import { recordLostTime, unpausedLines } from '#db/queries/line-orders.ts';
+import { recordLostTime } from '#db/queries/line-orders.ts';
 import { lineRecord } from '#db/queries/line-record.ts';
 import { findSignals } from '#db/queries/line-signals.ts';
 import { findLine } from '#db/queries/lines.ts';
@@ -13,6 +12,7 @@ import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { DraftAction } from '#domain/ai-draft.ts';
+import { byOperator } from '#domain/audit.ts';
 import { daysBefore, startOfDayAfter } from '#domain/line-signals.ts';
 import { historyOf, judge, JUDGED_DAYS } from '#domain/reputation.ts';
 import { hashSecretToken, newSecretToken } from '#domain/secret-token.ts';
@@ -41,9 +41,17 @@ import {
   linePacerId,
   lineRequestId,
 } from '#workflows/messages/workflow-ids.ts';
-import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
+import {
+  type Command,
+  type Options,
+  orderCommand,
+  Refused,
+  type Session,
+  WrongUsage,
+} from './ops-command.ts';
 import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';
+import { TENANT_COMMANDS } from './ops-tenants.ts';
 import { SWEEP_TIMEOUT } from './schedules.ts';
 
 /** The commands of operators. Most update a workflow, as the Temporal UI can. */
@@ -53,10 +61,27 @@ export const COMMANDS: Record<string, Command> = {
   'pause-all-lines': {
     ...orderCommand({
       argument: null,
-      summary: 'no line of any workspace sends until it is resumed; works while nothing else runs',
-      run: async ({ pools }, _id, order) => ({ pausedLines: await pauseLines(pools, order, () => true) }),
+      options: '[--workspace WORKSPACE_ID]',
+      summary:
+        'no line, of the workspace or of all, sends until it is resumed; works while nothing else runs',
+      run: async ({ pools }, _id, order, { workspace = null }) => ({
+        pausedLines: await pauseAll(pools, workspace, byOperator(order)),
+      }),
     }),
     needsTemporal: false,
+  },
+  'resume-all-lines': {
+    ...orderCommand({
+      argument: null,
+      options: '[--workspace WORKSPACE_ID]',
+      summary:
+        'the lines that were paused with all others send again; those that somebody has paused by themselves stay paused',
+      run: async ({ pools }, _id, order, { workspace = null }) => ({
+        resumedLines: await resumeAll(pools, workspace, byOperator(order)),
+      }),
+    }),
+    needsTemporal: false,
+    wakes: true,
   },
   'after-restore': {
     ...orderCommand({
@@ -69,7 +94,10 @@ export const COMMANDS: Record<string, Command> = {
         if (from >= until) throw new WrongUsage('--from must be before --until');
         const isAsked = (carrier: string): boolean => FIND_BY_CONTENT.includes(carrier);
         const askedLines = await recordLostTime(systemDb(pools), FIND_BY_CONTENT, { from, until });
-        return { askedLines, pausedLines: await pauseLines(pools, order, (carrier) => !isAsked(carrier)) };
+        return {
+          askedLines,
+          pausedLines: await pauseAll(pools, null, byOperator(order), (carrier) => !isAsked(carrier)),
+        };
       },
     }),
     needsTemporal: false,
@@ -161,6 +189,7 @@ export const COMMANDS: Record<string, Command> = {
       return { code, validMinutes: SETUP_CODE_MINUTES };
     },
   },
+  ...TENANT_COMMANDS,
   replay,
   release,
   'record-backup': {
@@ -179,36 +208,6 @@ function timeOf(text: string | undefined): Date {
   if (Number.isNaN(time.getTime()))
     throw new WrongUsage('--from and --until are times, as 2026-03-05T14:20:00Z');
   return time;
-}
-
-/** @param isMeant which lines are paused, by their carrier. @returns how many. */
-async function pauseLines(
-  pools: Pools,
-  order: Order,
-  isMeant: (carrier: string) => boolean,
-): Promise<number> {
-  const { pauseLine: pause } = createLineOrderActivities({ pools });
-  const lines = (await unpausedLines(systemDb(pools))).filter(({ carrier }) => isMeant(carrier));
-  for (const { workspaceId, lineId } of lines) await pause({ ...order, workspaceId, lineId });
-  return lines.length;
-}
-
-type OrderCommand = Omit<Command, 'run'> & {
-  run(session: Session, id: string, order: Order, options: Options): Promise<unknown>;
-};
-
-/** A command whose `--by` and `--reason` the audit log records. */
-function orderCommand({ run, options, ...command }: OrderCommand): Command {
-  return {
-    ...command,
-    options: [options, '--by NAME [--reason TEXT]'].filter((part) => part !== undefined).join(' '),
-    run: (session, id, given) => run(session, id, orderOf(given), given),
-  };
-}
-
-function orderOf({ by, reason }: Options): Order {
-  if (by === undefined || by.trim() === '') throw new WrongUsage('--by NAME is required, for the audit log');
-  return { by, ...(reason !== undefined && { reason }) };
 }
 
 type OrderUpdate<Verdict> = UpdateDefinition<Verdict, [Order]>;

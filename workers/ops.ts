@@ -3,8 +3,9 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { createPools } from '#db/pools.ts';
 import { readOperatorsConfig } from '#domain/config.ts';
-import { isId } from '#domain/ids.ts';
-import { createTemporalClient } from '#providers/temporal.ts';
+import { isId, WorkspaceId } from '#domain/ids.ts';
+import { createLogger } from '#providers/log.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { type Command, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';
 import { COMMANDS } from './ops-commands.ts';
 
@@ -30,8 +31,13 @@ async function run(args: string[], environment: Environment): Promise<unknown> {
   if (!command) throw new WrongUsage(`There is no command ${name}`);
   const isComplete = command.argument === null ? id === '' : id !== '';
   if (!isComplete || more.length > 0) throw new WrongUsage(`Usage: ${usageOf(name, command)}`);
-  if (command.argument?.endsWith('_ID') && !isId(id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
+  if (!isIdOf(command.argument, id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
   return inSession(environment, command, (session) => command.run(session, id, values));
+}
+
+function isIdOf(argument: string | null, id: string): boolean {
+  if (argument === 'WORKSPACE_ID') return WorkspaceId.safeParse(id).success;
+  return !argument?.endsWith('_ID') || isId(id);
 }
 
 function parse(args: string[]) {
@@ -51,6 +57,14 @@ function parse(args: string[]) {
         from: text,
         until: text,
         limit: text,
+        workspace: text,
+        agency: text,
+        owner: text,
+        role: text,
+        plan: text,
+        billing: text,
+        timezone: text,
+        country: text,
         history: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -62,20 +76,22 @@ function parse(args: string[]) {
 
 async function inSession(
   environment: Environment,
-  { needsTemporal = true, timeoutMs = VERDICT_TIMEOUT_MS }: Command,
+  { needsTemporal = true, wakes = false, timeoutMs = VERDICT_TIMEOUT_MS }: Command,
   work: (session: Session) => Promise<unknown>,
 ): Promise<unknown> {
-  const { database, temporal } = readOperatorsConfig(environment);
-  const pools = await createPools(database, { size: 1 });
+  const { database, temporal, ...tenants } = readOperatorsConfig(environment);
   const client = createTemporalClient(temporal);
+  const waker = createWaker(client, createLogger('ops', 'silent'));
+  const pools = await createPools(database, { size: 1, ...(wakes && { waker }) });
   try {
     const { namespace, codecKeys } = temporal;
-    const session = { client, pools, namespace, codecKeys };
+    const session = { client, pools, namespace, codecKeys, ...tenants };
     if (!needsTemporal) return await work(session);
     await client.connection.ensureConnected();
     if (timeoutMs === null) return await work(session);
     return await client.withDeadline(Date.now() + timeoutMs, () => work(session));
   } finally {
+    await waker.close();
     await Promise.all([pools.close(), client.connection.close()]);
   }
 }

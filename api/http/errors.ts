@@ -37,6 +37,10 @@ export const ERRORS = {
   IP_NOT_ALLOWED: [403, 'The key may not be used from this address'],
   TEST_MODE_ONLY: [403, 'This needs test mode: a key that begins with svc_test_'],
   LIVE_MODE_ONLY: [403, 'This is not available in test mode'],
+  WORKSPACE_SUSPENDED: [
+    403,
+    'The operator of this installation has suspended the workspace; nothing can be changed and nothing is sent',
+  ],
   OPERATOR_REQUIRED: [403, 'Only an operator of this installation can do this'],
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],

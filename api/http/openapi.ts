@@ -44,6 +44,12 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
       .optional()
       .meta({ description: "Of an agency's request: a client that is read-only." }),
   },
+  WORKSPACE_SUSPENDED: {
+    workspaceId: z
+      .string()
+      .optional()
+      .meta({ description: "Of an agency's request: the client that is suspended." }),
+  },
   LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };
 
@@ -235,6 +241,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED').add('CONTACT_ERASED');
   if (route.caller === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');
+  if (codes.has('READ_ONLY')) codes.add('WORKSPACE_SUSPENDED');
   if (route.mode === 'test') codes.add('TEST_MODE_ONLY');
   if (route.mode === 'live') codes.add('LIVE_MODE_ONLY');
   if (route.needsSubscription) codes.add('LIMIT_REACHED');

@@ -73,7 +73,7 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
   return [context.query['workspaceId']].flat()[0] ?? '';
 }
 
-/** @throws READ_ONLY, SUBSCRIPTION_REQUIRED */
+/** @throws WORKSPACE_SUSPENDED, READ_ONLY, SUBSCRIPTION_REQUIRED */
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
   if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);

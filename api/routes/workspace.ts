@@ -32,6 +32,10 @@ const WorkspaceRecord = z
     country: z.string(),
     billingMode: BillingMode.meta({ description: '`none`: no plan is needed, and nothing is paid for.' }),
     subscriptionStatus: SubscriptionStatus,
+    suspended: z.boolean().meta({
+      description:
+        'The operator of the installation has suspended it: nothing is sent and nothing can be changed.',
+    }),
     reputationPolicy: ReputationPolicy.meta({ description: 'The policy of lines without their own.' }),
     mode: Mode,
     liveWorkspaceId: WorkspaceId.nullable().meta({
@@ -66,7 +70,7 @@ export const workspaceRoutes = [
       }),
     },
     async handler({ caller, pools, header }) {
-      const { id, country, billingMode, subscriptionStatus, liveWorkspaceId } = caller.workspace;
+      const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
       const sessionId = header(SESSION_HEADER);
       const [profile, testWorkspaceId, member, workspaces] = await Promise.all([
@@ -96,6 +100,7 @@ export const workspaceRoutes = [
             country,
             billingMode,
             subscriptionStatus,
+            suspended,
             mode: modeOf(caller.workspace),
             liveWorkspaceId,
             testWorkspaceId,
@@ -140,7 +145,7 @@ export const workspaceRoutes = [
         for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
       }
       if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
-      const { id, country, billingMode, subscriptionStatus, liveWorkspaceId } = caller.workspace;
+      const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
       const mode = modeOf(caller.workspace);
       const workspace = {
         _id: id,
@@ -148,6 +153,7 @@ export const workspaceRoutes = [
         country,
         billingMode,
         subscriptionStatus,
+        suspended,
         mode,
         liveWorkspaceId,
       };

@@ -12,12 +12,15 @@ const ClientRow = z.object({
   timezone: z.string(),
   /** Its subscription, which it needs, is past due. */
   isReadOnly: z.boolean(),
+  /** By an operator. */
+  isSuspended: z.boolean(),
 });
 /** A workspace of an agency. */
 export type Client = z.infer<typeof ClientRow>;
 
 const CLIENT = sql.fragment`id, name, timezone, subscription_status = 'past_due' and (
-  select billing_mode from agencies where id = agency_id) <> 'none' is_read_only`;
+  select billing_mode from agencies where id = agency_id) <> 'none' is_read_only,
+  suspended_at is not null is_suspended`;
 
 /** Those older than the workspace of this id, one more than `limit`. */
 export interface ClientPage {

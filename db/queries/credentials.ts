@@ -18,11 +18,13 @@ const WorkspaceRow = z.object({
   billingMode: BillingMode,
   subscriptionStatus: SubscriptionStatus,
   keepsDripsQuiet: z.boolean(),
+  suspended: z.boolean(),
   node: z.int(),
 });
 const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status,
   coalesce((select billing_mode from agencies where id = w.agency_id), w.billing_mode) billing_mode,
-  coalesce(w.quiet_hours @> '{"enabled": true, "appliesTo": ["drip"]}', false) keeps_drips_quiet, node_of(w.id) node`;
+  coalesce(w.quiet_hours @> '{"enabled": true, "appliesTo": ["drip"]}', false) keeps_drips_quiet,
+  w.suspended_at is not null suspended, node_of(w.id) node`;
 
 const AgencyRow = z.object({
   id: z.string(),

@@ -8,7 +8,7 @@ import {
   INVITATION_EMAIL_INTERVAL_MS,
   Role,
 } from '#domain/team.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { addLookup, lookUp, removeLookup } from './lookups.ts';
 
@@ -111,6 +111,12 @@ const openToken = (store: InvitationStore, email: string): Promise<string | null
 const NOTHING = sql.fragment``;
 const MAILED_LATELY = sql.fragment`excluded.mailed_at - i.mailed_at < ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
 
+/** The pending invitation of an address; null if there is none. */
+export const openInvitationOf = (store: InvitationStore, email: string): Promise<string | null> =>
+  store.db.maybeOneFirst(sql.type(IdRow)`
+    select id from ${table(store)}
+    where ${owner(store)} = ${ownerId(store)} and email = ${email} and accepted_at is null for update`);
+
 /** Revokes a pending invitation and its link. @returns false if there is none. */
 export async function deleteInvitation(store: InvitationStore, id: string): Promise<boolean> {
   const tokenHash = await store.db.maybeOneFirst(sql.type(TokenRow)`
@@ -169,8 +175,12 @@ export async function acceptInvitation(
   const user = await db.one(sql.type(NamedRow)`
     select id, coalesce(nullif(name, ''), email) name from users
     where ${userId === null ? sql.fragment`lower(email) = lower(${email})` : sql.fragment`id = ${userId}`}`);
+  // An admin owns a workspace that an operator has made for them.
+  await db.query(sql.type(NoRows)`select from workspaces where id = ${workspaceId} for no key update`);
   await db.query(sql.type(NoRows)`
-    insert into workspace_members (workspace_id, user_id, role) values (${workspaceId}, ${user.id}, ${role})
+    insert into workspace_members (workspace_id, user_id, role, is_owner)
+    select ${workspaceId}, ${user.id}, ${role}, ${role} = 'org:admin'
+      and not exists (select from workspace_members where workspace_id = ${workspaceId} and is_owner)
     on conflict (workspace_id, user_id) do nothing`);
   await db.query(sql.type(NoRows)`
     delete from former_members where workspace_id = ${workspaceId} and user_id = ${user.id}`);
@@ -218,8 +228,12 @@ export async function acceptAgencyInvitation(
     select from users where id = ${userId} and lower(email) = lower(${email})`);
   if (!isInvited) return false;
   if (acceptedAt !== null) return true;
+  // Who is invited first owns an agency that an operator has made for them.
+  await db.query(sql.type(NoRows)`select from agencies where id = ${agencyId} for no key update`);
   await db.query(sql.type(NoRows)`
-    insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
+    insert into agency_members (agency_id, user_id, role)
+    select ${agencyId}, ${userId}, case when exists (
+      select from agency_members where agency_id = ${agencyId} and role = 'owner') then 'co_admin' else 'owner' end
     on conflict (agency_id, user_id) do nothing`);
   await db.query(sql.type(NoRows)`
     update agency_invitations set accepted_at = ${sql.timestamp(now)} where agency_id = ${agencyId} and id = ${id}`);

@@ -8,16 +8,38 @@ import { campaignAllowsSending } from './queue.ts';
 /** Pauses a line; null resumes it. Requires `lockLine`. */
 export async function setPaused(db: TenantDb, lineId: string, at: Date | null): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update lines set paused_at = ${at && sql.timestamp(at)}, updated_at = now()
+    update lines set paused_at = ${at && sql.timestamp(at)}, paused_with_all = false, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
 const LineRow = z.object({ workspaceId: z.string(), lineId: z.string(), carrier: z.string() });
 
-/** The lines of all workspaces that are not paused. */
-export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<typeof LineRow>[]> {
+export type NamedLine = z.infer<typeof LineRow>;
+
+const ofWorkspace = (workspaceId: string | null) =>
+  workspaceId === null ? sql.fragment`true` : sql.fragment`workspace_id = ${workspaceId}`;
+
+/** The lines that are not paused. @param workspaceId null: of all workspaces. */
+export async function unpausedLines(db: SystemDb, workspaceId: string | null): Promise<readonly NamedLine[]> {
   return db.any(sql.type(LineRow)`
-    select workspace_id, id line_id, carrier from lines where paused_at is null order by workspace_id, id`);
+    select workspace_id, id line_id, carrier from lines
+    where paused_at is null and ${ofWorkspace(workspaceId)} order by workspace_id, id`);
+}
+
+/** The lines that were paused with all others. @param workspaceId null: of all workspaces. */
+export async function linesPausedWithAll(
+  db: SystemDb,
+  workspaceId: string | null,
+): Promise<readonly NamedLine[]> {
+  return db.any(sql.type(LineRow)`
+    select workspace_id, id line_id, carrier from lines
+    where paused_at is not null and paused_with_all and ${ofWorkspace(workspaceId)} order by workspace_id, id`);
+}
+
+/** Records that a line that was just paused was paused with all others. */
+export async function markPausedWithAll(db: TenantDb, lineId: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update lines set paused_with_all = true where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
 /**

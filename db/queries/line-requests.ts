@@ -52,13 +52,16 @@ const BillingRow = z.object({
   subscriptionStatus: SubscriptionStatus,
   billingMode: BillingMode,
   overrides: LineOverrides,
+  /** At the payment provider. */
+  subscriptionId: z.string().nullable(),
 });
 type BillingRow = z.infer<typeof BillingRow>;
 
 /** Locks the workspace's billing, so that two requests cannot both take the last included line. */
 export async function lockBilling(db: TenantDb): Promise<BillingRow> {
   return db.one(sql.type(BillingRow)`
-    select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides
+    select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides,
+      payment_subscription_id subscription_id
     from workspaces where id = ${db.workspaceId} for no key update`);
 }
 

@@ -49,7 +49,7 @@ export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Prom
 
 async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Promise<PacedLine[]> {
   const workspace = await workspacePace(db);
-  const { pastDue, quiet } = workspace;
+  const { pastDue, suspended, quiet } = workspace;
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),
@@ -60,6 +60,7 @@ async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Pro
     return {
       ...pacedLine(row, workspace, now),
       pastDue,
+      suspended,
       quiet,
       ...(history && { circuit: circuitAt(history, now) }),
     };

@@ -2,14 +2,14 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { CampaignStatus } from '#domain/campaign.ts';
 import type { Message } from '#domain/message.ts';
-import { type PacedLine, quietUntil, type ShownWait, shownWait } from '#domain/pacing.ts';
+import { type PacedLine, quietUntil, type ShownWait, shownWait, workspaceStop } from '#domain/pacing.ts';
 import { awaitsOpening } from '#domain/send-window.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
 import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
 import { findPacedLines, type LinePace } from './paced-lines.ts';
-import { isPastDue } from './workspaces.ts';
+import { findWorkspaceStop } from './workspaces.ts';
 
 /** For a filter on a derived status: messages read at once, and at most for one page. */
 const CHUNK = 500;
@@ -37,11 +37,10 @@ export async function showWaits(
   const lines = await findPacedLines(db, [...lineIds], now);
   const stopped = await stoppedCampaigns(db, waiting);
   const isUnpaced = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
-  const pastDue = waiting.some(isUnpaced) && (await isPastDue(db));
+  const stop = waiting.some(isUnpaced) ? await findWorkspaceStop(db) : null;
   return rows.map((row) => {
     if (!isUnsent(row)) return { row, moved: null };
-    if (pastDue && isUnpaced(row))
-      return { row: { ...row, holdReason: 'subscription_past_due' }, moved: null };
+    if (stop && isUnpaced(row)) return { row: { ...row, holdReason: stop }, moved: null };
     const campaign = stopped.get(row.campaignId ?? '');
     if (campaign) return { row: withCampaign(row, campaign, lines), moved: null };
     if (!isQueued(row)) return { row, moved: null };
@@ -89,7 +88,8 @@ function withCampaign(
   status: CampaignStatus,
   lines: ReadonlyMap<string, LinePace>,
 ): MessageRow {
-  if (lines.get(row.lineId ?? '')?.line.pastDue) return { ...row, holdReason: 'subscription_past_due' };
+  const stop = workspaceStop(lines.get(row.lineId ?? '')?.line ?? {});
+  if (stop) return { ...row, holdReason: stop };
   if (status === 'paused') return { ...row, holdReason: 'campaign_paused' };
   return row.held ? row : { ...row, holdReason: 'campaign_inactive' };
 }
@@ -127,7 +127,8 @@ function holdOfLater(row: MessageRow, now: Date): string | null {
 /** A forced SMS is not paced, but waits for the subscription, a paused line, its window and quiet hours. */
 function withForcedWait(row: MessageRow, line: PacedLine, now: Date): MessageRow {
   const isDue = row.scheduledAt <= now;
-  if (isDue && line.pastDue) return { ...row, holdReason: 'subscription_past_due' };
+  const stop = workspaceStop(line);
+  if (isDue && stop) return { ...row, holdReason: stop };
   if (isDue && line.paused) return { ...row, holdReason: 'line_paused' };
   const isAnswer = row.answersUntil !== null && row.answersUntil > now;
   const message = { isAnswer, recipient: recipientOf(row), ...sendWindow(row) };

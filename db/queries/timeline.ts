@@ -72,7 +72,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const [shown] = await showWaits(db, [stored], now);
   const { row, moved } = shown ?? { row: stored, moved: null };
   const workspace = await workspacePace(db);
-  const { timezone, pastDue, quiet: policy } = workspace;
+  const { timezone, pastDue, suspended, quiet: policy } = workspace;
   const quiet = wakingHours(policy, recipientOf(row), timezone);
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
@@ -120,6 +120,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         fallbackAt: row.fallbackSms === 'due' ? row.fallbackAt : null,
       },
       pastDue,
+      suspended,
       optedOut: await isOptedOut(db, row.address),
       campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
       previousStep: await previousStep(db, row),

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { SUSPENDED } from '#domain/entitlement.ts';
+import { workspaceStop } from '#domain/pacing.ts';
 import { CampaignQuietHours, NO_QUIET_HOURS, QuietHours, type QuietPolicy } from '#domain/quiet-hours.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
@@ -13,12 +14,13 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-const IS_SUSPENDED = sql.fragment`(
+const IS_UNPAID = sql.fragment`(
   subscription_status = any(${sql.array([...SUSPENDED], 'text')}) and current_billing_mode() <> 'none')`;
 
 const SendingRow = z.object({
   timezone: z.string(),
   pastDue: z.boolean(),
+  suspended: z.boolean(),
   reputationPolicy: ReputationPolicy,
   quietHours: QuietHours.nullable(),
   campaigns: z.record(z.string(), CampaignQuietHours).nullable(),
@@ -28,13 +30,14 @@ const SendingRow = z.object({
 export interface WorkspacePace {
   timezone: string;
   pastDue: boolean;
+  suspended: boolean;
   quiet: QuietPolicy;
   reputationPolicy: ReputationPolicy;
 }
 
 export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
   const { quietHours, campaigns, ...pace } = await db.one(sql.type(SendingRow)`
-    select timezone, ${IS_SUSPENDED} past_due, reputation_policy, quiet_hours, (
+    select timezone, ${IS_UNPAID} past_due, suspended_at is not null suspended, reputation_policy, quiet_hours, (
       select jsonb_object_agg(c.id, c.quiet_hours) from campaigns c
       where c.workspace_id = ${db.workspaceId} and c.quiet_hours is not null
     ) campaigns
@@ -52,12 +55,13 @@ export async function setQuietHours(db: TenantDb, quietHours: QuietHours): Promi
     update workspaces set quiet_hours = ${sql.jsonb(quietHours)} where id = ${db.workspaceId}`);
 }
 
-const PastDueRow = z.object({ pastDue: z.boolean() });
+const StopRow = z.object({ pastDue: z.boolean(), suspended: z.boolean() });
 
-/** Whether sending is suspended because the subscription is past due or canceled. */
-export async function isPastDue(db: TenantDb): Promise<boolean> {
-  return db.oneFirst(sql.type(PastDueRow)`
-    select ${IS_SUSPENDED} past_due from workspaces where id = ${db.workspaceId}`);
+/** Why nothing of the workspace is sent; null if it may send. */
+export async function findWorkspaceStop(db: TenantDb): Promise<ReturnType<typeof workspaceStop>> {
+  const row = await db.one(sql.type(StopRow)`
+    select ${IS_UNPAID} past_due, suspended_at is not null suspended from workspaces where id = ${db.workspaceId}`);
+  return workspaceStop(row);
 }
 
 const PolicyRow = z.object({ reputationPolicy: ReputationPolicy });

@@ -394,6 +394,7 @@ export const RESPONSES: {
       country: 'US',
       billingMode: 'card',
       subscriptionStatus: 'active',
+      suspended: false,
       reputationPolicy: 'protect',
       mode: 'live',
       liveWorkspaceId: null,

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import {
   CheckCircle2,
   ChevronRight,
+  CirclePause,
   CreditCard,
   type LucideIcon,
   Mail,
@@ -70,6 +71,16 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   if (!lines || !drafts.data || !conversations.data || !failed.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];
+  if (workspace.suspended) {
+    matters.push({
+      key: 'suspended',
+      icon: CirclePause,
+      tone: 'bad',
+      title: t`The workspace is suspended`,
+      text: t`The operator of this installation has suspended it. Nothing is sent, and messages keep their place.`,
+      to: '/lines',
+    });
+  }
   if (workspace.billingMode !== 'none' && workspace.subscriptionStatus === 'past_due') {
     matters.push({
       key: 'past_due',

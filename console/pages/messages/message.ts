@@ -41,6 +41,7 @@ const HOLDS: Partial<Record<string, MessageDescriptor>> = {
   opt_out_suspected: msg`Opt-out suspected`,
   campaign_paused: msg`Campaign paused`,
   campaign_inactive: msg`Campaign not active`,
+  workspace_suspended: msg`Workspace suspended`,
   subscription_past_due: msg`Subscription past due`,
   no_line: msg`No line`,
   payment_missing: msg`Line not paid`,

@@ -7,6 +7,7 @@ type Action = Entry['action'];
 
 /** All recorded actions in words. */
 const ACTIONS: Record<Action, MessageDescriptor> = {
+  'agency.created': msg`Created the agency`,
   'agency_admin.invited': msg`Invited an agency admin`,
   'agency_admin.joined': msg`Joined the agency`,
   'agency_admin.removed': msg`Removed an agency admin`,
@@ -68,6 +69,8 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'webhook.secret_rotated': msg`Rotated a webhook secret`,
   'webhook.updated': msg`Changed a webhook`,
   'workspace.created': msg`Created the workspace`,
+  'workspace.resumed': msg`Resumed the workspace`,
+  'workspace.suspended': msg`Suspended the workspace`,
   'workspace.updated': msg`Changed the workspace`,
 };
 

@@ -126,6 +126,23 @@ export async function subscribe(
   }
 }
 
+/** The workspace has a subscription at the payment provider. */
+export class PaidAtProvider extends Error {}
+
+/**
+ * Gives a workspace a plan that is not charged, as an operator agreed with it.
+ * @returns whether something has changed.
+ * @throws PaidAtProvider
+ */
+export async function grantPlan(db: TenantDb, plan: Plan): Promise<boolean> {
+  const { plan: before, subscriptionStatus, subscriptionId } = await lockBilling(db);
+  const isCharged = subscriptionId !== null && subscriptionStatus !== 'canceled';
+  if (isCharged) throw new PaidAtProvider();
+  if (before === plan && subscriptionStatus === 'active') return false;
+  await applyPlan(db, plan, before);
+  return true;
+}
+
 /** Changes the workspace's subscription at the provider, or creates it. The provider never holds two of them. */
 async function charge(
   billing: Billing,

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "84dfdd2bd7d08dddf7fc8cd3c9d206b496e77c86aad48700fad3888699ebac5d"
+DIGEST = "52270ae64cc04e05d8e0d0c1ee4ae9aeafa4b960bd2f131ffd3a060c8b60095d"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -93,5 +93,6 @@ ErrorCode = Literal[
     "VALIDATION_ERROR",
     "WEBHOOK_INACTIVE",
     "WORKSPACE_NOT_FOUND",
+    "WORKSPACE_SUSPENDED",
 ]
 """The codes of errors. A later version of the API may have more."""

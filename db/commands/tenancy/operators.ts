@@ -1,0 +1,174 @@
+import type { SubAccountInput } from '#domain/agency.ts';
+import { currentTime } from '#domain/clock.ts';
+import type { AuditAction, AuditChanges, AuditTarget, NewAuditEntry } from '#domain/audit.ts';
+import type { BillingMode } from '#domain/entitlement.ts';
+import { hashSecretToken, newSecretToken } from '#domain/secret-token.ts';
+import type { Role } from '#domain/team.ts';
+import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
+import { inWorkspace } from '#db/queries/agency.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { lockInstallation } from '#db/queries/installation.ts';
+import {
+  deleteInvitation,
+  type InvitationStore,
+  openInvitationOf,
+  upsertInvitation,
+} from '#db/queries/invitations.ts';
+import { createSignInLink } from '#db/queries/sign-in-links.ts';
+import {
+  addMember,
+  agencyOwner,
+  ensureUser,
+  findAgencyByName,
+  findWorkspaceByName,
+  hasAgency,
+  insertAgency,
+  insertWorkspace,
+  lockWorkspace,
+  setSuspended,
+} from '#db/queries/tenants.ts';
+import type { SystemTransaction } from '#db/transactions.ts';
+
+/** An operator, as the audit log names them. */
+export type Author = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;
+
+/** There is no workspace, agency or owner. The message names what is missing. */
+export class NoSuchTenant extends Error {}
+
+/**
+ * The one-time link for a person: signs them in, or, where people sign in at an identity provider, invites who signs in there.
+ */
+export type PersonLink = { kind: 'sign_in' | 'invitation'; token: string };
+
+/** How people get in: by links of the product, or by invitations for users of the identity provider. */
+type Entrance = { hasIdentityProvider: boolean; author: Author };
+
+export interface CreatedTenant {
+  id: string;
+  isNew: boolean;
+  link: PersonLink;
+}
+
+/** Creates an agency with its owner, unless there is one with that name and owner. */
+export async function createAgency(
+  db: SystemTransaction,
+  { name, email, billingMode }: { name: string; email: string; billingMode: BillingMode },
+  { hasIdentityProvider, author }: Entrance,
+): Promise<CreatedTenant> {
+  await lockInstallation(db);
+  const found = await findAgencyByName(db, name, email);
+  // The identity provider decides who the owner will be.
+  const user = hasIdentityProvider ? null : await ensureUser(db, { email, name: '' });
+  const id = found ?? (await insertAgency(db, { name, billingMode, ownerId: user?.id ?? null }));
+  if (found === null)
+    await recordIn(
+      db,
+      { agencyId: id },
+      author,
+      'agency.created',
+      { type: 'agency', id },
+      { name, billingMode },
+    );
+  const link = user ? await signInLinkOf(db, user.id) : await invite({ db, agencyId: id }, email, null);
+  return { id, isNew: found === null, link };
+}
+
+export interface WorkspaceOrder extends SubAccountInput {
+  agencyId: string | null;
+  /** null: the owner of the agency. */
+  email: string | null;
+  billingMode: Exclude<BillingMode, 'invoice'>;
+}
+
+/** Creates a workspace with its owner, unless there is one with that name, agency and owner. @throws NoSuchTenant */
+export async function createWorkspace(
+  db: SystemTransaction,
+  { email: given, ...order }: WorkspaceOrder,
+  { hasIdentityProvider, author }: Entrance,
+): Promise<CreatedTenant> {
+  await lockInstallation(db);
+  const { name, timezone, country, agencyId } = order;
+  if (agencyId !== null && !(await hasAgency(db, agencyId)))
+    throw new NoSuchTenant(`There is no agency ${agencyId}`);
+  const email = given ?? (agencyId === null ? null : await agencyOwner(db, agencyId));
+  if (email === null) throw new NoSuchTenant('The agency has no owner yet: name one with --owner');
+  const found = await findWorkspaceByName(db, { name, agencyId, email });
+  const user = hasIdentityProvider ? null : await ensureUser(db, { email, name: '' });
+  const id = found ?? (await insertWorkspace(db, { ...order, ownerId: user?.id ?? null }));
+  if (found === null) {
+    const target = { type: 'workspace', id } as const;
+    await recordIn(db, { workspaceId: id, agencyId }, author, 'workspace.created', target, {
+      name,
+      timezone,
+      country,
+    });
+  }
+  const store = { db: inWorkspace(db, { id }), workspaceId: id };
+  const link = user ? await signInLinkOf(db, user.id) : await invite(store, email, 'org:admin');
+  return { id, isNew: found === null, link };
+}
+
+/** Adds a person to a workspace. Who is a member keeps their role. @throws NoSuchTenant */
+export async function inviteMember(
+  db: SystemTransaction,
+  { workspaceId, email, role }: { workspaceId: string; email: string; role: Role },
+  { hasIdentityProvider, author }: Entrance,
+): Promise<Omit<CreatedTenant, 'id'>> {
+  if (!(await lockWorkspace(db, workspaceId))) throw new NoSuchTenant(`There is no workspace ${workspaceId}`);
+  if (hasIdentityProvider) {
+    const link = await invite({ db: inWorkspace(db, { id: workspaceId }), workspaceId }, email, role);
+    return { isNew: true, link };
+  }
+  const user = await ensureUser(db, { email, name: '' });
+  const isNew = await addMember(db, { workspaceId, userId: user.id, role });
+  if (isNew) {
+    const target = { type: 'member', id: user.id } as const;
+    await recordIn(db, { workspaceId, agencyId: null }, author, 'member.joined', target, { role });
+  }
+  return { isNew, link: await signInLinkOf(db, user.id) };
+}
+
+/** Suspends a workspace, which then sends nothing and refuses changes, or resumes it. @throws NoSuchTenant */
+export async function suspendOrResume(
+  db: SystemTransaction,
+  workspaceId: string,
+  isSuspended: boolean,
+  author: Author,
+): Promise<void> {
+  const workspace = await lockWorkspace(db, workspaceId);
+  if (!workspace) throw new NoSuchTenant(`There is no workspace ${workspaceId}`);
+  const changed = await setSuspended(db, workspaceId, isSuspended);
+  if (changed.length === 0) return;
+  for (const id of changed) await wakeAllLines(inWorkspace(db, { id }), currentTime());
+  const action = isSuspended ? 'workspace.suspended' : 'workspace.resumed';
+  await recordIn(db, { workspaceId, ...workspace }, author, action, { type: 'workspace', id: workspaceId });
+}
+
+const signInLinkOf = async (db: SystemTransaction, userId: string): Promise<PersonLink> => ({
+  kind: 'sign_in',
+  token: await createSignInLink(db, userId, null),
+});
+
+/** Each call makes a new link, which ends the one before. */
+async function invite(store: InvitationStore, email: string, role: Role | null): Promise<PersonLink> {
+  const open = await openInvitationOf(store, email);
+  if (open !== null) await deleteInvitation(store, open);
+  const token = newSecretToken();
+  const invitation = { email, role, tokenHash: hashSecretToken(token), userId: null, now: currentTime() };
+  await upsertInvitation(store, invitation);
+  return { kind: 'invitation', token };
+}
+
+/** Records a change in the log of the workspace, and in that of its agency. */
+async function recordIn(
+  db: SystemTransaction,
+  { workspaceId, agencyId }: { workspaceId?: string; agencyId: string | null },
+  author: Author,
+  action: AuditAction,
+  target: AuditTarget,
+  changes: AuditChanges = {},
+): Promise<void> {
+  const entry = { ...author, action, target, changes };
+  if (workspaceId !== undefined) await insertAuditEntry({ db, workspaceId }, entry);
+  if (agencyId !== null) await insertAuditEntry({ db, agencyId }, entry);
+}
