@@ -54,7 +54,8 @@ export async function receiveFile(
       store(file, { storage, key, typeOf }, declared),
     );
   } catch (error) {
-    await storage.delete(key);
+    // Usually nothing is stored. What matters to the caller is why it is not.
+    await storage.delete(key).catch(() => {});
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { cachedCheck, reportAtStart } from '#providers/readiness.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
@@ -65,6 +66,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const untrusted = createUntrustedWork();
   const { codecKeys } = config.temporal;
   const presence = createPresenceBoard(config.database.listenUrl);
+  const storage = await createStorage(config.storage, (operation) =>
+    metrics.storageFailures.inc({ operation }),
+  );
+  const storageCheck = cachedCheck(() => storage.check());
+  reportAtStart('the file store', storageCheck, logger);
   const services: Services = {
     config,
     logger,
@@ -92,7 +98,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     refusedRequests: createRefusedRequests(pools, logger),
     secrets,
     signer,
-    storage: await createStorage(config.storage),
+    storage,
+    storageCheck,
     links,
     carriers: createCarriers({
       testSends: testSends(pools),

@@ -47,6 +47,8 @@ export interface Services {
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;
+  /** @throws if the file store does not work */
+  readonly storageCheck: () => Promise<unknown>;
   readonly links: SignedLinks;
   readonly egress: Egress;
   readonly untrusted: UntrustedWork;

@@ -92,14 +92,18 @@ function stripe(env: Variables) {
 const newBillingMode = ({ NODE_ENV: mode, STRIPE_SECRET_KEY: key }: BillingVariables): NewBillingMode =>
   mode === 'production' && key === null ? 'none' : 'card';
 
-const llmEndpoint = ({ LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey }: Variables) =>
-  baseUrl !== null && model !== null ? { baseUrl, apiKey, model } : null;
+const llmEndpoint = ({
+  LLM_BASE_URL: baseUrl,
+  LLM_MODEL: model,
+  LLM_API_KEY: apiKey,
+  LLM_CA_FILE: caFile,
+}: Variables) => (baseUrl !== null && model !== null ? { baseUrl, apiKey, model, caFile } : null);
 
 function bucket(env: Variables) {
   const { S3_BUCKET, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env;
   if (S3_BUCKET === null || accessKeyId === null || secretAccessKey === null) return null;
   const { S3_REGION: region, S3_ENDPOINT: endpoint } = env;
-  return { bucket: S3_BUCKET, region, endpoint, accessKeyId, secretAccessKey };
+  return { bucket: S3_BUCKET, region, endpoint, accessKeyId, secretAccessKey, caFile: env.S3_CA_FILE };
 }
 
 const temporalServer = (env: TemporalVariables) => ({

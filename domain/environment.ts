@@ -273,6 +273,7 @@ const PROVIDERS = {
     'no drafts; simulated by `npm start`',
   ),
   LLM_API_KEY: forWorkers(optional(z.string()), "the endpoint's API key"),
+  LLM_CA_FILE: forWorkers(optional(z.string()), "PEM file of the endpoint's CA", 'a public CA'),
   LLM_MODEL: forWorkers(optional(z.string()), 'the model; required with `LLM_BASE_URL`'),
   LLM_TIMEOUT_SECONDS: forWorkers(
     z.coerce.number().min(0.1).max(120).default(45),
@@ -302,6 +303,7 @@ const FILES = {
   S3_BUCKET: forBoth(optional(z.string()), 'S3-compatible bucket for attachments', 'files under `DATA_DIR`'),
   S3_REGION: forBoth(z.string().default('us-east-1'), 'the region of the bucket'),
   S3_ENDPOINT: forBoth(optional(HttpUrl), 'URL of another S3-compatible service', "Amazon's"),
+  S3_CA_FILE: forBoth(optional(z.string()), "PEM file of the service's CA", 'a public CA'),
   S3_ACCESS_KEY_ID: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
   S3_SECRET_ACCESS_KEY: forBoth(optional(z.string()), 'required with `S3_BUCKET`'),
   FFMPEG_PATH: forWorkers(

@@ -10,17 +10,25 @@ export interface Readiness {
   ready: boolean;
   /** The body of the response to `/readyz`. */
   body: {
-    status: 'ready' | 'not ready';
+    status: 'ready' | 'degraded' | 'not ready';
     checks: Record<string, 'ok' | 'failed'>;
     /** Nobody owns a workspace yet. */
     setup?: 'needed';
   };
 }
 
-/** Runs all checks concurrently and logs the failed ones. */
-export async function checkReadiness(checks: Record<string, Check>, logger: Logger): Promise<Readiness> {
+/**
+ * Runs all checks concurrently and logs the failed ones.
+ * @param checks of what every request needs.
+ * @param others of parts without which the process still does most of its work: it stays ready, but degraded.
+ */
+export async function checkReadiness(
+  checks: Record<string, Check>,
+  logger: Logger,
+  others: Record<string, Check> = {},
+): Promise<Readiness> {
   const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => {
+    Object.entries({ ...checks, ...others }).map(async ([name, check]) => {
       try {
         await check();
         return [name, 'ok'] as const;
@@ -30,8 +38,48 @@ export async function checkReadiness(checks: Record<string, Check>, logger: Logg
       }
     }),
   );
-  const ready = results.every(([, result]) => result === 'ok');
-  return { ready, body: { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) } };
+  const failed = results.flatMap(([name, result]) => (result === 'ok' ? [] : [name]));
+  const ready = !failed.some((name) => Object.hasOwn(checks, name));
+  const status = !ready ? 'not ready' : failed.length > 0 ? 'degraded' : 'ready';
+  return { ready, body: { status, checks: Object.fromEntries(results) } };
+}
+
+/** How long a check of an outside part counts, because each one costs requests there. */
+const KEPT_MS = 30_000;
+const FAILURE_KEPT_MS = 5000;
+const PART_TIMEOUT_MS = 2000;
+
+/** A check of an outside part that is slow or costs money: its last result counts for a while. @throws also if it takes too long. */
+export function cachedCheck(check: Check): Check {
+  let last: { result: Promise<unknown>; until: number } | null = null;
+  return async () => {
+    if (!last || performance.now() > last.until) {
+      const current = { result: check(), until: Infinity };
+      last = current;
+      current.result.then(
+        () => (current.until = performance.now() + KEPT_MS),
+        () => (current.until = performance.now() + FAILURE_KEPT_MS),
+      );
+    }
+    await inTime(last.result, PART_TIMEOUT_MS);
+  };
+}
+
+/** Logs at the start of a process if a part does not work, before the first caller finds out. The process starts without it. */
+export function reportAtStart(part: string, check: Check, logger: Logger): void {
+  check().catch((error: unknown) => logger.error({ error }, `${part} does not work`));
+}
+
+async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('it does not respond in time')), timeoutMs);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** @throws if Temporal does not respond in time. */

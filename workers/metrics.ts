@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/pools.ts';
 import { type Backlog, countLines, type LineCount, readBacklog } from '#db/queries/backlog.ts';
@@ -18,6 +19,7 @@ export interface WorkerMetrics {
   onSweep(workflows: number): void;
   /** Whether Temporal sends tasks to the build of this process. */
   onBuildServed(isServed: boolean): void;
+  onStorageFailure(operation: 'put' | 'open' | 'delete'): void;
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -53,8 +55,12 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     registers,
   });
   buildIsCurrent.remove();
+  const failures = storageFailures(registers);
   return {
     registry,
+    onStorageFailure(operation) {
+      failures.inc({ operation });
+    },
     onCarrierCall({ carrier, operation, outcome, seconds }) {
       carrierCalls.observe({ carrier, operation, outcome }, seconds);
     },

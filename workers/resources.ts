@@ -16,6 +16,7 @@ import { createPayments } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { reportAtStart } from '#providers/readiness.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
@@ -58,8 +59,11 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const { smtpUrl, from } = config.mail;
   const mailer = smtpUrl === null ? null : createMailer({ url: smtpUrl, from });
   const signer = createSigner(config.signingKeys);
-  const storage = await createStorage(config.storage);
+  const storage = await createStorage(config.storage, metrics.onStorageFailure);
+  reportAtStart('the file store', () => storage.check(), logger);
   const links = createSignedLinks(config.publicUrl, signer);
+  const model = createModel(config);
+  if (model) reportAtStart('the language model', () => model.check(), logger);
   const untrusted = createUntrustedWork();
   const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
@@ -78,7 +82,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       payments: createPayments(config),
       egress,
       mailer,
-      model: createModel(config),
+      model,
       waker,
       logger,
       temporal,

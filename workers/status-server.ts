@@ -3,7 +3,9 @@ import type { Logger } from 'pino';
 import { ping } from '#db/queries/readiness.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
-import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
+import { cachedCheck, checkReadiness, checkTemporal } from '#providers/readiness.ts';
+import type { Model } from '#providers/models/model.ts';
+import type { Storage } from '#providers/storage/storage.ts';
 import type { Client } from '@temporalio/client';
 import type { BuildRouting } from './build-routing.ts';
 import type { WorkerMetrics } from './metrics.ts';
@@ -20,17 +22,20 @@ interface Observed {
   sdkMetrics: () => Promise<string>;
   /** Whether every worker of the process polls. */
   isPolling: () => boolean;
+  storage: Pick<Storage, 'check'>;
+  /** null: none is configured. */
+  model: Pick<Model, 'check'> | null;
   routing: Pick<BuildRouting, 'isReady'>;
   logger: Logger;
 }
 
 /**
  * Serves `/healthz` (the process runs), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
- * respond) and `/metrics` of a worker.
+ * respond; `degraded` if the file store or the model does not) and `/metrics` of a worker.
  */
 export async function startStatusServer(
   { host, port }: { host: string; port: number },
-  { pools, temporal, metrics, sdkMetrics, isPolling, routing, logger }: Observed,
+  { pools, temporal, metrics, sdkMetrics, isPolling, storage, model, routing, logger }: Observed,
 ): Promise<StatusServer> {
   const checks = {
     polling: async () => {
@@ -42,9 +47,13 @@ export async function startStatusServer(
     postgresql: () => ping(systemDb(pools)),
     temporal: () => checkTemporal(temporal),
   };
+  const others = {
+    storage: cachedCheck(() => storage.check()),
+    ...(model && { model: cachedCheck(() => model.check()) }),
+  };
 
   async function readiness(response: ServerResponse): Promise<void> {
-    const { ready, body } = await checkReadiness(checks, logger);
+    const { ready, body } = await checkReadiness(checks, logger, others);
     json(response, ready ? 200 : 503, body);
   }
 

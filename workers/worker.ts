@@ -57,7 +57,7 @@ export async function startWorker(
 ): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const { dependencies, metrics, ffmpeg, close } = await openResources(config, logger);
-  const { pools, carriers, temporal } = dependencies;
+  const { pools, carriers, temporal, storage, model } = dependencies;
   const { namespace, buildId } = config.temporal;
   observeTaskQueues(
     createTaskQueues(temporal.connection, namespace),
@@ -130,6 +130,8 @@ export async function startWorker(
             metrics,
             sdkMetrics,
             routing,
+            storage,
+            model,
             isPolling: () => workers.every((worker) => worker.getState() === 'RUNNING'),
             logger,
           },

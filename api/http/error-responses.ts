@@ -1,6 +1,7 @@
 import { LimitReached } from '#domain/limits.ts';
 import { Refusal } from '#domain/message-draft.ts';
 import { isOverload } from '#db/overload.ts';
+import { StorageUnavailable } from '#providers/storage/storage.ts';
 import type { Services } from '../services.ts';
 import type { RequestState } from './access-log.ts';
 import { ApiError } from './errors.ts';
@@ -21,6 +22,8 @@ const RETRY_AFTER_SECONDS = 5;
 function shown(thrown: unknown): ApiError | null {
   if (thrown instanceof ApiError) return thrown;
   if (isOverload(thrown)) return new ApiError('UNAVAILABLE');
+  if (thrown instanceof StorageUnavailable)
+    return new ApiError('UNAVAILABLE', 'The file store is unavailable; try again');
   if (thrown instanceof LimitReached) {
     const { message, limit, max } = thrown;
     return new ApiError('LIMIT_REACHED', message, { limit, max });
@@ -57,6 +60,8 @@ export function errorResponses(services: Services): Middleware {
     } catch (thrown) {
       const route = (context.state as RequestState).route?.id;
       if (isOverload(thrown)) logger.warn({ route, error: thrown }, 'overloaded');
+      if (thrown instanceof StorageUnavailable)
+        logger.error({ route, error: thrown }, 'the file store failed');
       if (!context.req.readableFlowing) discardRest(context.req);
       const error = shown(thrown) ?? new ApiError('INTERNAL_ERROR');
       if (error.code === 'INTERNAL_ERROR') logger.error({ route, error: thrown }, 'request failed');

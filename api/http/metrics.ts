@@ -2,6 +2,7 @@ import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { Logger } from 'pino';
+import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** The Prometheus metrics of an API process. */
@@ -13,6 +14,7 @@ export interface Metrics {
   waitingWakes: Gauge;
   openStreams: Gauge;
   unloggedRequests: Counter;
+  storageFailures: Counter<'operation'>;
 }
 
 /** Anyone may request `/metrics`, so it queries the database no more often than this. */
@@ -59,6 +61,7 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
       help: 'Requests that are missing in the logs of workspaces, because the database took no more rows',
       registers,
     }),
+    storageFailures: storageFailures(registers),
   };
 }
 

@@ -45,9 +45,10 @@ export const systemRoutes = [
     path: '/readyz',
     tag: 'System',
     summary: 'Check that PostgreSQL and Temporal respond and that the schema is current',
-    description: 'In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
+    description:
+      '`degraded` with status 200 means that the file store fails: only requests that need files are refused. In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
-    async respond(context, { pools, temporal, logger, config }) {
+    async respond(context, { pools, temporal, logger, config, storageCheck }) {
       const { ready, body } = await readiness({
         pools,
         async check() {
@@ -61,6 +62,7 @@ export const systemRoutes = [
               temporal: () => checkTemporal(temporal),
             },
             logger,
+            { storage: storageCheck },
           );
           if (found.ready && (await isWaitingForSetup(systemDb(pools), config)))
             return { ...found, body: { ...found.body, setup: 'needed' } };

@@ -9,6 +9,8 @@ export interface Model {
    * @throws ModelFailure, or any error once `signal` is aborted.
    */
   answer(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer>;
+  /** @throws ModelFailure if the endpoint does not respond or refuses the key */
+  check(): Promise<void>;
 }
 
 export interface ModelAnswer {

@@ -14,8 +14,13 @@ export interface OpenAiOptions {
   model: string;
   /** The time limit of all attempts together. */
   timeoutMs: number;
+  /** PEM file of the certificate authority of the endpoint; null: a public one. */
+  caFile: string | null;
 }
 
+const CHECK_TIMEOUT_MS = 5000;
+/** The key is missing, wrong or may not be used. */
+const REFUSED = [401, 403];
 const TRIES = 3;
 const FIRST_RETRY_MS = 1000;
 /** If `Retry-After` is longer, the call fails. */
@@ -47,14 +52,15 @@ const Failed = z.object({
 });
 
 /** Any endpoint with OpenAI's chat completions API: OpenAI, vLLM, Ollama, llama.cpp, LiteLLM. */
-export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions): Model {
-  const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
+export function openAiModel({ baseUrl, apiKey, model, timeoutMs, caFile }: OpenAiOptions): Model {
+  const root = baseUrl.replace(/\/$/, '');
+  const url = `${root}/chat/completions`;
   const headers = {
     'content-type': 'application/json',
     ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
   };
 
-  const request = boundedFetch(MAX_RESPONSE_BYTES);
+  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile);
 
   async function ask(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer> {
     const body = JSON.stringify({
@@ -91,6 +97,20 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
         if (timeout.aborted)
           throw new ModelFailure(`the model did not respond within ${timeoutMs / 1000} s`, { cause: error });
         if (error instanceof ResponseTooLarge) throw new ModelFailure(error.message, { cause: error });
+        throw new ModelFailure('the model is unreachable', { cause: error });
+      }
+    },
+    async check() {
+      const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+      try {
+        const { status } = await request(`${root}/models`, { headers, signal, redirect: 'error' });
+        // Not every endpoint lists its models.
+        if (REFUSED.includes(status) || status >= 500)
+          throw new ModelFailure(`the model responded ${status}`);
+      } catch (error) {
+        if (error instanceof ModelFailure) throw error;
+        // A long list of models is a response as well.
+        if (error instanceof ResponseTooLarge) return;
         throw new ModelFailure('the model is unreachable', { cause: error });
       }
     },

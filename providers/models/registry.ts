@@ -14,5 +14,6 @@ export function createModel({ llm, simulator }: Pick<Config, 'llm' | 'simulator'
     apiKey: simulator.secret,
     model: SIMULATED_MODEL,
     timeoutMs,
+    caFile: null,
   });
 }

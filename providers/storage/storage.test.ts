@@ -1,10 +1,13 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createStorage, FileTooLarge, type Storage } from './storage.ts';
+import { createStorage, FileTooLarge, type Storage, StorageUnavailable } from './storage.ts';
 
 describe('storage in a folder', () => {
   let folder: string;
@@ -48,5 +51,79 @@ describe('storage in a folder', () => {
     await expect(storage.put('../a', Readable.from([Buffer.from('x')]), 100)).rejects.toThrow(
       'Path traversal',
     );
+  });
+});
+
+describe('storage in a bucket', () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  /** A store that answers each request in the same way. */
+  async function store(answer: RequestListener): Promise<{ storage: Storage; failures: string[] }> {
+    const server = createServer(answer).listen(0, '127.0.0.1');
+    servers.push(server);
+    await once(server, 'listening');
+    const failures: string[] = [];
+    const storage = await createStorage(
+      {
+        folder: 'unused',
+        s3: {
+          bucket: 'files',
+          region: 'us-east-1',
+          endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          accessKeyId: 'key',
+          secretAccessKey: 'secret',
+          idleTimeoutMs: 100,
+        },
+      },
+      (operation) => failures.push(operation),
+    );
+    return { storage, failures };
+  }
+
+  const error =
+    (status: number, code: string): RequestListener =>
+    (request, response) => {
+      request.resume();
+      request.once('end', () => {
+        response.writeHead(status, { 'Content-Type': 'application/xml' });
+        response.end(
+          request.method === 'HEAD' ? '' : `<Error><Code>${code}</Code><Message>Refused</Message></Error>`,
+        );
+      });
+    };
+  const file = (): Readable => Readable.from([Buffer.from('content')]);
+
+  it.each([
+    ['accepts connections and does not answer', () => {}, /put a file: .*Timeout/i],
+    [
+      'closes connections',
+      (request: IncomingMessage) => request.destroy(),
+      /put a file: .*(hang up|ECONNRESET|EPIPE)/,
+    ],
+    ['has no such bucket', error(404, 'NoSuchBucket'), /put a file: NoSuchBucket/],
+    ['refuses the key', error(403, 'InvalidAccessKeyId'), /put a file: InvalidAccessKeyId/],
+    ['is overloaded', error(503, 'SlowDown'), /put a file: SlowDown/],
+  ])('says what failed if the store %s', async (_, answer, reason) => {
+    const { storage, failures } = await store(answer);
+    await expect(storage.put('org_1/a', file(), 100)).rejects.toThrow(reason);
+    await expect(storage.put('org_1/a', file(), 100)).rejects.toThrow(StorageUnavailable);
+    await expect(storage.check()).rejects.toThrow(StorageUnavailable);
+    expect(failures).toEqual(['put', 'put', 'put']);
+  });
+
+  it('does not wait for a store that stops in the middle of a file', async () => {
+    const { storage } = await store(({ method }, response) => {
+      response.writeHead(200, { 'Content-Length': '100' });
+      if (method === 'HEAD') response.end();
+      else response.write('half');
+    });
+    const content = await storage.open('org_1/a', { start: 0, end: 99 });
+    await expect(content && buffer(content)).rejects.toThrow(/aborted|timed out/i);
   });
 });

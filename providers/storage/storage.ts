@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Readable, Transform } from 'node:stream';
+import { rootCertificates } from 'node:tls';
+import { Readable, Transform } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
@@ -21,6 +24,10 @@ export interface StorageOptions {
     endpoint: string | null;
     accessKeyId: string;
     secretAccessKey: string;
+    /** PEM file of the certificate authority of the store; null: a public one. */
+    caFile?: string | null;
+    /** Without a byte in either direction for so long, an operation fails; default: 10 seconds. */
+    idleTimeoutMs?: number;
   } | null;
 }
 
@@ -34,7 +41,12 @@ export interface Storage {
   /** @returns null if there is no such file. */
   open(key: string, range?: ByteRange): Promise<Readable | null>;
   delete(key: string): Promise<void>;
+  /** Stores, reads and deletes a small file. @throws StorageUnavailable */
+  check(): Promise<void>;
 }
+
+/** The store refuses, does not respond in time, or is not set up; the message says what failed. Each method throws it. */
+export class StorageUnavailable extends Error {}
 
 export class FileTooLarge extends Error {
   constructor(limit: number) {
@@ -52,11 +64,29 @@ export const storageKey = (workspaceId: string, attachmentId: string): string =>
 
 const workspaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 
-export async function createStorage({ folder, s3 }: StorageOptions): Promise<Storage> {
+type Operation = 'put' | 'open' | 'delete';
+
+/** @param onFailure called with each operation that the store has failed. */
+export async function createStorage(
+  { folder, s3 }: StorageOptions,
+  onFailure: (operation: Operation) => void = () => {},
+): Promise<Storage> {
   const { driver, openRange } = s3 ? await bucket(s3) : files(resolve(folder));
   const disk = new Disk(driver);
   const received = createReceivedBytes(RECEIVED_AT_MOST);
-  return {
+  async function of<T>(operation: Operation, work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason === null) throw error;
+      onFailure(operation);
+      throw new StorageUnavailable(`the file store failed to ${operation} a file: ${reason}`, {
+        cause: error,
+      });
+    }
+  }
+  const storage: Storage = {
     async put(key, content, limit, contentType) {
       // Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing.
       const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
@@ -68,7 +98,7 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
         const file = createReadStream(path);
         // If the disk refuses before it reads, the file is gone when it is opened. Nobody else listens for that error.
         file.on('error', () => {});
-        await disk.putStream(key, file, contentType ? { contentType } : {});
+        await of('put', disk.putStream(key, file, contentType ? { contentType } : {}));
         return counter.bytes;
       } finally {
         await rm(scratch, { recursive: true, force: true });
@@ -76,12 +106,33 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
       }
     },
     async open(key, range) {
-      if (!(await disk.exists(key))) return null;
-      return range ? openRange(key, range) : disk.getStream(key);
+      if (!(await of('open', disk.exists(key)))) return null;
+      return of('open', range ? openRange(key, range) : disk.getStream(key));
     },
-    delete: (key) => disk.delete(key),
+    delete: (key) => of('delete', disk.delete(key)),
+    async check() {
+      const key = `.checks/${randomUUID()}`;
+      await storage.put(key, Readable.from([Buffer.from('check')]), MB);
+      const content = await storage.open(key);
+      if (!content) throw new StorageUnavailable('the file store does not return the files that it accepts');
+      await of('open', text(content));
+      await storage.delete(key);
+    },
   };
+  return storage;
 }
+
+/** Why the store has failed; null: the error is not the store's. The library's message names only the file. */
+function reasonOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code, cause, message } = error as NodeJS.ErrnoException & { cause?: unknown };
+  if (code?.startsWith('E_CANNOT_')) return cause instanceof Error ? describe(cause) : message;
+  // Of the S3 client and of Node.
+  return '$metadata' in error || (code !== undefined && /^E[A-Z]+$/.test(code)) ? describe(error) : null;
+}
+
+const describe = ({ name, message }: Error): string =>
+  [name === 'Error' ? null : name, message || null].filter((part) => part !== null).join(': ');
 
 interface Place {
   driver: DriverContract;
@@ -94,6 +145,13 @@ const files = (folder: string): Place => ({
   openRange: async (key, range) => createReadStream(join(folder, key), range),
 });
 
+/** Connecting takes milliseconds, and a store that is busy sends or receives something every second. */
+const CONNECTION_TIMEOUT_MS = 3000;
+const IDLE_TIMEOUT_MS = 10_000;
+
+/** Otherwise the client prints warnings to the console. */
+const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
 /** Loaded on demand, because the S3 client is large. */
 async function bucket({
   bucket: Bucket,
@@ -101,12 +159,24 @@ async function bucket({
   endpoint,
   accessKeyId,
   secretAccessKey,
+  caFile = null,
+  idleTimeoutMs: socketTimeout = IDLE_TIMEOUT_MS,
 }: NonNullable<StorageOptions['s3']>): Promise<Place> {
   const { S3Driver } = await import('flydrive/drivers/s3');
   const { GetObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
   const client = new S3Client({
     region,
     credentials: { accessKeyId, secretAccessKey },
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT_MS,
+      socketTimeout,
+      httpsAgent: {
+        keepAlive: true,
+        ...(caFile !== null && { ca: [...rootCertificates, await readFile(caFile, 'utf8')] }),
+      },
+    },
+    maxAttempts: 2,
+    logger: SILENT,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
   });
   return {

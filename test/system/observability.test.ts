@@ -31,7 +31,10 @@ test('a worker reports whether it is running and whether it is ready', async () 
   const ready = await fetch(`${workerUrl}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([
     200,
-    { status: 'ready', checks: { polling: 'ok', build: 'ok', postgresql: 'ok', temporal: 'ok' } },
+    {
+      status: 'ready',
+      checks: { polling: 'ok', build: 'ok', postgresql: 'ok', temporal: 'ok', storage: 'ok', model: 'ok' },
+    },
   ]);
   expect((await fetch(`${workerUrl}/other`)).status).toBe(404);
 });
