@@ -1,0 +1,219 @@
+import { execFile, fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest';
+import { freePort } from '#providers/free-port.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
+import { eventually } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { startTlsProxy, type TlsProxy } from '#test/support/tls-proxy.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { WORKER_FLAGS } from '#workers/node-flags.ts';
+
+/** `docs/deploy.md` from an empty database and an empty folder to a message at the carrier, by its own commands. */
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const TLS = fileURLToPath(new URL('../fixtures/tls/', import.meta.url));
+const AUTHORITY = join(TLS, 'authority.pem');
+const [FROM, TO] = ['+14155550100', '+14155550123'];
+
+const page = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8');
+/** The shell blocks of a section of the page. */
+function blocksOf(section: string): string[] {
+  const [, text = ''] = page.split(`\n## ${section}\n`);
+  const [own = ''] = text.split('\n## ');
+  return [...own.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+}
+
+let folder: string;
+let postgres: RunningPostgres;
+let proxy: TlsProxy;
+let twilio: TwilioStandIn;
+let namespace: string;
+const processes: ChildProcess[] = [];
+const trusted = getCACertificates('default');
+
+/** A command of the page, in the folder of the product. */
+const command = (file: string, args: string[], env: Record<string, string> = {}) =>
+  run(file, args, { cwd: ROOT, env: { PATH: process.env['PATH'], HOME: folder, ...env } });
+
+/** The variables of a file that `deploy/settings.sh` has written. */
+async function variablesOf(name: string): Promise<Record<string, string>> {
+  const lines = (await readFile(join(folder, 'etc', name), 'utf8')).split('\n');
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const [, variable, value] = /^([A-Z_]+)=(.*)$/.exec(line) ?? [];
+      return variable === undefined || value === undefined ? [] : [[variable, value]];
+    }),
+  );
+}
+
+/** What the units start, with the variables that they set. */
+async function start(entry: string, flags: readonly string[], variables: Record<string, string>) {
+  const child = fork(join(ROOT, entry), {
+    env: { PATH: process.env['PATH'], ...variables },
+    execArgv: [...flags],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  processes.push(child);
+  let log = '';
+  child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${entry} ended with ${String(code)}: ${log}`);
+  });
+  ended.catch(() => {});
+  await Promise.race([once(child, 'message'), ended]);
+  return { log: () => log };
+}
+
+const owners = () => new URL(postgres.url);
+const SETTINGS = () => ({
+  DATABASE_HOST: owners().host,
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  DATABASE_NAME: 'first_run',
+});
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(inject('runFolder'), 'first-run-'));
+  await mkdir(join(folder, 'etc'));
+  const port = await freePort();
+  postgres = await startPostgres({
+    dataDir: join(folder, 'postgres'),
+    port,
+    logFile: join(folder, 'postgres.log'),
+    durable: false,
+  });
+  twilio = await startTwilio(TWILIO_ACCOUNT);
+  twilio.numbers.set(FROM, { smsUrl: '', sms: true });
+  proxy = await startTlsProxy(TLS);
+  setDefaultCACertificates([...trusted, await readFile(AUTHORITY, 'utf8')]);
+  namespace = `first-run-${port}`;
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  await connection.close();
+});
+afterAll(async () => {
+  for (const child of processes) {
+    if (child.exitCode !== null) continue;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  setDefaultCACertificates(trusted);
+  await Promise.all([proxy.close(), twilio.stop()]);
+  await postgres.stop();
+});
+
+describe('one machine', () => {
+  let variables: Record<string, string>;
+  let apiLog: () => string;
+
+  it('gets settings with new keys, which are written once and for their owner only', async () => {
+    const write = () =>
+      command(
+        'deploy/settings.sh',
+        ['machine', `https://localhost:${proxy.port}`, join(folder, 'etc')],
+        SETTINGS(),
+      );
+    await write();
+    const files = ['linepace.env', 'worker.env', 'owner.env'].map((name) => join(folder, 'etc', name));
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+    const before = await variablesOf('linepace.env');
+    await expect(write()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('exists') });
+    expect(await variablesOf('linepace.env')).toEqual(before);
+    variables = {
+      ...before,
+      TEMPORAL_NAMESPACE: namespace,
+      TWILIO_API_URL: twilio.url,
+      NODE_EXTRA_CA_CERTS: AUTHORITY,
+      DATA_DIR: join(folder, 'data'),
+      HOST: '127.0.0.1',
+    };
+  });
+
+  it('gets a database whose owner may create roles, however often that is repeated', async () => {
+    const { hostname, port, username, password } = owners();
+    const admin = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
+    const create = () =>
+      command('sh', ['-c', 'deploy/database.sh < "$0"', join(folder, 'etc/owner.env')], admin);
+    await create();
+    await create();
+    const owner = await variablesOf('owner.env');
+    await command(process.execPath, ['db/migrate.ts'], { ...variables, ...owner });
+  });
+
+  it('runs API and workers, which wait to be set up and say so with a code in the log', async () => {
+    const port = await freePort();
+    ({ log: apiLog } = await start('api/server.ts', [], { ...variables, PORT: String(port) }));
+    await start('workers/worker.ts', WORKER_FLAGS, variables);
+    proxy.to(port);
+    const anybody = apiClient(`https://localhost:${proxy.port}`, '');
+    await eventually(async () => (await anybody('GET', '/readyz')).body.setup === 'needed');
+    const code = await eventually(async () => /"setupCode":"([\w-]{43})"/.exec(apiLog())?.[1]);
+    expect(code).toBeDefined();
+  });
+
+  it('sends its first message by the commands of the page', async () => {
+    const [, shell = ''] = blocksOf('One machine');
+    const [setupCode = '', byHttp = ''] = blocksOf('The first message');
+    const script = [shell, setupCode, byHttp]
+      .join('\n')
+      .replaceAll('/etc/linepace', join(folder, 'etc'))
+      .replaceAll('/opt/linepace', ROOT)
+      .replaceAll('https://messaging.example.com', `https://localhost:${proxy.port}`);
+    const { stdout } = await command('bash', ['-eo', 'pipefail', '-c', script], {
+      TEMPORAL_NAMESPACE: namespace,
+      CURL_CA_BUNDLE: AUTHORITY,
+      TWILIO_ACCOUNT_SID: TWILIO_ACCOUNT.sid,
+      TWILIO_AUTH_TOKEN: TWILIO_ACCOUNT.authToken,
+      FROM,
+      TO,
+    }).catch(({ stdout: printed, stderr }: { stdout: string; stderr: string }) => {
+      throw new Error(`${stderr}\n${printed}`);
+    });
+    expect(stdout).toMatch(/"_id":"[0-9a-f]{24}"[^\n]*$/);
+    const [message] = await eventually(async () => twilio.sent.length > 0 && twilio.sent);
+    expect(message).toMatchObject({ from: FROM, to: TO, body: 'Hello from Linepace' });
+    // The receipt has come through TLS and the proxy.
+    expect(message?.statusCallback).toContain(`https://localhost:${proxy.port}/callbacks/carriers/twilio/`);
+    const anybody = apiClient(`https://localhost:${proxy.port}`, '');
+    expect((await anybody('GET', '/readyz')).body.setup).toBeUndefined();
+  });
+});
+
+test('docker compose gets an .env with everything that it requires', async () => {
+  const target = await mkdtemp(join(folder, 'compose-'));
+  const write = () => command('deploy/settings.sh', ['compose', 'https://messaging.example.com', target]);
+  await write();
+  await expect(write()).rejects.toMatchObject({ code: 1 });
+  expect(statSync(join(target, '.env')).mode & 0o777).toBe(0o600);
+  const env = await readFile(join(target, '.env'), 'utf8');
+  const compose = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
+  for (const [, variable = ''] of compose.matchAll(/\$\{(\w+):\?/g))
+    expect(env).toMatch(new RegExp(`^${variable}=[0-9a-f]{48}$`, 'm'));
+  for (const variable of ['ENCRYPTION_KEYS', 'SIGNING_KEYS'])
+    expect(env).toMatch(new RegExp(`^${variable}=1:[\\w+/]{43}=$`, 'm'));
+});
+
+test.each([
+  ['compose', 'http://messaging.example.com', '.'],
+  ['somewhere', 'https://messaging.example.com', '.'],
+  ['machine'],
+])('settings.sh refuses the arguments %j', async (...args) => {
+  await expect(command('deploy/settings.sh', args)).rejects.toMatchObject({ code: 2 });
+});
+
+test('the page names only files that are there', () => {
+  for (const [, file = ''] of page.matchAll(/(?:^| )(deploy\/[\w./-]+)(?= |$)/gm))
+    if (!file.includes('*')) expect(existsSync(join(ROOT, file)), file).toBe(true);
+});
