@@ -1,10 +1,14 @@
-import { fromNow } from '#domain/clock.ts';
+import { currentTime, fromNow } from '#domain/clock.ts';
+import { toStorable, truncate } from '#domain/text.ts';
 import { receiveInboxRead } from '#db/commands/inbound/carrier-reports.ts';
+import { recordInboxFailure, recordInboxRead } from '#db/commands/lines/inbox-health.ts';
 import { inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
+import { NotOfInbox } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
 import { mailboxReaderId } from '#workflows/messages/workflow-ids.ts';
 import type { LineRound, Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -13,9 +17,10 @@ import { type LineAtCarrier, lineRound } from './line-home.ts';
 import { decideToEnd, dueNow, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
+const MAX_FAILURE = 300;
 
 export function createLineInboxActivities(dependencies: Dependencies) {
-  const { pools, links, logger, inboxPollSeconds } = dependencies;
+  const { pools, links, logger, secrets, inboxPollSeconds } = dependencies;
 
   /** Reads one batch. @returns whether there is more to read; null if the line has no inbox. */
   async function readBatch(workspaceId: string, lineId: string): Promise<boolean | null> {
@@ -25,7 +30,10 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     }));
     if (!line) return null;
     const { carrier, config } = lineCarrier(dependencies, line);
-    const batch = position === null ? null : await carrier.readInbox?.(config, position, workspaceId);
+    const batch =
+      position === null
+        ? null
+        : await ofInbox(async () => carrier.readInbox?.(config, position, workspaceId));
     if (!batch || position === null) return null;
     let from = position;
     for (const { events, position: to, unreadable } of batch.read) {
@@ -60,14 +68,37 @@ export function createLineInboxActivities(dependencies: Dependencies) {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
         if (more) return roundOf(dueNow('there are more messages in the inbox'));
+        const at = more === null ? null : currentTime();
+        await withTenant(pools, workspaceId, (db) => recordInboxRead(db, lineId, at));
         if (more === null) return await decideToEnd(pools, workspaceId, reader, 'the line has no inbox');
       } catch (error) {
-        // The error text comes from the server and may contain personal data.
-        logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
-        reason = 'the inbox could not be read';
+        // Errors of our own are retried by the workflow.
+        if (!(error instanceof InboxFailure)) throw error;
+        // The text comes from the server and may contain personal data.
+        logger.warn({ lineId, code: codeOf(error.cause) }, 'an inbox could not be read');
+        const failure = { failure: error.message, seal: mailSeal(secrets, workspaceId), now: currentTime() };
+        const since = await withTenant(pools, workspaceId, (db) => recordInboxFailure(db, lineId, failure));
+        reason = `the inbox could not be read since ${(since ?? failure.now).toISOString()}`;
       }
       return roundOf({ nextAt, reason });
     });
+  }
+}
+
+/** The mailbox cannot be read; the reason is for its owner. */
+class InboxFailure extends Error {}
+
+async function ofInbox<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotOfInbox) throw error;
+    throw new InboxFailure(
+      truncate(toStorable(error instanceof Error ? error.message : String(error)), MAX_FAILURE),
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -105,6 +105,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       testSends: testSends(pools),
       simulator: config.simulator,
       twilioUrl: config.twilioUrl,
+      mailServers: config.mailServers,
       guard: egress.guard,
       untrusted,
     }),

@@ -68,6 +68,7 @@ const configOf = (env: Variables) => ({
   /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
+  mailServers: { caFile: env.SMTP_CA_FILE, ehloName: env.SMTP_EHLO_NAME },
   llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
   ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },
   retention: env.RETENTION_DAYS,

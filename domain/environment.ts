@@ -284,6 +284,16 @@ const PROVIDERS = {
     "SMTP server for the product's own emails; a login requires TLS, except on loopback",
     'no emails; a local mail server by `npm start`',
   ),
+  SMTP_CA_FILE: forBoth(
+    optional(z.string()),
+    'PEM file of the certificate authority of mail servers, of `SMTP_URL` and of email lines',
+    'a public CA',
+  ),
+  SMTP_EHLO_NAME: forBoth(
+    optional(z.string().regex(/^[\w-]+(\.[\w-]+)+$/, 'must be a full host name')),
+    'the host name with which email lines greet their mail servers',
+    "this machine's host name",
+  ),
   MAIL_FROM: forWorkers(
     z.string().default('Linepace <no-reply@linepace.example>'),
     'the sender of these emails; required with `SMTP_URL` in production',

@@ -53,7 +53,16 @@ export const Line = z
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
     reputation: LineReputation,
     usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
-    healthCheck: z.object({ status: HealthStatus, lastCheckedAt: z.iso.datetime() }).optional(),
+    healthCheck: z
+      .object({
+        status: HealthStatus,
+        lastCheckedAt: z.iso.datetime(),
+        inbox: z.object({ failingSince: z.iso.datetime(), reason: z.string() }).optional().meta({
+          description:
+            'Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.',
+        }),
+      })
+      .optional(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
   })

@@ -57,6 +57,12 @@ export const MailData = {
     /** The terms that subtract most, as sentences. */
     reasons: z.array(z.string()),
   }),
+  inboxUnreadable: z.object({
+    workspaceName: Name,
+    lineName: z.string(),
+    since: z.iso.datetime(),
+    reason: z.string(),
+  }),
   lineDown: z.object({ workspaceName: Name, lineName: z.string(), since: z.iso.datetime() }),
 } as const;
 

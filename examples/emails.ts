@@ -119,6 +119,15 @@ const SAMPLES: Record<string, [MailTemplate, unknown]> = {
       'Failed deliveries are not retried automatically. Once the endpoint responds again they can be replayed.',
     ]),
   ],
+  'inbox-unreadable': [
+    'inboxUnreadable',
+    {
+      workspaceName,
+      lineName: 'Dana Scully, dana@line.example',
+      since: '2026-03-02T12:00:00.000Z',
+      reason: 'imap.example:993 refuses the user or the password.',
+    },
+  ],
   'line-down': [
     'lineDown',
     { workspaceName, lineName: 'Dana Scully, +14155550199', since: '2026-03-02T12:00:00.000Z' },

@@ -13,6 +13,8 @@ const WORDS: Record<string, string> = {
   CERT_HAS_EXPIRED: 'the certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is self-signed',
+  UNABLE_TO_GET_ISSUER_CERT: 'the certificate cannot be verified',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate cannot be verified',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port',

@@ -57,7 +57,8 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
   const { onDelivery, onSweep, onCarrierCall } = metrics;
   const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
   const { smtpUrl, from } = config.mail;
-  const mailer = smtpUrl === null ? null : createMailer({ url: smtpUrl, from });
+  const mailer =
+    smtpUrl === null ? null : createMailer({ url: smtpUrl, from, caFile: config.mailServers.caFile });
   const signer = createSigner(config.signingKeys);
   const storage = await createStorage(config.storage, metrics.onStorageFailure);
   reportAtStart('the file store', () => storage.check(), logger);
@@ -70,6 +71,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     testSends: testSends(pools),
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
+    mailServers: config.mailServers,
     guard: egress.guard,
     untrusted,
     fetchMedia: storedMedia(links, storage),

@@ -1,3 +1,4 @@
+import { inboxReadAge } from '#db/queries/line-inboxes.ts';
 import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -24,7 +25,16 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  registry.registerMetric(unreadableInbound(pools, logger));
+  const unreadable = {
+    name: 'linepace_unreadable_inbound_messages',
+    help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
+  };
+  registry.registerMetric(counted(unreadable, () => countUnreadable(systemDb(pools)), logger));
+  const readAge = {
+    name: 'linepace_inbox_read_age_seconds',
+    help: 'The time since the mailbox of a line was read, of the one that was not read for longest',
+  };
+  registry.registerMetric(counted(readAge, () => inboxReadAge(systemDb(pools)), logger));
   return {
     registry,
     requests: new Counter({
@@ -65,20 +75,25 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
   };
 }
 
-function unreadableInbound(pools: Pools, logger: Logger): Gauge {
+/** A gauge that is read from the database, at most every few seconds. */
+function counted(
+  { name, help }: { name: string; help: string },
+  count: () => Promise<number>,
+  logger: Logger,
+): Gauge {
   let countedAt = -Infinity;
   return new Gauge({
-    name: 'linepace_unreadable_inbound_messages',
-    help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
+    name,
+    help,
     registers: [],
     async collect() {
       if (performance.now() - countedAt < COUNT_EVERY_MS) return;
       countedAt = performance.now();
       try {
-        this.set(await countUnreadable(systemDb(pools)));
+        this.set(await count());
       } catch (error) {
         // The other metrics matter most while the database does not respond.
-        logger.warn({ error }, 'unreadable inbound messages could not be counted');
+        logger.warn({ error }, `${name} could not be determined`);
       }
     },
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notifyLineDown } from '#db/commands/lines/line-emails.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { withTenant } from '#db/transactions.ts';
-import { probeLine } from '#db/commands/lines/probe-line.ts';
+import { failureOf, probeLine } from '#db/commands/lines/probe-line.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -52,13 +52,20 @@ export const lineHealthRoutes = [
         },
       );
       if (!probed) throw lineNotFound();
+      const inboxFailure = await failureOf(async () => {
+        await settings.carrier.readInbox?.(settings.config, null, workspaceId);
+      });
+      const failures = [
+        ...(probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }]),
+        ...(inboxFailure === null ? [] : [{ check: 'inbox', error: inboxFailure }]),
+      ];
       return {
         status: 200,
         body: {
           success: true,
           lineId: line.id,
-          status: probed.status,
-          failures: probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }],
+          status: probed.status === 'healthy' && inboxFailure !== null ? 'degraded' : probed.status,
+          failures,
           checkedAt: probed.checkedAt.toISOString(),
           shouldNotify: probed.wentDown && probed.lineDownNotifications,
           notificationSent: notified,

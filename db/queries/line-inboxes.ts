@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const PositionRow = z.object({ position: z.string() });
 
@@ -31,4 +31,15 @@ export async function advanceInboxPosition(
     update line_inboxes set position = ${to}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and position = ${from}`);
   return rowCount > 0;
+}
+
+const AgeRow = z.object({ seconds: z.coerce.number().nullable() });
+
+/** The seconds since the mailbox that was not read for longest was read, of the active lines of all workspaces; 0: there is none. */
+export async function inboxReadAge(db: SystemDb): Promise<number> {
+  const seconds = await db.oneFirst(sql.type(AgeRow)`
+    select extract(epoch from now() - min(coalesce(i.read_at, l.inbox_failing_since)))::float8 seconds
+    from line_inboxes i join lines l on l.workspace_id = i.workspace_id and l.id = i.line_id
+    where l.is_active and l.provisioning_status = 'active'`);
+  return Math.max(0, seconds ?? 0);
 }

@@ -1,5 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
+import { withInbox } from '#domain/inbox-health.ts';
 import { dayBounds, localDate } from '#domain/calendar.ts';
 import { Channel } from '#domain/channel.ts';
 import {
@@ -48,6 +50,9 @@ export const LineRow = z.object({
   lineDownNotifications: z.boolean(),
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
+  /** Since when its mailbox cannot be read, and why. */
+  inboxFailingSince: z.date().nullable(),
+  inboxFailure: z.string().nullable(),
   heldUntil: z.date().nullable(),
   /** See domain/lost-records.ts. */
   lostFrom: z.date().nullable(),
@@ -334,7 +339,13 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
     reputation: { state: row.reputationState, score: row.reputationScore },
     usage: { date, newMessages: row.new, totalMessages: row.total },
     ...(row.healthCheckedAt && {
-      healthCheck: { status: row.healthStatus, lastCheckedAt: row.healthCheckedAt.toISOString() },
+      healthCheck: {
+        status: withInbox(row.healthStatus, row.inboxFailingSince, currentTime()),
+        lastCheckedAt: row.healthCheckedAt.toISOString(),
+        ...(row.inboxFailingSince && {
+          inbox: { failingSince: row.inboxFailingSince.toISOString(), reason: row.inboxFailure ?? '' },
+        }),
+      },
     }),
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

@@ -259,3 +259,6 @@ export interface CallbackRequest extends CallbackHead {
 }
 
 export class BadSignature extends Error {}
+
+/** What an inbox contains could not be read, although the inbox works. The cause is the reason. */
+export class NotOfInbox extends Error {}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Channel } from '#domain/channel.ts';
 import { TEST_CARRIER } from '#domain/test-mode.ts';
 import type { Guard } from '../egress-guard.ts';
@@ -31,6 +32,8 @@ export interface CarrierOptions {
   onCall?: (call: CarrierCall) => void;
   /** Default: Twilio's. */
   twilioUrl?: string | null;
+  /** See `SMTP_CA_FILE` and `SMTP_EHLO_NAME`. */
+  mailServers?: { caFile: string | null; ehloName: string | null };
 }
 
 export interface CarrierRegistry {
@@ -53,10 +56,17 @@ export function createCarriers({
   fetchMedia,
   onCall,
   twilioUrl,
+  mailServers,
 }: CarrierOptions): CarrierRegistry {
   const adapters: Carrier[] = [
     ...(simulator ? [simulatedCarrier(simulator)] : []),
-    smtpCarrier({ guard, untrusted, ...(fetchMedia && { fetchMedia }) }),
+    smtpCarrier({
+      guard,
+      untrusted,
+      ...(fetchMedia && { fetchMedia }),
+      ca: mailServers?.caFile ? readFileSync(mailServers.caFile, 'utf8') : null,
+      ehloName: mailServers?.ehloName ?? null,
+    }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
     testCarrier(testSends),

@@ -27,6 +27,12 @@ test("settings that do not match the carrier's schema are refused before anythin
   expect(() => sealConfig(Settings, { host: '', token: 't' }, () => 'sealed')).toThrow(z.ZodError);
 });
 
+test('a secret that is a word, or a part of one, is not told by what is masked', () => {
+  const text = 'mail accepts the user and the password; passport';
+  expect(withoutSecrets(Settings, { host: 'mail', token: 'pass' }, text)).toBe(text);
+  expect(withoutSecrets(Settings, { host: 'mail', token: 'pass1' }, 'pass1, pass12')).toBe(`${MASK}, pass12`);
+});
+
 test("a server's text is shown without the secrets of the settings, also those inside of a URL", () => {
   const given = { host: 'mail', token: 'smtp://dana:p%40ssword@mail', password: 'open sesame', key: 'abc' };
   const text =

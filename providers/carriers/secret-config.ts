@@ -67,10 +67,20 @@ export function withoutSecrets(schema: z.ZodType, settings: unknown, text: strin
   const given = settings as Record<string, unknown>;
   return secretFields(schema)
     .flatMap((name) => (typeof given[name] === 'string' ? [given[name], ...passwordsIn(given[name])] : []))
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .filter((secret) => secret.length >= SHORTEST_SECRET && !isWord(secret))
     .toSorted((a, b) => b.length - a.length)
-    .reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
+    .reduce((shown, secret) => shown.replaceAll(wholeOf(secret), MASK), text);
 }
+
+/** A sentence may contain it for another reason: masked, it would tell the secret. */
+const isWord = (secret: string): boolean => /^\p{L}{1,12}$/u.test(secret);
+
+/** Not as a part of a longer word. */
+const wholeOf = (secret: string): RegExp =>
+  new RegExp(
+    `(?<![\\p{L}\\p{N}])${secret.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
+    'gu',
+  );
 
 /** Replacing a shorter one would make texts unreadable, and reveal it by what is missing. */
 const SHORTEST_SECRET = 4;

@@ -24,7 +24,8 @@ interface Server {
   settings: { server: string; password: string };
 }
 
-const TLS = /^(ETLS|EREQUIRETLS|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_VERIFY)/;
+const TLS =
+  /^(ETLS|EREQUIRETLS|CERT_|UNABLE_TO_GET_ISSUER|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_VERIFY)/;
 
 /**
  * The checks of a login at the outgoing server, step by step.
@@ -36,11 +37,11 @@ export function* sendingChecks(
 ): Iterable<ConnectionCheck> {
   const code = causeOf(error);
   if (error !== null && code !== 'EAUTH') {
-    if (!TLS.test(code))
-      yield failed('server', `${name} does not respond: ${reasonOf(error)}.`, settings.server);
+    const text = `${sendingFailure(name, error)}.`;
+    if (!TLS.test(code)) yield failed('server', text, settings.server);
     else {
       yield passed('server', `${name} responds.`);
-      yield failed('encryption', `${name} offers no valid TLS: ${reasonOf(error)}.`, settings.server);
+      yield failed('encryption', text, isUntrusted(code) ? 'caCertificates' : settings.server);
     }
     return;
   }
@@ -50,6 +51,41 @@ export function* sendingChecks(
   else if (error === null) yield passed('credentials', `${name} accepts the user and the password.`);
   else yield failed('credentials', `${name} refuses the user or the password.`, settings.password);
 }
+
+/** Why a connection to the outgoing server does not work, in a sentence without its full stop. */
+export function sendingFailure(name: string, error: unknown): string {
+  const code = causeOf(error);
+  if (code === 'EAUTH') return `${name} refuses the user or the password: ${(error as Error).message}`;
+  if (TLS.test(code)) return `${name} offers no valid TLS: ${reasonOf(error)}`;
+  const { responseCode, message } = error as { responseCode?: number; message?: string };
+  if (responseCode !== undefined) return `${name} refuses the connection: ${message}`;
+  return `${name} does not respond: ${reasonOf(error)}`;
+}
+
+/** Why a mailbox cannot be read, in a sentence without its full stop. The text of the server may be in it. */
+export function mailboxFailure(
+  mailbox: { host: string; port: number; folder: string },
+  error: unknown,
+): string {
+  const name = `${mailbox.host}:${mailbox.port}`;
+  const { authenticationFailed, mailboxMissing, responseText, tlsFailed } = error as Partial<ImapFlowError>;
+  const said = responseText === undefined ? '' : `: ${responseText}`;
+  if (authenticationFailed) return `${name} refuses the user or the password${said}`;
+  if (mailboxMissing) return `The mailbox ${mailbox.folder} cannot be opened${said}`;
+  return `${name} cannot be used: ${tlsFailed ? tlsReason(error) : responseText === undefined ? reasonOf(error) : responseText}`;
+}
+
+const tlsReason = (error: unknown): string =>
+  TLS.test(causeOf(error)) ? reasonOf(error) : 'TLS could not be started';
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+const isUntrusted = (code: string): boolean => UNTRUSTED.has(code);
 
 /** The checks of opening the mailbox for replies. */
 export function* mailboxChecks({
@@ -68,8 +104,8 @@ export function* mailboxChecks({
   if (!isAnswered) {
     yield failed(
       'inbox_server',
-      `${name} cannot be used: ${tlsFailed ? 'TLS could not be started' : reasonOf(error)}.`,
-      'imapUrl',
+      `${name} cannot be used: ${tlsFailed ? tlsReason(error) : reasonOf(error)}.`,
+      isUntrusted(causeOf(error)) ? 'caCertificates' : 'imapUrl',
     );
     return;
   }
@@ -98,5 +134,10 @@ const WORDS: Record<string, string> = {
   CONNECT_TIMEOUT: 'connection timed out',
 };
 
-const reasonOf = (error: unknown): string =>
-  WORDS[causeOf(error)] ?? connectionFailure(error, causeOf(error));
+function reasonOf(error: unknown): string {
+  const code = causeOf(error);
+  const reason = WORDS[code] ?? connectionFailure(error, code);
+  return isUntrusted(code)
+    ? `${reason}: no trusted authority signed it. Set caCertificates to the authority's certificate`
+    : reason;
+}

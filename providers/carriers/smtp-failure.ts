@@ -6,13 +6,13 @@ const LOGIN_REPLIES = [530, 534, 535, 538];
 
 /**
  * Translates an error of the mail library (RFC 5321, section 4.2.1: 4yz is transient, 5yz permanent). A server that
- * received data and did not reply may have accepted the message.
- * @param dataBegan whether any of the message was written to the server.
+ * received the end of the data and did not reply may have accepted the message; before it, it has accepted nothing (section 4.1.1.4).
+ * @param dataEnded whether the end of the message may have been written to the server.
  */
-export function smtpFailure(error: NodemailerError, dataBegan: boolean): SendOutcome {
+export function smtpFailure(error: NodemailerError, dataEnded: boolean): SendOutcome {
   const { code, command, responseCode, permanent, message: reason } = error;
   const repliedToData = command === 'DATA' && responseCode !== undefined;
-  if (dataBegan && !repliedToData) return { kind: 'unknown', reason };
+  if (dataEnded && !repliedToData) return { kind: 'unknown', reason };
   if (code === 'EAUTH' || (responseCode !== undefined && LOGIN_REPLIES.includes(responseCode))) {
     return refusedCredentials(reason);
   }

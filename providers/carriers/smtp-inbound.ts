@@ -18,13 +18,13 @@ import {
   header,
   InboundEmail,
   messageIdOf,
-  OWN_MESSAGE_ID,
   pastDate,
   shortId,
   subjectLine,
   textOf,
 } from './inbound-email.ts';
 import { unquoted } from '#domain/own-words.ts';
+import { OWN_MESSAGE_ID } from './own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';
 import { readReport } from './smtp-reports.ts';
 

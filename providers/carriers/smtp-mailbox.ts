@@ -6,6 +6,7 @@ import { isLoopback } from '../egress-address.ts';
 import type { Guard } from '../egress-guard.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import type { InboxBatch, InboxItem } from './carrier.ts';
+import { OWN_MESSAGE_ID } from './own-message-id.ts';
 
 export interface Mailbox {
   host: string;
@@ -37,6 +38,10 @@ const Position = z.object({
   lastUid: z.int(),
   /** By our clock. */
   readAt: z.iso.datetime(),
+  /** When the line was connected: older emails are no news. Absent in positions of older releases. */
+  connectedAt: z.iso.datetime().optional(),
+  /** Up to this UID, answers to us are read already, before older emails. */
+  aheadUid: z.int().optional(),
   /** After a change of UIDVALIDITY: older emails were read under their former UIDs. Absent once all are searched. */
   since: z.iso.datetime().optional(),
 });
@@ -47,6 +52,10 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** The time limit of a batch, including the connection. */
 const DEADLINE_MS = 60_000;
 const BATCH = 20;
+/** How many headers are looked at for one batch, to skip old emails and to find answers to us. */
+const LOOK_AHEAD = 500;
+/** Clocks differ, and an email may have been on its way while the line was connected. */
+const OLD_MARGIN_MS = 86_400_000;
 /** A batch ends with the email that reaches this total. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 /** The range of UIDs per search, which bounds the size of its response. */
@@ -59,6 +68,8 @@ const SINCE_MARGIN_MS = 2 * 86_400_000;
 
 export interface MailboxReader {
   guard: Guard | undefined;
+  /** The trusted certificate authorities, in PEM format. Default: the public ones. */
+  ca?: string[] | undefined;
   /** @throws Unreadable */
   read(email: { source: Uint8Array; isWhole: boolean }): Promise<CarrierEvent[]>;
 }
@@ -72,7 +83,7 @@ export interface MailboxReader {
 export async function readMailbox(
   mailbox: Mailbox,
   position: string | null,
-  { guard, read }: MailboxReader,
+  { guard, ca, read }: MailboxReader,
 ): Promise<InboxBatch> {
   // Loaded at its first use: an API process needs it only to check the mailbox of a new line.
   const { ImapFlow } = await import('imapflow');
@@ -84,6 +95,7 @@ export async function readMailbox(
     // Require TLS before the password is sent, except on loopback.
     doSTARTTLS: mailbox.secure || isLoopback(mailbox.host) ? undefined : true,
     auth: { user: mailbox.user, pass: mailbox.password },
+    ...(ca && { tls: { ca } }),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: IDLE_TIMEOUT_MS,
@@ -119,18 +131,26 @@ async function readFolder(
     uidValidity: String(opened.uidValidity),
   };
   const before = position === null ? null : Position.parse(parseOwnJson(position));
-  const at = (lastUid: number, since?: string): string =>
-    JSON.stringify({
-      ...here,
-      lastUid,
-      readAt: new Date().toISOString(),
-      ...(since !== undefined && lastUid < newest && { since }),
-    } satisfies Position);
-  if (before?.mailbox !== here.mailbox) return { read: [{ events: [], position: at(newest) }], more: false };
+  const now = new Date().toISOString();
+  if (before?.mailbox !== here.mailbox) {
+    const start: Position = { ...here, lastUid: newest, readAt: now, connectedAt: now };
+    return { read: [{ events: [], position: JSON.stringify(start) }], more: false };
+  }
 
   const isSame = before.uidValidity === here.uidValidity;
   const since = isSame ? before.since : (before.since ?? sinceOf(before.readAt));
-  const first = (isSame ? before.lastUid : 0) + 1;
+  const { connectedAt } = before;
+  const at = (lastUid: number, aheadUid = 0): string =>
+    JSON.stringify({
+      ...here,
+      lastUid,
+      readAt: now,
+      ...(connectedAt !== undefined && { connectedAt }),
+      ...(aheadUid > lastUid && { aheadUid }),
+      ...(since !== undefined && lastUid < newest && { since }),
+    } satisfies Position);
+  const lastUid = isSame ? before.lastUid : 0;
+  const first = lastUid + 1;
   const last = Math.min(newest, first + UIDS - 1);
   if (first > last && isSame) return { read: [], more: false };
   const found =
@@ -141,12 +161,68 @@ async function readFolder(
           { uid: true },
         );
   const uids = (found || []).filter((uid) => uid >= first && uid <= last).toSorted((a, b) => a - b);
-  const items = await readEmails(client, uids, read);
-  const taken = items.map(({ uid, ...item }): InboxItem => ({ ...item, position: at(uid, since) }));
-  if (items.length < uids.length) return { read: taken, more: true };
-  // Skip UIDs of deleted emails at the end of the range.
-  const rest = items.at(-1)?.uid === last ? [] : [{ events: [], position: at(last, since) }];
-  return { read: [...taken, ...rest], more: last < newest };
+  const window = uids.slice(0, LOOK_AHEAD);
+  const heads = await readHeads(client, window);
+  const known = (isSame && before.aheadUid) || lastUid;
+  const isOurs = (uid: number): boolean => heads.get(uid)?.isOurs ?? false;
+
+  // Somebody who answers us does not wait behind what a restored folder or a flood brings.
+  const answers = window.length <= BATCH ? [] : window.filter((uid) => uid > known && isOurs(uid));
+  if (answers.length > 0) {
+    const items = await readEmails(client, answers, read);
+    const isAll = items.length === answers.length;
+    const ahead = isAll ? (window.at(-1) ?? lastUid) : (items.at(-1)?.uid ?? lastUid);
+    const position = at(lastUid, ahead);
+    return { read: items.map(({ uid: _uid, ...item }) => ({ ...item, position })), more: true };
+  }
+
+  const isOld = (uid: number): boolean => {
+    const head = heads.get(uid);
+    return connectedAt !== undefined && head !== undefined && !head.isOurs && isOlder(head, connectedAt);
+  };
+  const wanted = window.filter((uid) => !isOld(uid) && !(isOurs(uid) && uid <= known && known > lastUid));
+  const items = await readEmails(client, wanted, read);
+  const taken = items.map(({ uid, ...item }): InboxItem => ({ ...item, position: at(uid, known) }));
+  if (items.length < wanted.length) return { read: taken, more: true };
+  // Skip UIDs of old or deleted emails at the end of the range.
+  const end = window.length < uids.length ? (window.at(-1) ?? last) : last;
+  const rest = items.at(-1)?.uid === end ? [] : [{ events: [], position: at(end, known) }];
+  return { read: [...taken, ...rest], more: end < newest };
+}
+
+interface Head {
+  /** It names an email of ours. */
+  isOurs: boolean;
+  /** When it was written and when it arrived, as far as is known. */
+  times: (Date | undefined)[];
+}
+
+const HEADS = ['date', 'in-reply-to', 'references', 'content-type', 'auto-submitted', 'return-path'];
+/** Reports name our email in their content, so they are read whatever their age. */
+const REPORT = /^content-type:\s*multipart\/report/im;
+
+/** The heads of emails, by UID. */
+async function readHeads(client: ImapFlow, uids: readonly number[]): Promise<Map<number, Head>> {
+  const heads = new Map<number, Head>();
+  if (uids.length === 0) return heads;
+  const query = { uid: true, internalDate: true, headers: HEADS };
+  for await (const email of client.fetch(uids.join(','), query, { uid: true })) {
+    const text = (email.headers ?? Buffer.alloc(0)).toString('latin1').replaceAll(/\r?\n[ \t]+/g, ' ');
+    const date = new Date(/^date:(.*)$/im.exec(text)?.[1] ?? '');
+    heads.set(email.uid, {
+      isOurs: new RegExp(OWN_MESSAGE_ID.source).test(text) || REPORT.test(text),
+      times: [date, email.internalDate === undefined ? undefined : new Date(email.internalDate)],
+    });
+  }
+  return heads;
+}
+
+/** Clocks that were never set say nothing. */
+const EARLIEST = Date.UTC(2000, 0);
+
+function isOlder({ times }: Head, connectedAt: string): boolean {
+  const limit = Date.parse(connectedAt) - OLD_MARGIN_MS;
+  return times.some((time) => time !== undefined && time.getTime() >= EARLIEST && time.getTime() < limit);
 }
 
 const sinceOf = (readAt: string): string => new Date(Date.parse(readAt) - SINCE_MARGIN_MS).toISOString();

@@ -1,7 +1,8 @@
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { complaintReason } from '#domain/complaint.ts';
 import { isMailServer } from './automatic-email.ts';
-import { eventIdOf, header, type InboundEmail, pastDate, SECRET_MESSAGE_ID } from './inbound-email.ts';
+import { eventIdOf, header, type InboundEmail, pastDate } from './inbound-email.ts';
+import { SECRET_MESSAGE_ID } from './own-message-id.ts';
 
 /** An enhanced status code (RFC 3463). */
 const CODE = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g;

@@ -24,6 +24,11 @@ describe('the outcome of a send', () => {
     expect((await send(to)).kind).toBe(kind);
   });
 
+  it('after a connection that is lost before the end of a large email is transient: nothing was accepted', async () => {
+    const large = { text: 'line\n'.repeat(1_000_000) };
+    expect((await send('stops-in-data@example.com', large)).kind).toBe('transient');
+  });
+
   it('for an empty address is refused, without asking the server', async () => {
     expect((await send('')).kind).toBe('refused');
   });

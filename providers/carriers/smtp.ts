@@ -1,16 +1,29 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { rootCertificates } from 'node:tls';
 import type { createTransport, NodemailerError, SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import { normalizeEmail } from '#domain/address.ts';
-import type { Carrier, FetchMedia, OutboundAttachment, SendOutcome } from './carrier.ts';
+import {
+  type Carrier,
+  type FetchMedia,
+  NotOfInbox,
+  type OutboundAttachment,
+  type SendOutcome,
+} from './carrier.ts';
 import type { Guard } from '../egress-guard.ts';
 import { isLoopback } from '../egress-address.ts';
 import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
 import { checkSecret } from './callback-secret.ts';
 import { unknown } from './connection-checks.ts';
-import type { UntrustedWork } from '../untrusted/processes.ts';
-import { mailboxChecks, sendingChecks, SMTP_GUIDE } from './smtp-connection.ts';
+import { Unreadable, type UntrustedWork } from '../untrusted/processes.ts';
+import {
+  mailboxChecks,
+  mailboxFailure,
+  sendingChecks,
+  sendingFailure,
+  SMTP_GUIDE,
+} from './smtp-connection.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
@@ -21,6 +34,10 @@ export interface SmtpCarrierOptions {
   untrusted: UntrustedWork;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
+  /** Certificate authorities besides the public ones, in PEM format. */
+  ca?: string | null;
+  /** The host name for EHLO. Default: this machine's. */
+  ehloName?: string | null;
 }
 
 /** An email line's mail server: a `url` (`smtps://user:password@host:465`), or its parts. */
@@ -62,6 +79,25 @@ export const SmtpConfig = z
       description:
         'The name under which the receiving mail server writes Authentication-Results, for example mx.google.com. Without it, the topmost results count.',
     }),
+    /** Certificate authorities of the mail servers besides the public ones. */
+    caCertificates: z
+      .string()
+      .max(100_000)
+      .refine((pem) => pem.includes('-----BEGIN CERTIFICATE-----'), 'must be a certificate in PEM format')
+      .optional()
+      .meta({
+        description:
+          'The certificates of the authority that signed those of the mail servers, in PEM format, if it is not a public one.',
+      }),
+    ehloName: z
+      .string()
+      .max(255)
+      .regex(/^(?:[a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i, 'must be a full host name')
+      .optional()
+      .meta({
+        description:
+          'The host name with which the line greets its mail server. Default: `SMTP_EHLO_NAME` of this installation.',
+      }),
     /** The `secret` in the callback URL for inbound email and bounces. Without it callbacks are refused. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
@@ -106,14 +142,22 @@ export function smtpCarrier({
   untrusted,
   fetchMedia,
   timeoutMs = 60_000,
+  ca = null,
+  ehloName = null,
 }: SmtpCarrierOptions): Carrier<SmtpConfig> {
   const pools = new Map<string, Pool>();
+  const trusted = ({ caCertificates }: SmtpConfig): string[] | undefined => {
+    const own = [ca, caCertificates].filter((pem) => typeof pem === 'string');
+    return own.length === 0 ? undefined : [...rootCertificates, ...own];
+  };
+  const openPool = (open: typeof createTransport, config: SmtpConfig): Pool =>
+    createPool(open, config, { timeoutMs, guard, ca: trusted(config), name: config.ehloName ?? ehloName });
 
   async function poolOf(config: SmtpConfig): Promise<Pool> {
     // Loaded when the first email is sent: most processes send none.
     const nodemailer = await import('nodemailer');
     const key = JSON.stringify(config);
-    const pool = pools.get(key) ?? createPool(nodemailer.createTransport, config, timeoutMs, guard);
+    const pool = pools.get(key) ?? openPool(nodemailer.createTransport, config);
     pools.delete(key);
     pools.set(key, pool);
     for (const [oldest, unused] of pools) {
@@ -127,7 +171,7 @@ export function smtpCarrier({
   /** Uses a separate connection. @returns why it failed; null if it worked. */
   async function verifyOnce(config: SmtpConfig): Promise<Error | null> {
     const { createTransport } = await import('nodemailer');
-    const pool = createPool(createTransport, config, timeoutMs, guard);
+    const pool = openPool(createTransport, config);
     try {
       await pool.verify();
       return null;
@@ -172,7 +216,12 @@ export function smtpCarrier({
     },
 
     async probe(config) {
-      await (await poolOf(config)).verify();
+      const { host, port } = serverOf(config);
+      try {
+        await (await poolOf(config)).verify();
+      } catch (error) {
+        throw new Error(sendingFailure(`${host}:${port}`, error), { cause: error });
+      }
     },
 
     guide: SMTP_GUIDE,
@@ -199,7 +248,10 @@ export function smtpCarrier({
       const read = async (): Promise<never> => {
         throw new Error('nothing is read before the end of a mailbox');
       };
-      const error = await readMailbox(mailbox, null, { guard, read }).then(() => null, toError);
+      const error = await readMailbox(mailbox, null, { guard, read, ca: trusted(config) }).then(
+        () => null,
+        toError,
+      );
       yield* mailboxChecks({ name: `${mailbox.host}:${mailbox.port}`, folder: mailbox.folder, error });
     },
 
@@ -212,12 +264,27 @@ export function smtpCarrier({
       return untrusted.run(tenant, 'postedEmail', { rawBody: request.rawBody, receiver: { authservId } });
     },
 
-    async readInbox({ imapUrl, authservId }, position, tenant) {
+    async readInbox(config, position, tenant) {
+      const { imapUrl, authservId } = config;
       if (imapUrl === undefined) return null;
-      return readMailbox(mailboxOf(imapUrl), position, {
-        guard,
-        read: (email) => untrusted.run(tenant, 'mimeEmail', { ...email, receiver: { authservId } }),
-      });
+      const mailbox = mailboxOf(imapUrl);
+      try {
+        return await readMailbox(mailbox, position, {
+          guard,
+          ca: trusted(config),
+          read: (email) =>
+            untrusted
+              .run(tenant, 'mimeEmail', { ...email, receiver: { authservId } })
+              .catch((error: unknown) => {
+                throw error instanceof Unreadable
+                  ? error
+                  : new NotOfInbox('the parser failed', { cause: error });
+              }),
+        });
+      } catch (error) {
+        if (error instanceof NotOfInbox) throw error;
+        throw new Error(mailboxFailure(mailbox, error), { cause: error });
+      }
     },
 
     async openMedia(_config, url) {
@@ -238,8 +305,12 @@ const toError = (error: unknown): Error => (error instanceof Error ? error : new
 function createPool(
   open: typeof createTransport,
   config: SmtpConfig,
-  timeoutMs: number,
-  guard: Guard | undefined,
+  {
+    timeoutMs,
+    guard,
+    ca,
+    name,
+  }: { timeoutMs: number; guard: Guard | undefined; ca: string[] | undefined; name: string | null },
 ) {
   const { host, port, secure, auth } = serverOf(config);
   const pool = open({
@@ -248,6 +319,8 @@ function createPool(
     secure,
     requireTLS: auth !== null && !isLoopback(host),
     ...(auth && { auth }),
+    ...(name !== null && { name }),
+    ...(ca && { tls: { ca } }),
     ...(guard && {
       getSocket(_options: unknown, done: (error: Error | null, socket?: { connection: Socket }) => void) {
         guard.openSocket(host, port).then(
@@ -275,7 +348,7 @@ function createPool(
   });
 }
 
-/** The library's errors do not say whether any data was sent; whether it has read the stream does. */
+/** The library's errors do not say how much was sent. It writes the end of the data after it has read the stream to its end. */
 interface ObservedEmail extends SendMailOptions {
   onStream(stream: Readable): void;
 }
@@ -288,8 +361,8 @@ async function deliver(pool: Pool, email: SendMailOptions, signal: AbortSignal):
     const { messageId } = await pool.sendMail(observed);
     return { kind: 'accepted', carrierMessageId: messageId };
   } catch (error) {
-    const dataBegan = streams.some(({ readableDidRead }) => readableDidRead);
-    return smtpFailure(error as NodemailerError, dataBegan);
+    const dataEnded = streams.some(({ readableEnded }) => readableEnded);
+    return smtpFailure(error as NodemailerError, dataEnded);
   }
 }
 

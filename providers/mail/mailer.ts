@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import type { NodemailerError } from 'nodemailer';
 import { isLoopback } from '../egress-address.ts';
 import { smtpFailure } from '../carriers/smtp-failure.ts';
@@ -33,15 +35,26 @@ const RESPONSE_MS = 30_000;
 /**
  * @param url `SMTP_URL`; a login requires TLS, except on loopback.
  * @param from `MAIL_FROM`, e.g. `Linepace <no-reply@example.com>`
+ * @param caFile `SMTP_CA_FILE`; null: the server has a certificate of a public authority.
  */
-export function createMailer({ url, from }: { url: string; from: string }): Mailer {
+export function createMailer({
+  url,
+  from,
+  caFile = null,
+}: {
+  url: string;
+  from: string;
+  caFile?: string | null;
+}): Mailer {
   const { username, hostname } = new URL(url);
+  const ca = caFile === null ? null : [...rootCertificates, readFileSync(caFile, 'utf8')];
   const openTransport = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport(
       {
         url,
         pool: true,
+        ...(ca && { tls: { ca } }),
         requireTLS: username !== '' && !isLoopback(hostname),
         maxConnections: MAIL_CONNECTIONS,
         connectionTimeout: CONNECT_MS,

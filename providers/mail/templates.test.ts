@@ -49,6 +49,12 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     score: 12,
     reasons: ['4 of the 60 people whom the line approached opted out (6.7 %, in 14 days).'],
   },
+  inboxUnreadable: {
+    workspaceName: WORKSPACE,
+    lineName: '"Dana" <i>',
+    since: '2026-03-02T12:00:00.000Z',
+    reason: 'imap.example:993 refuses the user or the password.',
+  },
   lineDown: { workspaceName: WORKSPACE, lineName: '"Dana" <i>', since: '2026-03-02T12:00:00.000Z' },
 };
 

@@ -1,6 +1,7 @@
 import type { MailTemplate } from '#domain/mail.ts';
 import type { Render } from './template.ts';
 import { agencyInvitation } from './templates/agency-invitation.ts';
+import { inboxUnreadable } from './templates/inbox-unreadable.ts';
 import { invitation } from './templates/invitation.ts';
 import { lineDown } from './templates/line-down.ts';
 import { lineReputation } from './templates/line-reputation.ts';
@@ -11,6 +12,7 @@ import { signInLink } from './templates/sign-in-link.ts';
 /** All system emails. */
 export const TEMPLATES: Record<MailTemplate, Render> = {
   agencyInvitation,
+  inboxUnreadable,
   invitation,
   lineDown,
   lineReputation,

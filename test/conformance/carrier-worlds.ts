@@ -192,6 +192,7 @@ export async function smtpWorld(): Promise<SmtpWorld> {
     },
     onData(stream, { envelope }, callback) {
       const to = envelope.rcptTo[0]?.address ?? '';
+      if (to.startsWith('stops-in-data@')) return dropConnections();
       void buffer(stream).then(async (raw) => {
         if (to.startsWith('refused-content@')) return callback(reply(554, 'this is spam'));
         if (to.startsWith('later-content@')) return callback(reply(452, 'disk full'));

@@ -7,6 +7,8 @@ export interface TestMailbox {
   url: string;
   /** Puts an email into the mailbox. */
   deliver(headers: Record<string, string>, body: string): void;
+  /** Refuses all logins from now on, or accepts them again. */
+  refuseLogins(refused: boolean): void;
   /** Gives all emails new UIDs, as after a restore from a backup. */
   renumber(): void;
   stop(): Promise<void>;
@@ -14,9 +16,10 @@ export interface TestMailbox {
 
 /** A real IMAP server with one mailbox. */
 export async function startMailbox(): Promise<TestMailbox> {
+  const user = { password: 'hunter2' };
   const server: ImapServer = createImapServer({
     plugins: ['ID', 'UNSELECT', 'LITERALPLUS', 'NAMESPACE', 'IDLE', 'ENABLE', 'SPECIAL-USE'],
-    users: { 'dana@line.example': { password: 'hunter2' } },
+    users: { 'dana@line.example': user },
     storage: { INBOX: { messages: [] } },
   });
   server.listen(0, '127.0.0.1');
@@ -29,6 +32,9 @@ export async function startMailbox(): Promise<TestMailbox> {
       const raw = `${lines.join('\r\n')}\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n`;
       // The server stores each byte as a character.
       server.appendMessage('INBOX', [], null, Buffer.from(raw, 'utf8').toString('latin1'));
+    },
+    refuseLogins(refused) {
+      user.password = refused ? 'changed' : 'hunter2';
     },
     renumber() {
       const inbox = server.getMailbox('INBOX');

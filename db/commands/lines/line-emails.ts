@@ -27,6 +27,22 @@ export async function notifyLineDown(
   return recipients.length > 0;
 }
 
+/** Emails the same users that the mailbox of the line cannot be read. */
+export async function notifyInboxUnreadable(
+  db: TenantDb,
+  line: LineRow,
+  { since, reason }: { since: Date; reason: string },
+  seal: Pick<MailSeal, 'seal'>,
+  now: Date,
+): Promise<void> {
+  const { workspaceName, lineName, recipients } = await lineEmail(db, line);
+  for (const to of recipients) {
+    const data = { workspaceName, lineName, since: since.toISOString(), reason };
+    const dedupeKey = `inbox-unreadable:${line.id}:${since.toISOString()}:${to}`;
+    await queueMail(db, { to, template: 'inboxUnreadable', data, dedupeKey }, seal, now);
+  }
+}
+
 /** Emails the same users that the line's reputation is poor. */
 export async function notifyReputation(
   db: TenantDb,

@@ -181,6 +181,73 @@ test('emails that arrive while no worker runs are stored once, even if the serve
   for (const one of [first, others[20], others[23], late]) expect(await inboundOf(one ?? '')).toHaveLength(1);
 });
 
+test('email from before the connection is no news, unless it belongs to a thread of ours', async () => {
+  const to = address();
+  const { messageId } = await send(to);
+  const [old, last] = [address(), address()];
+  const Date = 'Mon, 15 Jan 2024 10:00:00 +0000';
+  for (let count = 0; count < 60; count += 1) mailbox.deliver(from(old, { Date }), `Old ${count}`);
+  mailbox.deliver(from(to, { Date, 'In-Reply-To': messageId }), 'STOP');
+  mailbox.deliver(from(last), 'New');
+  await arrived(last);
+  expect(await inboundOf(old)).toEqual([]);
+  expect((await inboundOf(to))[0]).toMatchObject({ message: 'STOP' });
+});
+
+test('an answer to us does not wait behind many other emails, and all are stored once', async () => {
+  const to = address();
+  const { id, messageId } = await send(to);
+  const strangers = Array.from({ length: 45 }, address);
+  await app.stopWorker();
+  for (const one of strangers) mailbox.deliver(from(one), 'Read our newsletter');
+  mailbox.deliver(from(to, { 'In-Reply-To': messageId }), 'Yes please');
+  await app.startWorker();
+  await arrived(strangers.at(-1) ?? '');
+  for (const one of [...strangers, to]) expect(await inboundOf(one)).toHaveLength(1);
+  const answer = (await inboundOf(to))[0];
+  expect(answer).toMatchObject({ originalMessageId: id });
+  const ids = await withSystem(app.pools, (db) =>
+    db.anyFirst(sql.type(z.object({ id: z.string() }))`
+      select id from inbound_messages where workspace_id = ${workspace.id} order by id desc limit 46`),
+  );
+  expect(ids.at(-1)).toBe(answer.messageId);
+});
+
+test('a mailbox that cannot be read is shown with its line, and told once by email', async () => {
+  const line = async () => {
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    return lines.find(({ _id }: { _id: string }) => _id === lineId);
+  };
+  await api('GET', `/api/lines/check-availability?id=${lineId}`);
+  expect((await line()).healthCheck.inbox).toBeUndefined();
+  mailbox.refuseLogins(true);
+  const { inbox } = await eventually(async () => {
+    const { healthCheck } = await line();
+    return healthCheck.inbox && healthCheck;
+  });
+  expect(inbox.reason).toMatch(/^127\.0\.0\.1:\d+ refuses the user or the password/);
+  const { body } = await api('GET', `/api/lines/check-availability?id=${lineId}`);
+  expect(body).toMatchObject({
+    status: 'degraded',
+    failures: [{ check: 'inbox', error: expect.any(String) }],
+  });
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update lines set inbox_failing_since = now() - interval '11 minutes' where id = ${lineId}`),
+  );
+  const mails = () =>
+    withSystem(app.pools, (db) =>
+      db.anyFirst(sql.type(z.object({ template: z.string() }))`
+        select template from mails where workspace_id = ${workspace.id} and template = 'inboxUnreadable'`),
+    );
+  await eventually(async () => (await mails()).length > 0);
+  expect((await line()).healthCheck.status).toBe('degraded');
+  mailbox.refuseLogins(false);
+  await eventually(async () => (await line()).healthCheck.inbox === undefined);
+  expect(await mails()).toHaveLength(1);
+  expect((await line()).healthCheck.status).toBe('healthy');
+});
+
 test('a mailbox that cannot be read cannot be connected', async () => {
   const connect = (imapUrl: string) =>
     api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config: { url: app.smtpUrl, imapUrl } });
@@ -210,6 +277,7 @@ test('an unreadable email is recorded and counted, and the emails after it are r
   ]);
   const metrics = await (await fetch(`${app.url}/metrics`)).text();
   expect(metrics).toMatch(/^linepace_unreadable_inbound_messages 2$/m);
+  expect(metrics).toMatch(/^linepace_inbox_read_age_seconds \d/m);
 });
 
 test('deeply nested HTML is read, and so is the next email', async () => {

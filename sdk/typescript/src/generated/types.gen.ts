@@ -1572,6 +1572,13 @@ export type Line = {
     healthCheck?: {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
+        /**
+         * Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.
+         */
+        inbox?: {
+            failingSince: string;
+            reason: string;
+        };
     };
     createdAt: string;
     updatedAt: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "52270ae64cc04e05d8e0d0c1ee4ae9aeafa4b960bd2f131ffd3a060c8b60095d"
+DIGEST = "e36c95591b609c8552031953e6d2dc1776b96c3bb5f08a9b88211d99f0b5d169"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -804,9 +804,15 @@ class LineUsage(TypedDict):
     totalMessages: int
 
 
+class LineHealthCheckInbox(TypedDict):
+    failingSince: str
+    reason: str
+
+
 class LineHealthCheck(TypedDict):
     status: Literal["healthy", "degraded", "down", "unknown"]
     lastCheckedAt: str
+    inbox: NotRequired[LineHealthCheckInbox]
 
 
 class Line(TypedDict):

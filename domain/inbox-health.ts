@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import type { HealthStatus } from './line.ts';
+
+/** A mailbox that cannot be read for this long makes its line unhealthy: opt-outs may be waiting in it. */
+const UNREADABLE_MS = 10 * 60_000;
+
+export const isInboxUnhealthy = (failingSince: Date | null, now: Date): boolean =>
+  failingSince !== null && now.getTime() - failingSince.getTime() >= UNREADABLE_MS;
+
+/** The health of a line that sends, but whose replies may not arrive. */
+export const withInbox = (
+  status: z.infer<typeof HealthStatus>,
+  failingSince: Date | null,
+  now: Date,
+): z.infer<typeof HealthStatus> =>
+  status === 'healthy' && isInboxUnhealthy(failingSince, now) ? 'degraded' : status;
