@@ -51,7 +51,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     const end = Date.now() + ROUND_MS;
     let { processed } = row;
     try {
-      for await (const batch of ahead(batchesOf(file, row.processed, defaults))) {
+      for await (const batch of ahead(batchesOf(file, row, defaults))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
         // After the last batch, the next round finds the end of the file.
@@ -105,16 +105,26 @@ async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
 }
 
 /**
- * The rows of a file after the first `done`, in batches of `ROWS_PER_TRANSACTION`, or fewer if they are long.
+ * The rows of a file after those already saved, in batches of `ROWS_PER_TRANSACTION`, or fewer if they are long.
  * @throws UnreadableFile after the batches before the problem.
  */
-async function* batchesOf(file: Readable, done: number, defaults: PhoneDefaults): AsyncGenerator<Batch> {
+async function* batchesOf(
+  file: Readable,
+  { processed: done, maxRows }: Pick<ImportRow, 'processed' | 'maxRows'>,
+  defaults: PhoneDefaults,
+): AsyncGenerator<Batch> {
   const { columns, rows: all } = await openLeadFile(file, defaults);
   let rows: LeadRow[] = [];
   let characters = 0;
+  let count = done;
   let problem: UnreadableFile | null = null;
   try {
     for await (const row of all(done)) {
+      if (maxRows !== null && count >= maxRows)
+        throw new UnreadableFile(
+          `in test mode without a subscription, only the first ${maxRows.toLocaleString('en-US')} rows are imported`,
+        );
+      count += 1;
       rows.push(row);
       characters += lengthOf('lead' in row ? row.cells : row.rejected.fields);
       if (rows.length < ROWS_PER_TRANSACTION && characters <= CHARACTERS_PER_BATCH) continue;

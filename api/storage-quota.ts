@@ -1,8 +1,15 @@
+import { hasIdempotencyKey } from '#db/queries/idempotency.ts';
 import { storageUsage } from '#db/queries/storage-usage.ts';
 import type { ApiPools } from '#db/pools.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { quotaExceeded, type StorageQuota } from '#domain/storage-quota.ts';
+import type { CallerWorkspace } from '#domain/caller.ts';
+import { isUnpaidTest } from '#domain/entitlement.ts';
+import { quotaExceeded, type StorageQuota, unpaidTestQuota } from '#domain/storage-quota.ts';
 import { ApiError } from './http/errors.ts';
+
+/** What the workspace of a caller may store. */
+export const quotaOf = (workspace: CallerWorkspace, quota: StorageQuota): StorageQuota =>
+  isUnpaidTest(workspace) ? unpaidTestQuota(quota) : quota;
 
 /**
  * Called after a transaction has recorded what it stores, to roll it back if the quota is exceeded.
@@ -14,13 +21,16 @@ export async function assertWithinQuota(db: TenantDb, quota: StorageQuota, added
 }
 
 /**
- * Refuses a file before it is read if the quota is used up. Requests with an idempotency key are let through, because a
- * retry must get the response of the first request.
+ * Refuses a file before it is read if the quota is used up. A retry must get the response of the first request, so a request
+ * whose idempotency key is known is let through.
  */
 export async function assertRoom(
   pools: ApiPools,
   workspaceId: string,
-  { quota, idempotencyKey }: { quota: StorageQuota; idempotencyKey: string },
+  { quota, route, idempotencyKey }: { quota: StorageQuota; route: string; idempotencyKey: string },
 ): Promise<void> {
-  if (idempotencyKey === '') await withTenant(pools, workspaceId, (db) => assertWithinQuota(db, quota, 1));
+  await withTenant(pools, workspaceId, async (db) => {
+    if (idempotencyKey !== '' && (await hasIdempotencyKey(db, route, idempotencyKey))) return;
+    await assertWithinQuota(db, quota, 1);
+  });
 }

@@ -39,8 +39,8 @@ export function linkExpiry(createdAt: Date, now: Date, days: number): Date {
 }
 
 /** When an upload may be deleted: its link has expired, and so has a carrier link signed just before that. */
-export const uploadKeptUntil = (createdAt: Date): Date =>
-  new Date(linkExpiry(createdAt, createdAt, UPLOAD_LINK_DAYS).getTime() + (CARRIER_LINK_DAYS + 1) * DAY_MS);
+export const uploadKeptUntil = (createdAt: Date, linkDays: number): Date =>
+  new Date(linkExpiry(createdAt, createdAt, linkDays).getTime() + (CARRIER_LINK_DAYS + 1) * DAY_MS);
 
 /** The maximum length of a file name in a link. Messages refer to files by links, which must not become too long. */
 const LINK_NAME_LENGTH = 100;

@@ -1,6 +1,6 @@
 import type { AuditActor } from './audit.ts';
 import type { BillingMode, Payment } from './entitlement.ts';
-import type { KeyRestrictions } from './key-scope.ts';
+import type { KeyLimits } from './key-scope.ts';
 
 /** The authenticated caller, derived only from a verified credential. */
 export type Caller = WorkspaceCaller | AgencyCaller;
@@ -12,7 +12,7 @@ export interface WorkspaceCaller {
   actor: AuditActor;
   workspace: CallerWorkspace;
   /** What the key may do and from where; null for sessions. */
-  key: KeyRestrictions | null;
+  key: KeyLimits | null;
   /** The signed-in user, or the user who created the key. */
   userId: string | null;
   /** The role in the session; null for keys. */

@@ -24,8 +24,21 @@ export interface Payment {
 }
 
 /** Whether a workspace needs no subscription, or has one, which may be past due. Otherwise, it accepts nothing to send. */
-export const hasSubscription = ({ billingMode, subscriptionStatus: status }: Payment): boolean =>
+const hasSubscription = ({ billingMode, subscriptionStatus: status }: Payment): boolean =>
   billingMode === 'none' || status === 'active' || status === 'past_due';
+
+/** A workspace, or its twin for tests, which has the payment of the live one. */
+interface PaidWorkspace extends Payment {
+  liveWorkspaceId: string | null;
+}
+
+/** Whether a workspace accepts what is to be sent. A twin may be tried without a subscription, within limits of its own. */
+export const acceptsSends = (workspace: PaidWorkspace): boolean =>
+  workspace.liveWorkspaceId !== null || hasSubscription(workspace);
+
+/** Whether this is the twin of a workspace that is not paid for. */
+export const isUnpaidTest = (workspace: PaidWorkspace): boolean =>
+  workspace.liveWorkspaceId !== null && !hasSubscription(workspace);
 
 /** Whether a workspace may add lines. */
 export const mayAddLines = ({ billingMode, subscriptionStatus }: Payment): boolean =>

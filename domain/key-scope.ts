@@ -16,6 +16,16 @@ export interface KeyRestrictions {
   allowedIps: readonly string[] | null;
 }
 
+/** All that narrows a key. */
+export interface KeyLimits extends KeyRestrictions {
+  /** Whether it ends by itself. */
+  expires: boolean;
+}
+
+/** Whether a key may do whatever its workspace's admins may, for as long. Otherwise, what it makes must not reach further than itself. */
+export const isUnlimited = ({ scopes, allowedIps, expires }: KeyLimits): boolean =>
+  KEY_SCOPES.every((scope) => scopes.includes(scope)) && allowedIps === null && !expires;
+
 /** @param required the key needs one of these scopes. */
 export const hasScope = (granted: readonly KeyScope[], required: readonly KeyScope[]): boolean =>
   required.some((scope) => granted.includes(scope));

@@ -1,4 +1,4 @@
-import { MAX_TEST_MESSAGES } from './test-mode.ts';
+import { MAX_TEST_LINES, MAX_TEST_MESSAGES } from './test-mode.ts';
 
 /** A cap on a number of things, so that no tenant can slow down or fill the installation for the others. */
 export interface Limit {
@@ -13,6 +13,7 @@ export const WORKSPACE_LIMITS = {
   apiKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
   lists: { max: 1000, text: 'lists, besides Quick Sends' },
   campaigns: { max: 1000, text: 'campaigns that are not archived' },
+  lines: { max: 200, text: 'lines that are neither canceled nor failed' },
   pools: { max: 200, text: 'pools of lines' },
   snippets: { max: 500, text: 'snippets' },
   savedFilters: { max: 500, text: 'saved filters, over all its members' },
@@ -28,10 +29,15 @@ export const AGENCY_LIMITS = {
   workspaces: { max: 500, text: 'workspaces' },
   newWorkspaces: { max: 20, text: 'workspaces created within an hour' },
   invitations: { max: 100, text: 'invitations within an hour, over all its workspaces' },
+  paidLineRequests: {
+    max: 50,
+    text: 'requests for lines that cost extra within a day, over all its workspaces',
+  },
 } as const satisfies Record<string, Limit>;
 
 /** The limits of a workspace in test mode. */
 export const TEST_LIMITS = {
+  testLines: { max: MAX_TEST_LINES, text: 'lines in test mode' },
   testMessages: { max: MAX_TEST_MESSAGES, text: 'messages in test mode, which are kept for 30 days' },
 } as const satisfies Record<string, Limit>;
 /** The limits per contact. */

@@ -49,6 +49,12 @@ export const MailData = {
     receivedAs: z.enum(['admin', 'reply_recipient']),
     turnOffLink: z.url(),
   }),
+  ownerNotice: z.object({
+    workspaceName: Name,
+    title: z.string(),
+    paragraphs: z.array(z.string()),
+    link: z.url(),
+  }),
   lineReputation: z.object({
     workspaceName: Name,
     lineName: z.string(),

@@ -1,3 +1,5 @@
+import { UNPAID_TEST_BYTES } from './test-mode.ts';
+
 /** A workspace's limits, in bytes. */
 export interface StorageQuota {
   total: number;
@@ -17,6 +19,12 @@ export const storageQuota = (gigabytes: number): StorageQuota => ({
   total: Math.floor(gigabytes * GB),
   daily: Math.floor((gigabytes * GB) / 10),
 });
+
+/** The quota in test mode of a workspace that is not paid for: as much a day as in all. */
+export const unpaidTestQuota = ({ total }: StorageQuota): StorageQuota => {
+  const bytes = Math.min(total, UNPAID_TEST_BYTES);
+  return { total: bytes, daily: bytes };
+};
 
 /**
  * @param added bytes that are about to be stored.

@@ -14,7 +14,13 @@ export const TEST_CARRIER = 'test';
 
 /** The maximum number of messages in a workspace in test mode, and for how many days they are kept. */
 export const MAX_TEST_MESSAGES = 10_000;
+export const MAX_TEST_LINES = 50;
 export const TEST_DAYS = 30;
+
+/** What the twin of a workspace without a subscription may store, import and keep. */
+export const UNPAID_TEST_BYTES = 50 * 1024 ** 2;
+export const UNPAID_TEST_IMPORT_ROWS = 1000;
+export const UNPAID_TEST_FILE_DAYS = 7;
 
 /** The maximum that one call moves the clock, and how long it waits before it responds `202`. */
 export const MAX_ADVANCE_SECONDS = 90 * 86_400;

@@ -1,5 +1,5 @@
 import type { Caller } from '#domain/caller.ts';
-import { hasSubscription } from '#domain/entitlement.ts';
+import { acceptsSends } from '#domain/entitlement.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
@@ -77,8 +77,7 @@ function namedWorkspace(route: TenantRoute, context: Exchange): string {
 function requireSubscription(route: TenantRoute, caller: Caller): void {
   if (caller.kind !== 'workspace') return;
   if (route.method !== 'GET' && !route.openWhenReadOnly) requireWritable(caller);
-  if (route.needsSubscription && !hasSubscription(caller.workspace))
-    throw new ApiError('SUBSCRIPTION_REQUIRED');
+  if (route.needsSubscription && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
 }
 
 /** Answers in the time of a workspace in test mode, if it has room. */

@@ -75,7 +75,7 @@ export const agencyMemberRoutes = [
       const { userId } = caller;
       const { invitation, isNewLink } = await upsertInvitation(
         { db, agencyId },
-        { email, role: null, tokenHash, userId, now },
+        { email, role: null, tokenHash, userId, keyId: null, now },
       );
       if (isNewLink && (await mayMail(db, agencyId, email))) {
         const outbox = agencyOutbox(db, agencyId);

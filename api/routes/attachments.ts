@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { findStoredAttachment, insertUpload } from '#db/queries/attachments.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { parseRange } from '#domain/byte-range.ts';
-import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
+import { linkExpiry, linkName, UPLOAD_LINK_DAYS, uploadKeptUntil } from '#domain/attachment.ts';
 import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
+import { isUnpaidTest } from '#domain/entitlement.ts';
 import { isId, newId, WorkspaceId } from '#domain/ids.ts';
 import { storageKey } from '#providers/storage/storage.ts';
-import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
+import { UNPAID_TEST_FILE_DAYS } from '#domain/test-mode.ts';
+import { assertRoom, assertWithinQuota, quotaOf } from '../storage-quota.ts';
 import { receiveFile } from '../attachment-upload.ts';
 import { deleteUnrecorded } from '../unrecorded-file.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -15,7 +17,10 @@ import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { publicRoute, workspaceRoute } from '../http/route.ts';
 
 const Upload = z.object({
-  url: z.url().meta({ description: 'A signed link, valid for a year, that requires no other credential.' }),
+  url: z.url().meta({
+    description:
+      'A signed link, valid for a year, that requires no other credential. In test mode without a subscription, it is valid for 7 days.',
+  }),
   name: z.string(),
   size: z.int().meta({ description: 'Bytes.' }),
   contentType: z
@@ -44,8 +49,9 @@ export const attachmentRoutes = [
     async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted, config }) {
       const workspaceId = caller.workspace.id;
       const idempotencyKey = header('idempotency-key');
-      const quota = config.storageQuota;
-      await assertRoom(pools, workspaceId, { quota, idempotencyKey });
+      const quota = quotaOf(caller.workspace, config.storageQuota);
+      const linkDays = isUnpaidTest(caller.workspace) ? UNPAID_TEST_FILE_DAYS : UPLOAD_LINK_DAYS;
+      await assertRoom(pools, workspaceId, { quota, route: 'uploadAttachment', idempotencyKey });
       const id = newId(now);
       const key = storageKey(workspaceId, id);
       const typeOf = (head: Uint8Array) => untrusted.run(workspaceId, 'typeOfContent', head);
@@ -57,11 +63,14 @@ export const attachmentRoutes = [
         const { body } = await withTenant(pools, workspaceId, (db) =>
           withIdempotencyKey(workspaceKeys(db), request, secrets, async () => {
             fresh = true;
-            await insertUpload(db, { id, name, contentType, size }, now);
+            const keptUntil = isUnpaidTest(caller.workspace)
+              ? linkExpiry(now, now, linkDays)
+              : uploadKeptUntil(now, linkDays);
+            await insertUpload(db, { id, name, contentType, size, keptUntil }, now);
             await assertWithinQuota(db, quota);
             const url = links.sign(
               { workspaceId, attachmentId: id, name: linkName(name) },
-              linkExpiry(now, now, UPLOAD_LINK_DAYS),
+              linkExpiry(now, now, linkDays),
             );
             return { status: 200, body: { url, name, size, contentType: reportedType, workspaceId } };
           }),

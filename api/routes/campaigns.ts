@@ -23,7 +23,7 @@ import {
 import { LeadWait } from '#domain/campaign-waits.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { hasSubscription } from '#domain/entitlement.ts';
+import { acceptsSends } from '#domain/entitlement.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
@@ -120,7 +120,7 @@ export const campaignRoutes = [
       changes: ['name', 'start'],
     },
     async handler({ db, caller, body, now, links, waitingMessages }) {
-      if (body.start && !hasSubscription(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
+      if (body.start && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);

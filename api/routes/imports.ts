@@ -8,10 +8,12 @@ import type { ApiPools } from '#db/pools.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
 import { csvLine } from '#domain/csv.ts';
+import { isUnpaidTest } from '#domain/entitlement.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { ImportPreview, LeadImport } from '#domain/lead-import.ts';
 import { DefaultCountryCode } from '#domain/lead.ts';
 import { columnField } from '#domain/shared/lead-columns.ts';
+import { UNPAID_TEST_IMPORT_ROWS } from '#domain/test-mode.ts';
 import { previewLeads } from '#providers/lead-file.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachment, csvLines } from '../http/csv.ts';
@@ -19,7 +21,7 @@ import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
-import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
+import { assertRoom, assertWithinQuota, quotaOf } from '../storage-quota.ts';
 import { deleteUnrecorded } from '../unrecorded-file.ts';
 import { listNotFound } from './lists.ts';
 
@@ -72,8 +74,8 @@ export const importRoutes = [
       const exists = (db: TenantDb) => findList(db, params.id);
       if (!(await withTenant(pools, workspace.id, exists))) throw listNotFound();
       const idempotencyKey = header('idempotency-key');
-      const quota = config.storageQuota;
-      await assertRoom(pools, workspace.id, { quota, idempotencyKey });
+      const quota = quotaOf(workspace, config.storageQuota);
+      await assertRoom(pools, workspace.id, { quota, route: 'importLeads', idempotencyKey });
       const importId = newId(now);
       const fileKey = storageKey(workspace.id, importId);
       const hash = createHash('sha256').update(`${params.id} ${query.defaultCountryCode ?? ''}\n`);
@@ -95,6 +97,7 @@ export const importRoutes = [
                 defaultCountryCode: query.defaultCountryCode ?? null,
                 userId,
                 size,
+                maxRows: isUnpaidTest(workspace) ? UNPAID_TEST_IMPORT_ROWS : null,
               },
               now,
             );

@@ -10,6 +10,7 @@ import {
   findAgencyInvitationByToken,
   findInvitationByToken,
 } from '#db/queries/invitations.ts';
+import { ownerEmail } from '#db/queries/team.ts';
 import { suppressMail } from '#db/queries/mail-suppressions.ts';
 import { html, type Html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
@@ -17,6 +18,7 @@ import { forgetInvitee, inviteeOf } from '../auth/invitee.ts';
 import type { Session } from '../auth/session-token.ts';
 import { readForm } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
+import { newAdminNotice, tellOwner } from '../owner-notices.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
@@ -150,6 +152,13 @@ async function acceptTeam(context: Context, services: Services, tokenHash: strin
           changes: { role: found.role },
         },
       );
+      if (found.role === 'org:admin')
+        await tellOwner(
+          inWorkspace(db, { id: found.workspaceId }),
+          newAdminNotice(joined.name, null),
+          { ...services, now },
+          () => ownerEmail(db, found.workspaceId),
+        );
     }
     return found;
   });

@@ -10,7 +10,9 @@ import {
   retryLineRequest,
 } from '#db/commands/billing/line-requests.ts';
 import { releaseIdempotencyKey } from '#db/queries/idempotency.ts';
-import { insertTestLine } from '#db/commands/test-mode/twin.ts';
+import { insertTestLine, requireRoomForTestLine } from '#db/commands/test-mode/twin.ts';
+import { findEmailPreferences } from '#db/queries/email-preferences.ts';
+import { requireRoom } from '#db/queries/limits.ts';
 import { findLineRequest, insertLineRequest, presentLineRequest } from '#db/queries/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { Pools } from '#db/pools.ts';
@@ -19,6 +21,8 @@ import { isId, newId } from '#domain/ids.ts';
 import { NO_CARRIER, type RequestSource } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import { modeOf } from '#domain/test-mode.ts';
+import { paidLineNotice, tellOwner } from '../owner-notices.ts';
+import { checkPaidRequest } from '../paid-lines.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
@@ -38,18 +42,25 @@ export const lineRequestRoutes = [
     transaction: false,
     summary: 'Request a line',
     description:
-      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`.',
+      'A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`.',
     idempotent: true,
     body: LineRequestInput,
     responses: { 201: LineRequest },
-    errors: ['SUBSCRIPTION_REQUIRED', 'FORBIDDEN_LINE_TYPE', 'PAYMENT_PENDING', 'UNAVAILABLE'],
+    errors: [
+      'SUBSCRIPTION_REQUIRED',
+      'FORBIDDEN_LINE_TYPE',
+      'PAYMENT_PENDING',
+      'ADMIN_REQUIRED',
+      'LIMIT_REACHED',
+      'UNAVAILABLE',
+    ],
     audit: {
       action: 'line_request.created',
       target: 'line_request',
       targets: 'handler',
       changes: ['channelType', 'lineType', 'country'],
     },
-    async handler({ caller, body, header, audit, ...services }) {
+    async handler({ caller, body, header, audit, now, ...services }) {
       const { pools, carriers, secrets } = services;
       const workspaceId = caller.workspace.id;
       const isTest = modeOf(caller.workspace) === 'test';
@@ -59,19 +70,27 @@ export const lineRequestRoutes = [
         throw new ApiError('UNAVAILABLE', 'No carrier provisions lines for this channel');
 
       const keyed = { route: CREATE, key, hash: await requestHash(body) };
+      if (!isTest) await checkPaidRequest(caller, body.channelType, services);
       // Committed before the provider is called: after a crash in between, the request's workflow continues.
       const answer = await withTenant(pools, workspaceId, (db) =>
         withIdempotencyKey(workspaceKeys(db), keyed, secrets, async (): Promise<HandlerResult> => {
           if (isTest) return activeTestLine(db, body, audit);
+          await requireRoom(db, 'lines');
+          const grant = await grantLine(db, body.channelType);
           const request = await insertLineRequest(db, {
             ...body,
             country: body.country ?? caller.workspace.country,
             id: newId(),
             carrier: carrier?.name ?? NO_CARRIER,
             source: sourceOf(caller),
-            grant: await grantLine(db, body.channelType),
+            grant,
           });
           await audit(db, [{ id: request.id }]);
+          if (grant !== 'included' && (await findEmailPreferences(db)).billing.enabled)
+            await tellOwner(db, paidLineNotice(request, caller.actor.name ?? 'Somebody'), {
+              ...services,
+              now,
+            });
           return { status: 201, body: presentLineRequest(request) };
         }),
       ).catch((error: unknown) => refuse(error, caller, pools));
@@ -124,6 +143,8 @@ export const lineRequestRoutes = [
       'SUBSCRIPTION_REQUIRED',
       'FORBIDDEN_LINE_TYPE',
       'PAYMENT_PENDING',
+      'ADMIN_REQUIRED',
+      'LIMIT_REACHED',
       'READ_ONLY',
     ],
     openWhenReadOnly: true,
@@ -135,7 +156,14 @@ export const lineRequestRoutes = [
     },
     async handler({ caller, params, body: { action }, audit, ...services }) {
       const ref = { workspaceId: caller.workspace.id, lineId: requestId(params.id) };
-      if (action === 'retry') requireWritable(caller);
+      if (action === 'retry') {
+        requireWritable(caller);
+        const request = await withTenant(services.pools, ref.workspaceId, (db) =>
+          findLineRequest(db, ref.lineId),
+        );
+        if (request?.provisioningStatus === 'failed')
+          await checkPaidRequest(caller, request.channel, services);
+      }
       const record = (db: TenantDb) => audit(db, [{ id: ref.lineId }]);
       const act = {
         payment_link: () => findPaymentLink(services, ref),
@@ -154,6 +182,7 @@ async function activeTestLine(
   { channelType: channel, ...names }: LineRequestInput,
   audit: RecordAudit,
 ): Promise<HandlerResult> {
+  await requireRoomForTestLine(db);
   const id = await insertTestLine(db, { channel, ...names });
   await audit(db, [{ id }]);
   const request = await findLineRequest(db, id);

@@ -5,6 +5,7 @@ import { deleteInvitation, pageOfInvitations, upsertInvitation } from '#db/queri
 import { listTeam, workspaceName } from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Id } from '#domain/ids.ts';
+import { isUnlimited } from '#domain/key-scope.ts';
 import {
   Invitation,
   INVITATION_DAYS,
@@ -66,7 +67,7 @@ export const teamInvitationRoutes = [
     role: 'admin',
     mode: 'live',
     summary: 'Invite somebody to the workspace by email',
-    description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: ${INVITATIONS_PER_HOUR} invitations per hour.`,
+    description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. A key with all scopes, and neither an expiry nor allowed addresses, may invite admins; any other invites members only. The open invitations of a key end with it. Limit: ${INVITATIONS_PER_HOUR} invitations per hour.`,
     idempotent: true,
     limit: INVITATION_LIMIT,
     body: z
@@ -90,9 +91,16 @@ export const teamInvitationRoutes = [
       }
       const { token, tokenHash } = newToken();
       const { role } = body;
+      if (role === 'org:admin' && caller.key !== null && !isUnlimited(caller.key))
+        throw new ApiError(
+          'INSUFFICIENT_SCOPE',
+          'A key invites admins only if it has all scopes, and neither an expiry nor allowed addresses',
+          { required: 'manage' },
+        );
       const { userId } = caller;
+      const keyId = caller.via === 'key' ? caller.actor.id : null;
       const store = { db, workspaceId: db.workspaceId };
-      const sent = await upsertInvitation(store, { email, role, tokenHash, userId, now });
+      const sent = await upsertInvitation(store, { email, role, tokenHash, userId, keyId, now });
       const invitation = { ...sent.invitation, role, acceptedAt: null };
       const response = { status: 201, body: { success: true, invitation } } as const;
       if (!sent.isNewLink) return response;

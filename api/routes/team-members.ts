@@ -12,6 +12,7 @@ import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
 import { listTeam } from '#db/queries/team.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { Role, TeamMember } from '#domain/team.ts';
+import { newAdminNotice, tellOwner } from '../owner-notices.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -59,6 +60,7 @@ export const teamMemberRoutes = [
     path: '/api/team/{userId}',
     tag: 'Team',
     role: 'admin',
+    credential: 'session',
     mode: 'live',
     summary: "Change a member's role",
     description:
@@ -73,12 +75,14 @@ export const teamMemberRoutes = [
       targets: ({ params }) => [{ id: params.userId }],
       changes: ['role'],
     },
-    async handler({ db, params: { userId }, body: { role } }) {
+    async handler({ db, caller, params: { userId }, body: { role }, now, secrets, config }) {
       const member = await memberOf(db, userId);
       if (role !== 'org:admin') await refuseLastAdmin(db, userId, member);
       await setMemberRole(db, userId, role);
       const changed = (await listTeam(db)).find((other) => other.userId === userId);
       if (!changed) throw memberNotFound();
+      if (role === 'org:admin' && member.role !== 'org:admin')
+        await tellOwner(db, newAdminNotice(changed.name, caller.actor.name), { now, secrets, config });
       return { status: 200, body: { success: true, member: changed } };
     },
   }),
@@ -92,18 +96,22 @@ export const teamMemberRoutes = [
     mode: 'live',
     summary: 'Remove a member from the workspace',
     description:
-      'Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation.',
+      'Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys.',
     params,
     query: RevokeKeys,
     responses: { 200: Removed },
-    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'SESSION_REQUIRED'],
     audit: {
       action: 'member.removed',
       target: 'member',
       targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
     },
     async handler({ db, caller, params: { userId }, query, now }) {
-      await refuseLastAdmin(db, userId, await memberOf(db, userId));
+      if (caller.via === 'key' && query.revokeKeys === 'true') throw new ApiError('SESSION_REQUIRED');
+      const member = await memberOf(db, userId);
+      if (caller.via === 'key' && member.role === 'org:admin')
+        throw new ApiError('SESSION_REQUIRED', 'An admin is removed by another one, signed in');
+      await refuseLastAdmin(db, userId, member);
       await removeMember(db, userId);
       await deleteSavedFiltersOf(db, userId);
       await unassignMember(db, userId, caller.actor, now);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { receiveOwnEvents } from '#db/commands/inbound/carrier-reports.ts';
-import { insertTestLine } from '#db/commands/test-mode/twin.ts';
+import { insertTestLine, requireRoomForTestLine } from '#db/commands/test-mode/twin.ts';
 import { findLineWithUsage } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findReplyOf } from '#db/queries/replies.ts';
@@ -181,7 +181,9 @@ export const testModeRoutes = [
     summary: 'Add a line that is active at once, in test mode',
     body: LineInput,
     responses: { 201: Done.extend({ line: Line }) },
+    errors: ['LIMIT_REACHED'],
     async handler({ db, caller, body: { channelType: channel, ...names }, now }) {
+      await requireRoomForTestLine(db);
       const id = await insertTestLine(db, { channel, ...names });
       const line = await findLineWithUsage(db, id, caller.workspace.timezone, now);
       if (!line) throw new Error('the inserted line was not found');

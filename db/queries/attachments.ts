@@ -6,7 +6,6 @@ import {
   type LinkReader,
   REPLY_LINK_DAYS,
   type StoredFile,
-  uploadKeptUntil,
 } from '#domain/attachment.ts';
 import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
@@ -44,13 +43,19 @@ export async function insertInboundAttachments(
 /** Records an upload that is already in storage. */
 export async function insertUpload(
   db: TenantDb,
-  { id, name, contentType, size }: { id: string; name: string; contentType: string; size: number },
+  {
+    id,
+    name,
+    contentType,
+    size,
+    keptUntil,
+  }: { id: string; name: string; contentType: string; size: number; keptUntil: Date },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, content_type, size, status, created_at, kept_until)
     values (${db.workspaceId}, ${id}, ${name}, ${contentType}, ${size}, 'stored', ${sql.timestamp(now)},
-      ${sql.timestamp(uploadKeptUntil(now))})`);
+      ${sql.timestamp(keptUntil)})`);
 }
 
 const InboundFileRow = z.object({

@@ -21,10 +21,14 @@ const WorkspaceRow = z.object({
   suspended: z.boolean(),
   node: z.int(),
 });
-const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status,
-  coalesce((select billing_mode from agencies where id = w.agency_id), w.billing_mode) billing_mode,
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id,
+  coalesce(l.subscription_status, w.subscription_status) subscription_status,
+  coalesce((select billing_mode from agencies where id = coalesce(l.agency_id, w.agency_id)), l.billing_mode, w.billing_mode) billing_mode,
   coalesce(w.quiet_hours @> '{"enabled": true, "appliesTo": ["drip"]}', false) keeps_drips_quiet,
-  w.suspended_at is not null suspended, node_of(w.id) node`;
+  coalesce(l.suspended_at, w.suspended_at) is not null suspended, node_of(w.id) node`;
+
+/** The workspace that is live, for its twin: whoever pays for one pays for both. */
+const LIVE = sql.fragment`left join workspaces l on l.id = w.live_workspace_id`;
 
 const AgencyRow = z.object({
   id: z.string(),
@@ -46,6 +50,7 @@ const WorkspaceWithKeyRow = WorkspaceRow.extend({
   ...KeyRow.shape,
   scopes: z.array(KeyScope),
   allowedIps: z.array(z.string()).nullable(),
+  expires: z.boolean(),
 });
 
 /**
@@ -60,19 +65,20 @@ export async function workspaceByKey(
   const row = await readWhereItIs(db, 'key', hash, async (workspaceId) => {
     await nodes.check(workspaceId);
     return db.maybeOne(sql.type(WorkspaceWithKeyRow)`
-      select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
+      select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips, k.expires_at is not null expires
       from workspace_keys k
       join workspaces w on k.mode = 'test' and w.live_workspace_id = ${workspaceId} or k.mode = 'live' and w.id = ${workspaceId}
+      ${LIVE}
       where k.workspace_id = ${workspaceId} and k.hash = ${hash} and ${USABLE}`);
   });
   if (!row) return null;
-  const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
+  const { userId, keyId, keyName, scopes, allowedIps, expires, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
   return {
     kind: 'workspace',
     via: 'key',
     actor,
-    key: { scopes, allowedIps },
+    key: { scopes, allowedIps, expires },
     workspace,
     userId,
     role: null,
@@ -95,7 +101,7 @@ export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCal
 /** The twin of a live workspace; null if there is no twin with that id. */
 export async function twinById(db: SystemDb, id: string): Promise<CallerWorkspace | null> {
   return db.maybeOne(sql.type(WorkspaceRow)`
-    select ${WORKSPACE} from workspaces w where w.id = ${id} and w.live_workspace_id is not null`);
+    select ${WORKSPACE} from workspaces w ${LIVE} where w.id = ${id} and w.live_workspace_id is not null`);
 }
 
 const MembershipRow = WorkspaceRow.extend({
@@ -125,7 +131,7 @@ export async function workspaceOfSession(
       select from agency_members am join agencies a on a.id = am.agency_id
       where am.agency_id = w.agency_id and am.user_id = ${userId} and a.is_active
     ) is_of_agency
-    from workspaces w left join users u on u.id = ${userId}
+    from workspaces w ${LIVE} left join users u on u.id = ${userId}
     left join workspace_members m on m.workspace_id = w.id and m.user_id = ${userId}
     where w.id = ${id}`);
   if (!row) return null;

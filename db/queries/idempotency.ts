@@ -70,6 +70,14 @@ export async function claimIdempotencyKeys(
   return stored;
 }
 
+/** Whether a request with this key has been answered. */
+export async function hasIdempotencyKey(db: TenantDb, route: string, key: string): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`
+    select 1 from idempotency_keys
+    where workspace_id = ${db.workspaceId} and route = ${route} and key = ${key} and status is not null
+      and created_at > now() - ${KEY_LIFETIME}`);
+}
+
 /** Releases the key of a request whose effect was undone, so that it can be retried. */
 export async function releaseIdempotencyKey(db: TenantDb, route: string, key: string): Promise<void> {
   await db.query(sql.type(NoRows)`

@@ -25,6 +25,12 @@ const ownerId = (store: InvitationStore): string =>
 const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });
 const WorkspaceRow = Row.extend({ role: Role, acceptedAt: z.date().nullable() });
 
+/** The open invitations of a key end with it. */
+const KEY_LIVES = sql.fragment`(i.invited_by_key_id is null or exists (
+  select from workspace_keys k
+  where k.workspace_id = i.workspace_id and k.id = i.invited_by_key_id and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > now())))`;
+
 interface Page {
   limit: number;
   cursor?: string | undefined;
@@ -35,7 +41,8 @@ const after = ({ cursor }: Page) => (cursor === undefined ? NOTHING : sql.fragme
 /** Invitations to a workspace, newest first: one more than the page has, if there is one. */
 export async function pageOfInvitations(db: TenantDb, page: Page): Promise<Invitation[]> {
   const rows = await db.any(sql.type(WorkspaceRow)`
-    select * from invitations where workspace_id = ${db.workspaceId} ${after(page)}
+    select * from invitations i
+    where workspace_id = ${db.workspaceId} and (accepted_at is not null or ${KEY_LIVES}) ${after(page)}
     order by id desc limit ${page.limit + 1}`);
   return rows.map(({ role, acceptedAt, ...row }) => ({
     ...present(row),
@@ -62,8 +69,10 @@ export interface NewInvitation {
   /** In the workspace; null: the invitation is to co-administer an agency. */
   role: Role | null;
   tokenHash: string;
-  /** Who invites; null: an API key. */
+  /** Who invites, or created the key that does. */
   userId: string | null;
+  /** The key that invites; null: a session. */
+  keyId: string | null;
   now: Date;
 }
 
@@ -76,18 +85,18 @@ const SentRow = Row.extend({ isNewLink: z.boolean() });
  */
 export async function upsertInvitation(
   store: InvitationStore,
-  { email, role, tokenHash, userId, now }: NewInvitation,
+  { email, role, tokenHash, userId, keyId, now }: NewInvitation,
 ): Promise<{ invitation: AgencyInvitation; isNewLink: boolean }> {
   const expiresAt = new Date(now.getTime() + INVITATION_DAYS * 86_400_000);
   const withRole = role !== null;
   const former = await openToken(store, email);
   const { isNewLink, ...row } = await store.db.one(sql.type(SentRow)`
     insert into ${table(store)} as i
-      (${owner(store)}, id, email, token_hash, invited_by_user_id, expires_at, mailed_at${withRole ? sql.fragment`, role` : NOTHING})
+      (${owner(store)}, id, email, token_hash, invited_by_user_id, expires_at, mailed_at${withRole ? sql.fragment`, role, invited_by_key_id` : NOTHING})
     values (${ownerId(store)}, ${newId()}, ${email}, ${tokenHash}, ${userId}, ${sql.timestamp(expiresAt)},
-      ${sql.timestamp(now)}${withRole ? sql.fragment`, ${role}` : NOTHING})
+      ${sql.timestamp(now)}${withRole ? sql.fragment`, ${role}, ${keyId}` : NOTHING})
     on conflict (${owner(store)}, email) where accepted_at is null do update set
-      ${withRole ? sql.fragment`role = excluded.role,` : NOTHING}
+      ${withRole ? sql.fragment`role = excluded.role, invited_by_key_id = excluded.invited_by_key_id,` : NOTHING}
       invited_by_user_id = excluded.invited_by_user_id,
       expires_at = excluded.expires_at,
       token_hash = case when ${MAILED_LATELY} then i.token_hash else excluded.token_hash end,
@@ -148,7 +157,7 @@ export async function findInvitationByToken(
     select i.workspace_id, i.id, i.email, i.role, i.accepted_at, w.name workspace_name
     from invitations i join workspaces w on w.id = i.workspace_id
     where i.workspace_id = ${workspaceId} and i.token_hash = ${tokenHash}
-      and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
+      and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)} and ${KEY_LIVES})
     for update of i`);
 }
 

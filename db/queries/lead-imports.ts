@@ -14,6 +14,8 @@ const ImportRow = z.object({
   status: z.enum(['running', 'completed', 'failed']),
   fileKey: z.string(),
   defaultCountryCode: z.string().nullable(),
+  /** Where reading stops; null: at the end of the file. */
+  maxRows: z.int().nullable(),
   columns: z.array(z.string()),
   processed: z.int(),
   saved: z.int(),
@@ -35,12 +37,13 @@ export async function insertImport(
     userId: string | null;
     /** The size of the file, in bytes. */
     size: number;
+    maxRows: number | null;
   },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes)
-    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size})`);
+    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes, max_rows)
+    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size}, ${row.maxRows})`);
   wake(db, leadImportId(row.id), now, 'requested');
 }
 

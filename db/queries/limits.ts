@@ -20,6 +20,8 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   lists: (id) => sql.fragment`lead_lists where workspace_id = ${id} and not is_quick_sends`,
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   pools: (id) => sql.fragment`pools where workspace_id = ${id}`,
+  lines: (id) =>
+    sql.fragment`lines where workspace_id = ${id} and provisioning_status not in ('canceled', 'failed')`,
   snippets: (id) => sql.fragment`snippets where workspace_id = ${id}`,
   savedFilters: (id) => sql.fragment`saved_filters where workspace_id = ${id}`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
@@ -83,7 +85,7 @@ export async function requireRoomForWebhooks(
 export async function requireAgencyRoom(
   db: SystemTransaction,
   agencyId: string,
-  limit: Exclude<AgencyLimit, 'invitations'>,
+  limit: Exclude<AgencyLimit, 'invitations' | 'paidLineRequests'>,
 ): Promise<void> {
   await lockLimit(db, `${limit} of ${agencyId}`);
   const counted = {

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { Role, type TeamMember } from '#domain/team.ts';
 import { NameRow } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const MemberRow = z.object({
   userId: z.string(),
@@ -23,6 +23,15 @@ export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
     email: email.includes('@') ? email : '',
     joinedAt: joinedAt.toISOString(),
   }));
+}
+
+const EmailRow = z.object({ email: z.string() });
+
+/** The address of a workspace's owner; null if there is none. */
+export async function ownerEmail(db: SystemDb, workspaceId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(EmailRow)`
+    select u.email from workspace_members m join users u on u.id = m.user_id
+    where m.workspace_id = ${workspaceId} and m.is_owner and u.email like '%@%' limit 1`);
 }
 
 export async function workspaceName(db: TenantDb): Promise<string> {

@@ -33,6 +33,12 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     more: 3,
     turnOffLink: 'https://api.example/notifications/abc',
   },
+  ownerNotice: {
+    workspaceName: WORKSPACE,
+    title: 'There is a new admin',
+    paragraphs: ['Ada <b> is now an admin.'],
+    link: 'https://api.example/console',
+  },
   notice: {
     receivedAs: 'admin',
     workspaceName: WORKSPACE,

@@ -6,6 +6,7 @@ import { invitation } from './templates/invitation.ts';
 import { lineDown } from './templates/line-down.ts';
 import { lineReputation } from './templates/line-reputation.ts';
 import { notice } from './templates/notice.ts';
+import { ownerNotice } from './templates/owner-notice.ts';
 import { replyAlert } from './templates/reply-alert.ts';
 import { signInLink } from './templates/sign-in-link.ts';
 
@@ -17,6 +18,7 @@ export const TEMPLATES: Record<MailTemplate, Render> = {
   lineDown,
   lineReputation,
   notice,
+  ownerNotice,
   replyAlert,
   signInLink,
 };

@@ -306,6 +306,8 @@ const StripeId = z.string().regex(/^[\w-]{1,255}$/);
 
 /** The fields common to all events. */
 const EventBody = z.object({
+  // Events of the newer API are about other objects.
+  object: z.literal('event').optional(),
   id: StripeId,
   type: z.string(),
   data: z.object({ object: z.looseObject({ object: z.string().optional() }) }),

@@ -260,7 +260,6 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'testCarrierSettings',
     'testLineCarrier',
     'updateFallbackConfig',
-    'updateTeamMember',
     'updateWebhook',
     'updateWorkspace',
   ]);

@@ -154,7 +154,14 @@ async function invite(store: InvitationStore, email: string, role: Role | null):
   const open = await openInvitationOf(store, email);
   if (open !== null) await deleteInvitation(store, open);
   const token = newSecretToken();
-  const invitation = { email, role, tokenHash: hashSecretToken(token), userId: null, now: currentTime() };
+  const invitation = {
+    email,
+    role,
+    tokenHash: hashSecretToken(token),
+    userId: null,
+    keyId: null,
+    now: currentTime(),
+  };
   await upsertInvitation(store, invitation);
   return { kind: 'invitation', token };
 }

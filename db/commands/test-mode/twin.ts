@@ -3,8 +3,9 @@ import type { Channel } from '#domain/channel.ts';
 import { realTime } from '#domain/clock.ts';
 import { lineKind } from '#domain/entitlement.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
+import { LimitReached } from '#domain/limits.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
-import { MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
+import { MAX_TEST_LINES, MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
 import { CountRow, IdRow, NoRows } from '#db/rows.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
 import { addLookup } from '#db/queries/lookups.ts';
@@ -41,6 +42,15 @@ export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string)
   return id;
 }
 
+const countTestLines = (db: TenantDb): Promise<number> =>
+  db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from lines where workspace_id = ${db.workspaceId}`);
+
+/** @throws LimitReached */
+export async function requireRoomForTestLine(db: TenantDb): Promise<void> {
+  if ((await countTestLines(db)) >= MAX_TEST_LINES) throw new LimitReached('testLines');
+}
+
 export interface NewTestLine {
   channel: Channel;
   firstName: string;
@@ -55,8 +65,7 @@ export async function insertTestLine(
 ): Promise<string> {
   const id = newId();
   const limits = DEFAULT_LIMITS[channel];
-  const lines = await db.oneFirst(sql.type(CountRow)`
-    select count(*)::int count from lines where workspace_id = ${db.workspaceId}`);
+  const lines = await countTestLines(db);
   await db.query(sql.type(NoRows)`
     insert into lines (workspace_id, id, channel, ${sql.identifier([lineKind(channel)])}, line_type, first_name, last_name,
       provisioning_status, payment_status, request_source, is_active, carrier, health_status, health_checked_at,

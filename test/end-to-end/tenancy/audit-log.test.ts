@@ -112,8 +112,8 @@ async function changeEverything(of: World): Promise<void> {
     user_id: member,
     role: 'org:member',
   });
-  await bodyOf(api('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
-  await bodyOf(api('DELETE', `/api/team/${member}`));
+  await bodyOf(session('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
+  await bodyOf(session('DELETE', `/api/team/${member}`));
 
   const sessionId = await plantSession(app, workspace);
   await bodyOf(session('DELETE', `/api/sessions/${sessionId}`));

@@ -1679,7 +1679,7 @@ export class LineRequests extends HeyApiClient {
     /**
      * Request a line
      *
-     * A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
+     * A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         channelType?: 'imessage' | 'sms' | 'email';
@@ -3320,7 +3320,7 @@ export class Team extends HeyApiClient {
     /**
      * Invite somebody to the workspace by email
      *
-     * The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`.
+     * The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. A key with all scopes, and neither an expiry nor allowed addresses, may invite admins; any other invites members only. The open invitations of a key end with it. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`.
      */
     public inviteTo<ThrowOnError extends boolean = true>(parameters: {
         email: string;
@@ -3404,7 +3404,7 @@ export class Team extends HeyApiClient {
     /**
      * Remove a member from the workspace
      *
-     * Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
+     * Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`.
      */
     public removeMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;
@@ -3422,7 +3422,7 @@ export class Team extends HeyApiClient {
     /**
      * Change a member's role
      *
-     * A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`.
+     * A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`.
      */
     public updateMember<ThrowOnError extends boolean = true>(parameters: {
         userId: string;

@@ -2599,7 +2599,7 @@ export type Caller = {
 };
 
 export type UsedLimit = {
-    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
+    limit: 'webhooks' | 'apiKeys' | 'lists' | 'campaigns' | 'lines' | 'pools' | 'snippets' | 'savedFilters' | 'customFields' | 'waitingMessages' | 'eventStreams';
     max: number;
     used: number;
     /**
@@ -5163,7 +5163,7 @@ export type PostApiAttachmentsUploadResponses = {
      */
     200: {
         /**
-         * A signed link, valid for a year, that requires no other credential.
+         * A signed link, valid for a year, that requires no other credential. In test mode without a subscription, it is valid for 7 days.
          */
         url: string;
         name: string;

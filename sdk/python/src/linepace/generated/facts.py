@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e36c95591b609c8552031953e6d2dc1776b96c3bb5f08a9b88211d99f0b5d169"
+DIGEST = "dceaf4005dce65c7b6c170c067d9b3d7a52df135eb4acd0c5f3869cbec19ef46"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1403,7 +1403,7 @@ class Caller(TypedDict):
 
 
 class UsedLimit(TypedDict):
-    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "pools", "snippets", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
+    limit: Literal["webhooks", "apiKeys", "lists", "campaigns", "lines", "pools", "snippets", "savedFilters", "customFields", "waitingMessages", "eventStreams"]
     max: int
     used: int
     text: str

@@ -877,7 +877,7 @@ class LineRequests:
     def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return self._transport.call("POST", "/api/line-requests", body=body)
 
     def get(self, id: str) -> models.LineRequest:
@@ -900,7 +900,7 @@ class AsyncLineRequests:
     async def create(self, **body: Unpack[models.CreateLineRequestRequest]) -> models.LineRequest:
         """Request a line.
 
-        A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
+        A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`."""
         return await self._transport.call("POST", "/api/line-requests", body=body)
 
     async def get(self, id: str) -> models.LineRequest:
@@ -1821,7 +1821,7 @@ class Team:
     def invite_to(self, **body: Unpack[models.InviteToTeamRequest]) -> models.InviteToTeamResponse:
         """Invite somebody to the workspace by email.
 
-        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
+        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. A key with all scopes, and neither an expiry nor allowed addresses, may invite admins; any other invites members only. The open invitations of a key end with it. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return self._transport.call("POST", "/api/team/invite", body=body)
 
     def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
@@ -1851,13 +1851,13 @@ class Team:
     def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
 
-        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`."""
+        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`."""
         return self._transport.call("PATCH", f"/api/team/{self._transport.escape(user_id)}", body=body)
 
     def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     def invitation_page(self, token: str) -> str:
@@ -1880,7 +1880,7 @@ class AsyncTeam:
     async def invite_to(self, **body: Unpack[models.InviteToTeamRequest]) -> models.InviteToTeamResponse:
         """Invite somebody to the workspace by email.
 
-        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
+        The invitation is valid for 7 days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. A key with all scopes, and neither an expiry nor allowed addresses, may invite admins; any other invites members only. The open invitations of a key end with it. Limit: 20 invitations per hour. A key needs the scope `manage`. Recorded in the audit log as `invitation.created`."""
         return await self._transport.call("POST", "/api/team/invite", body=body)
 
     async def list_invitations(self, **query: Unpack[models.ListInvitationsParametersQuery]) -> models.ListInvitationsResponse:
@@ -1910,13 +1910,13 @@ class AsyncTeam:
     async def update_member(self, user_id: str, **body: Unpack[models.UpdateTeamMemberRequest]) -> models.UpdateTeamMemberResponse:
         """Change a member's role.
 
-        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. A key needs the scope `manage`. Recorded in the audit log as `member.updated`."""
+        A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin. Recorded in the audit log as `member.updated`."""
         return await self._transport.call("PATCH", f"/api/team/{self._transport.escape(user_id)}", body=body)
 
     async def remove_member(self, user_id: str, **query: Unpack[models.RemoveTeamMemberParametersQuery]) -> models.RemoveTeamMemberResponse:
         """Remove a member from the workspace.
 
-        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
+        Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys. A key needs the scope `manage`. Recorded in the audit log as `member.removed`."""
         return await self._transport.call("DELETE", f"/api/team/{self._transport.escape(user_id)}", query=query)
 
     async def invitation_page(self, token: str) -> str:
