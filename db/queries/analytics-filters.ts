@@ -21,6 +21,7 @@ export function outboundFilter({ campaignId, lineId, userId, from, to }: Analyti
 /** Conditions on a reply `i`, which is attributed to the user who created the message that it answers. */
 export function inboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilter) {
   return [
+    sql.fragment`i.counted`,
     campaignId !== undefined && sql.fragment`i.campaign_id = ${campaignId}`,
     lineId !== undefined && sql.fragment`i.line_id = ${lineId}`,
     userId !== undefined &&

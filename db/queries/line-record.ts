@@ -34,7 +34,7 @@ export async function lineRecord(db: TenantDb, lineId: string, since: Date): Pro
       and a.outcome in ('accepted', 'unknown', 'refused') and a.started_at >= ${sql.timestamp(since)}`);
   const replies = await db.any(sql.type(ReplyRow)`
     select created_at at, address, body text, keyword from inbound_messages
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and not auto_reply
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and not auto_reply and counted
       and created_at >= ${sql.timestamp(since)}`);
   return [...sends.map(sendOf), ...replies.map((reply) => ({ kind: 'reply' as const, ...reply }))].toSorted(
     (a, b) => a.at.getTime() - b.at.getTime(),

@@ -66,7 +66,7 @@ export const recount = ({ workspaceId, timeZone, contacts, taken, areCounted }: 
           from inbound_messages i
           left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
           cross join unnest(reply_metrics(i.auto_reply)) metric
-          where i.workspace_id = ${workspaceId} and i.address = contact.address
+          where i.workspace_id = ${workspaceId} and i.address = contact.address and i.counted
           union all
           select line_id, campaign_id, user_id, metric, at, 0, -change
           from analytics_changes

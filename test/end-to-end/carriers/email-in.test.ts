@@ -290,6 +290,18 @@ describe('an email', () => {
   });
 });
 
+test('a stranger writes, which is shown and counts in no metric of replies', async () => {
+  const replied = async (): Promise<number> => (await api('GET', '/api/analytics')).body.metrics.replied;
+  const before = await replied();
+  const [stranger, contact] = [address(), address()];
+  expect(await post(inbound(stranger, 'Read our newsletter'))).toBe(200);
+  expect(await inboundOf(stranger)).toHaveLength(1);
+  expect(await eventsAbout(stranger)).toContain('message.reply');
+  await send(contact);
+  expect(await post(inbound(contact, 'Yes'))).toBe(200);
+  expect(await replied()).toBe(before + 1);
+});
+
 describe('the contact of an email', () => {
   it('is the one address of Reply-To', async () => {
     const [form, customer, other] = [address(), address(), address()];
