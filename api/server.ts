@@ -1,4 +1,3 @@
-import type { JWK } from 'jose';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
@@ -36,7 +35,7 @@ import { createPresenceBoard } from './presence.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
-import { createMetrics } from './http/metrics.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { publishedRoutes, routes } from './routes.ts';
 import { CALLBACK_PATH } from './routes/sign-in.ts';
@@ -82,8 +81,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
     untrusted,
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
-    sessions: createSessionVerifier(sessionOptions(config, localKeysOf(config))),
-    identityProvider: identityProvider(config),
+    sessions: createSessionVerifier({
+      ...sessionOptions(config),
+      localKeys: localKeysOf(config),
+    }),
+    identityProvider: identityProvider(config, metrics),
     callers: createCallerCache(config.database.listenUrl),
     waitingMessages: createWaitingMessages(
       (workspaceId) =>
@@ -117,6 +119,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
+  const { identityProvider: provider } = services;
+  if (provider) reportAtStart('the identity provider', () => provider.check(), logger);
   services.callers.onChange(() => services.streams.checkSoon());
   const { host } = config;
   const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });
@@ -156,7 +160,10 @@ export async function startApi(config: Config): Promise<RunningApi> {
   };
 }
 
-function identityProvider({ auth, publicUrl }: Config): IdentityProvider | null {
+function identityProvider(
+  { auth, publicUrl }: Config,
+  { identityProviderCalls }: Metrics,
+): IdentityProvider | null {
   if (!auth.client) return null;
   const { id: clientId, secret: clientSecret } = auth.client;
   return createIdentityProvider({
@@ -165,15 +172,19 @@ function identityProvider({ auth, publicUrl }: Config): IdentityProvider | null 
     clientSecret,
     redirectUri: publicUrl + CALLBACK_PATH,
     signedOutUri: `${publicUrl}/console`,
+    scopes: auth.scopes,
+    caFile: auth.caFile,
+    onCall: (outcome) => identityProviderCalls.inc({ outcome }),
   });
 }
 
-const sessionOptions = ({ auth }: Config, localKeys: readonly JWK[]) => ({
+const sessionOptions = ({ auth }: Config) => ({
   jwksUrl: auth.jwksUrl,
   issuer: auth.issuer,
   audience: auth.audience,
   authorizedParties: auth.authorizedParties,
-  localKeys,
+  claimRules: auth.claimRules,
+  caFile: auth.caFile,
 });
 
 if (import.meta.main) {

@@ -49,6 +49,12 @@ const List = z
   .transform((text) => text.split(',').flatMap((value) => value.trim() || []))
   .pipe(z.array(z.string()).min(1, 'must not be empty'));
 
+/** Separated by spaces or commas, with `openid`. */
+const Scopes = z
+  .string()
+  .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
+  .refine((scopes) => scopes.includes('openid'), 'must include openid');
+
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 
 /** `{"plans": {"mini": "price_…", "starter": …, "growth": …}, "lines": {"phone": …, "email": …}}` */
@@ -244,6 +250,40 @@ const SIGN_IN = {
     'the client id for signing in to the console at `AUTH_ISSUER` through [OpenID Connect](security.md#signing-in-to-the-console) with PKCE. Its redirect URI is `PUBLIC_URL/auth/callback`',
   ),
   AUTH_CLIENT_SECRET: forApi(optional(z.string()), "the client's secret; without one it is a public client"),
+  AUTH_SCOPES: forApi(
+    Scopes.default(['openid', 'profile', 'email', 'offline_access']),
+    'scopes to ask for when people sign in. `offline_access` is asked for only if the provider lists it, and given up if it refuses; leave it out to never ask',
+    '`openid profile email offline_access`',
+  ),
+  AUTH_ORGANIZATION_CLAIM: forApi(
+    optional(z.string()),
+    'the claim that names the organizations of a user, such as `organization`, or a path: `app.organization`. [Its forms, and how to set up Keycloak](keycloak.md)',
+    '`org_id`, or `id` of `o`',
+  ),
+  AUTH_ROLES_CLAIM: forApi(
+    optional(z.string()),
+    'the claim that lists the roles of a user, or a path: `realm_access.roles`. Requires `AUTH_ORGANIZATION_CLAIM`',
+    '`org_role`, or `rol` of `o`',
+  ),
+  AUTH_ADMIN_ROLES: forApi(
+    List.default(['admin', 'owner', 'org:admin', 'org:owner']),
+    'comma-separated values of `AUTH_ROLES_CLAIM` that make an admin',
+    '`admin,owner,org:admin,org:owner`',
+  ),
+  AUTH_MEMBER_ROLES: forApi(
+    optional(List),
+    'comma-separated values of `AUTH_ROLES_CLAIM` that make a member; whoever has neither these nor those of an admin is refused',
+    'everybody in the organization is a member',
+  ),
+  AUTH_PROVISION_MEMBERS: forApi(
+    Flag.default(false),
+    '`1`: users whom the provider names in an organization become members of its workspace when they sign in, with the role that it names. Otherwise members need an invitation, and only admins become members',
+  ),
+  AUTH_CREATE_WORKSPACES: forApi(
+    Flag.default(false),
+    '`1`: the first admin of an organization without a workspace creates it by signing in',
+  ),
+  AUTH_CA_FILE: forApi(optional(z.string()), "PEM file of the identity provider's CA", 'a public CA'),
   AUTH_SESSION_IDLE_MINUTES: forApi(
     z.coerce.number().int().min(5).max(1440).default(60),
     'minutes without use after which a console session ends',

@@ -12,6 +12,8 @@ import {
   type CustomFetch,
   discovery,
   enableNonRepudiationChecks,
+  fetchUserInfo,
+  type IDToken,
   None,
   randomNonce,
   randomPKCECodeVerifier,
@@ -21,6 +23,7 @@ import {
   type ServerMetadata,
   tokenRevocation,
 } from 'openid-client';
+import { decodeJwt } from 'jose';
 import { boundedFetch } from './bounded-fetch.ts';
 
 /** The identity provider refuses, or its response is not valid. The message is for logs. */
@@ -28,9 +31,20 @@ export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** The identity provider does not respond, or responds unexpectedly. */
+/** The identity provider refuses `offline_access` to the user or the client. Signing in without it may work. */
+export class OfflineAccessRefused extends SignInRefused {}
+
+/** The identity provider does not respond, or responds with an error that is not about the user. */
 export class IdentityProviderUnavailable extends Error {
   override readonly name = 'IdentityProviderUnavailable';
+
+  /** The error that it responds with; null: it does not respond. */
+  readonly answer: string | null;
+
+  constructor(message: string, options: { cause: unknown; answer?: string | null }) {
+    super(message, options);
+    this.answer = options.answer ?? null;
+  }
 }
 
 /** The data that binds a response to its request, stored in the browser in the meantime. */
@@ -48,20 +62,25 @@ export interface ProviderTokens {
 }
 
 export interface SignedIn {
-  /** The claims of the verified ID token. */
+  /** The claims of the verified ID token, and those that only the provider's user info has. */
   claims: Record<string, unknown>;
   tokens: ProviderTokens;
 }
 
 /** OpenID Connect with the authorization code flow and PKCE. */
 export interface IdentityProvider {
-  /** @throws IdentityProviderUnavailable */
-  begin(): Promise<{ url: URL; checks: SignInChecks }>;
+  /** Reads its configuration. @throws IdentityProviderUnavailable */
+  check(): Promise<void>;
+  /**
+   * @param offline whether to ask for `offline_access`, if it is configured and the provider lists it.
+   * @throws IdentityProviderUnavailable
+   */
+  begin(options: { offline: boolean }): Promise<{ url: URL; checks: SignInChecks }>;
   /**
    * Exchanges the code for tokens, and verifies `state`, `iss` of the answer, and of the ID token signature, issuer,
    * audience, expiry and nonce.
    * @param search the query with which the provider sent the browser back.
-   * @throws SignInRefused, IdentityProviderUnavailable
+   * @throws SignInRefused, OfflineAccessRefused, IdentityProviderUnavailable
    */
   finish(search: string, checks: SignInChecks): Promise<SignedIn>;
   /** @returns the claims of the new ID token, null if there is none. @throws SignInRefused, IdentityProviderUnavailable */
@@ -83,15 +102,19 @@ export interface IdentityProviderOptions {
   redirectUri: string;
   /** The URL to which the provider redirects after signing out. */
   signedOutUri: string;
+  scopes: readonly string[];
+  /** PEM file of the provider's certificate authority; null: a public one. */
+  caFile: string | null;
+  /** Called after each call of the provider. */
+  onCall?: (outcome: 'ok' | 'refused' | 'failed') => void;
 }
 
 const TIMEOUT_SECONDS = 10;
-/** Its type differs in optional fields only. */
-const request = boundedFetch(256 * 1024) as CustomFetch;
-const SCOPES = ['openid', 'profile', 'email'];
+const MAX_RESPONSE_BYTES = 256 * 1024;
+const OFFLINE = 'offline_access';
 
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
-  const { redirectUri, signedOutUri } = options;
+  const { redirectUri, signedOutUri, onCall } = options;
   let found: Promise<Configuration> | undefined;
   const configuration = (): Promise<Configuration> => {
     found ??= discover(options).catch((error: unknown) => {
@@ -103,45 +126,69 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     });
     return found;
   };
+  const counted = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await call();
+      onCall?.('ok');
+      return result;
+    } catch (error) {
+      onCall?.(error instanceof SignInRefused ? 'refused' : 'failed');
+      throw error;
+    }
+  };
 
   return {
-    async begin() {
-      const server = await configuration();
-      const checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-      const url = buildAuthorizationUrl(server, {
-        redirect_uri: redirectUri,
-        scope: scopesOf(server.serverMetadata()),
-        state: checks.state,
-        nonce: checks.nonce,
-        code_challenge: await calculatePKCECodeChallenge(checks.verifier),
-        code_challenge_method: 'S256',
-      });
-      return { url, checks };
-    },
+    check: () => counted(async () => void (await configuration())),
 
-    async finish(search, { state, nonce, verifier }) {
-      const server = await configuration();
-      const tokens = await authorizationCodeGrant(server, new URL(redirectUri + search), {
-        expectedState: state,
-        expectedNonce: nonce,
-        pkceCodeVerifier: verifier,
-        idTokenExpected: true,
-      }).catch(translated);
-      const claims = tokens.claims();
-      if (!claims || tokens.id_token === undefined) throw new SignInRefused('there is no ID token');
-      return { claims, tokens: { idToken: tokens.id_token, refreshToken: tokens.refresh_token ?? null } };
-    },
+    begin: ({ offline }) =>
+      counted(async () => {
+        const server = await configuration();
+        const checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+        const url = buildAuthorizationUrl(server, {
+          redirect_uri: redirectUri,
+          scope: scopesOf(options, server.serverMetadata(), offline),
+          state: checks.state,
+          nonce: checks.nonce,
+          code_challenge: await calculatePKCECodeChallenge(checks.verifier),
+          code_challenge_method: 'S256',
+        });
+        return { url, checks };
+      }),
+
+    finish: (search, { state, nonce, verifier }) =>
+      counted(async () => {
+        const server = await configuration();
+        const tokens = await authorizationCodeGrant(server, new URL(redirectUri + search), {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        }).catch(translated);
+        const claims = tokens.claims();
+        if (!claims || tokens.id_token === undefined) throw new SignInRefused('there is no ID token');
+        return {
+          // A provider whose user info fails still says who the user is.
+          claims: await withUserInfo(server, claims, tokens.access_token).catch(() => ({ ...claims })),
+          tokens: { idToken: tokens.id_token, refreshToken: tokens.refresh_token ?? null },
+        };
+      }),
 
     async renew({ idToken, refreshToken }) {
       if (refreshToken === null) return null;
-      const renewed = await refreshTokenGrant(await configuration(), refreshToken).catch(translated);
-      return {
-        claims: renewed.claims() ?? null,
-        tokens: {
-          idToken: renewed.id_token ?? idToken,
-          refreshToken: renewed.refresh_token ?? refreshToken,
-        },
-      };
+      return counted(async () => {
+        const server = await configuration();
+        const renewed = await refreshTokenGrant(server, refreshToken).catch(translated);
+        const claims = renewed.claims();
+        if (claims && claims.sub !== decodeJwt(idToken).sub)
+          throw new SignInRefused('the provider names another user');
+        return {
+          claims: claims ? await withUserInfo(server, claims, renewed.access_token) : null,
+          tokens: {
+            idToken: renewed.id_token ?? idToken,
+            refreshToken: renewed.refresh_token ?? refreshToken,
+          },
+        };
+      });
     },
 
     async signOutUrl({ idToken }) {
@@ -160,8 +207,15 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 }
 
 /** Reads the provider's metadata, whose `issuer` must be the configured one. */
-async function discover({ issuer, clientId, clientSecret }: IdentityProviderOptions): Promise<Configuration> {
+async function discover({
+  issuer,
+  clientId,
+  clientSecret,
+  caFile,
+}: IdentityProviderOptions): Promise<Configuration> {
   const server = new URL(issuer);
+  /** Its type differs in optional fields only. */
+  const request = boundedFetch(MAX_RESPONSE_BYTES, caFile) as CustomFetch;
   // Refused in production by the configuration.
   const execute = server.protocol === 'http:' ? [allowInsecureRequests] : [];
   const discovered = await discovery(server, clientId, undefined, None(), {
@@ -188,8 +242,26 @@ const authenticationBy = ({ token_endpoint_auth_methods_supported: methods }: Se
   methods === undefined || methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost;
 
 /** Some providers issue a refresh token only for `offline_access`, and others refuse it as unknown. */
-const scopesOf = ({ scopes_supported: supported }: ServerMetadata): string =>
-  [...SCOPES, ...(supported?.includes('offline_access') ? ['offline_access'] : [])].join(' ');
+const scopesOf = (
+  { scopes }: Pick<IdentityProviderOptions, 'scopes'>,
+  { scopes_supported: supported }: ServerMetadata,
+  offline: boolean,
+): string =>
+  scopes.filter((scope) => scope !== OFFLINE || (offline && supported?.includes(OFFLINE))).join(' ');
+
+/**
+ * Adds the claims of the user info, where providers put those that the ID token lacks. An ID token with an address has what
+ * was asked for.
+ */
+async function withUserInfo(
+  server: Configuration,
+  claims: IDToken,
+  accessToken: string,
+): Promise<Record<string, unknown>> {
+  if (claims['email'] !== undefined || server.serverMetadata().userinfo_endpoint === undefined) return claims;
+  const info = await fetchUserInfo(server, accessToken, claims.sub).catch(translated);
+  return { ...info, ...claims };
+}
 
 /** Errors of the response itself, as opposed to the provider, the connection or our credential. */
 const NOT_VALID = new Set([
@@ -200,12 +272,25 @@ const NOT_VALID = new Set([
   'OAUTH_KEY_SELECTION_FAILED',
 ]);
 
+/** The provider is overloaded, or broken. */
+const OUT_OF_ORDER = new Set(['server_error', 'temporarily_unavailable']);
+/** How providers refuse `offline_access`. */
+const SCOPE_REFUSED = new Set(['not_allowed', 'invalid_scope']);
+
 /** A renewal that fails for another reason than a refusal is retried, so that an outage signs nobody out. */
 function translated(error: unknown): never {
-  const isRefused =
-    error instanceof AuthorizationResponseError ||
-    (error instanceof ResponseBodyError && error.error === 'invalid_grant') ||
-    (error instanceof Error && 'code' in error && NOT_VALID.has(String(error.code)));
   const message = error instanceof Error ? error.message : String(error);
-  throw new (isRefused ? SignInRefused : IdentityProviderUnavailable)(message, { cause: error });
+  const options = { cause: error };
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    const answer = [error.error, error.error_description].filter((text) => text !== undefined).join(': ');
+    const isDown = error instanceof ResponseBodyError && error.status >= 500;
+    if (isDown || OUT_OF_ORDER.has(error.error)) throw new IdentityProviderUnavailable(message, options);
+    if (SCOPE_REFUSED.has(error.error)) throw new OfflineAccessRefused(answer, options);
+    if (error instanceof AuthorizationResponseError || error.error === 'invalid_grant')
+      throw new SignInRefused(answer, options);
+    throw new IdentityProviderUnavailable(message, { ...options, answer });
+  }
+  const isNotValid = error instanceof Error && 'code' in error && NOT_VALID.has(String(error.code));
+  if (isNotValid) throw new SignInRefused(message, options);
+  throw new IdentityProviderUnavailable(message, options);
 }

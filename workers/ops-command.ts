@@ -34,6 +34,7 @@ export interface Options {
   billing?: string | undefined;
   timezone?: string | undefined;
   country?: string | undefined;
+  organization?: string | undefined;
   history?: boolean | undefined;
 }
 

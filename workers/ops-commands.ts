@@ -49,6 +49,7 @@ import {
   type Session,
   WrongUsage,
 } from './ops-command.ts';
+import { linkOrganizationCommand } from './ops-organizations.ts';
 import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';
 import { TENANT_COMMANDS } from './ops-tenants.ts';
@@ -192,6 +193,7 @@ export const COMMANDS: Record<string, Command> = {
   ...TENANT_COMMANDS,
   replay,
   release,
+  'link-organization': linkOrganizationCommand,
   'record-backup': {
     argument: null,
     summary: 'records that a backup of the database was completed, for the alert on its age',

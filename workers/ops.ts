@@ -65,6 +65,7 @@ function parse(args: string[]) {
         billing: text,
         timezone: text,
         country: text,
+        organization: text,
         history: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },

@@ -7,6 +7,7 @@ import {
   workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
+import { workspaceOfOrganizations } from '#db/queries/provider-organizations.ts';
 import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
@@ -18,7 +19,7 @@ import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
 import { scopesOf } from '../http/scopes.ts';
 import type { Services } from '../services.ts';
-import { joinAsAdmin } from './first-session.ts';
+import { joinByProvider } from './first-session.ts';
 import { createRecentlyUsed } from './recently-used.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 import { type CookieRequest, sessionOfCookie, sessionOfToken } from './user-sessions.ts';
@@ -167,11 +168,15 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
 async function ofSession(
   route: Guarded,
   request: CredentialedRequest,
-  session: Session,
+  named: Session,
   services: Services,
 ): Promise<Caller> {
   const { workspaceId } = request;
-  const lookup = sessionLookup(request, session.userId, services);
+  const lookup = sessionLookup(request, named.userId, services);
+  const { organizations } = named;
+  const session = organizations
+    ? { ...named, organizationId: await lookup.workspaceOf(organizations) }
+    : named;
   if (route.caller === 'agency') return agencyCaller(route, request, lookup);
   const isOwn = workspaceId === '' || workspaceId === session.organizationId;
   if (isOwn) return ownCaller(route, request, session, lookup);
@@ -212,10 +217,19 @@ async function twinCaller(
 
 type SessionLookup = ReturnType<typeof sessionLookup>;
 
-const sessionLookup = ({ client, agencyId }: CredentialedRequest, userId: string, { pools }: Services) => ({
-  /** The first session of an organization's owner or admin. @returns false if they were removed from the workspace. */
-  join: (workspaceId: string): Promise<boolean> =>
-    withSystemShare(pools, client(), (db) => joinAsAdmin(db, workspaceId, userId)),
+const sessionLookup = (
+  { client, agencyId }: CredentialedRequest,
+  userId: string,
+  { pools, config }: Services,
+) => ({
+  /** The first session of a user of an organization. @returns false if they may not join, or were removed from the workspace. */
+  join: (workspaceId: string, role: string | null): Promise<boolean> =>
+    withSystemShare(pools, client(), (db) => joinByProvider(db, workspaceId, userId, role, config.auth)),
+  /** The workspace of the organizations that the session names; null if they have none. */
+  workspaceOf: (organizations: readonly string[]) =>
+    withAuth(pools, client(), `organizations ${JSON.stringify(organizations)} of ${userId}`, (db) =>
+      workspaceOfOrganizations(db, organizations, userId),
+    ),
   twin: (id: string) => withAuth(pools, client(), `twin ${id}`, (db) => twinById(db, id)),
   workspace: (id: string) =>
     withAuth(pools, client(), `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
@@ -296,7 +310,7 @@ async function ownCaller(
 }
 
 /**
- * @param options.mayJoin the identity provider names the organization, so its admin becomes a member.
+ * @param options.mayJoin the identity provider names the organization, so its users may become members.
  * @throws UNAUTHORIZED if the user is not a member.
  */
 async function roleIn(
@@ -307,7 +321,7 @@ async function roleIn(
 ): Promise<string | null> {
   if (memberRole !== null) return lowerRole(tokenRole, memberRole);
   if (isOfAgency) return tokenRole;
-  if (mayJoin && tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
+  if (mayJoin && (await lookup.join(workspace.id, tokenRole))) return tokenRole;
   throw new ApiError('UNAUTHORIZED');
 }
 

@@ -10,6 +10,8 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import { z } from 'zod';
+import { type ClaimRules, NoRoleNamed, placeNamedBy } from '#domain/identity-claims.ts';
+import { WorkspaceId } from '#domain/ids.ts';
 import { boundedFetch } from '#providers/bounded-fetch.ts';
 
 /** The signed-in user and their organization (our workspace), which is null for a personal account. */
@@ -18,6 +20,8 @@ export interface Session {
   organizationId: string | null;
   /** `org:admin`, `org:member`, or another role of the identity provider's. */
   role: string | null;
+  /** All ids and names of the organization, if `organizationId` is not the id of a workspace. */
+  organizations?: readonly string[];
   /** The identity provider names no organization; `organizationId` is only the workspace in which the user starts. */
   ofAnyWorkspace?: boolean;
 }
@@ -46,35 +50,40 @@ export interface SessionVerifierOptions {
   audience?: readonly string[] | null;
   /** If given, `azp` must be present and one of them (`AUTH_AUTHORIZED_PARTIES`). */
   authorizedParties?: readonly string[] | null;
+  /** Where the organization and the role are; default: where Clerk's session tokens have them. */
+  claimRules?: ClaimRules;
+  /** PEM file of the certificate authority of `jwksUrl`; null: a public one. */
+  caFile?: string | null;
   /** The private keys of the local issuer, whose public halves verify. */
   localKeys?: readonly JWK[];
 }
 
 /** Neither `none` nor a symmetric algorithm, for which the public key would be the secret. */
 const ALGORITHMS = ['RS256', 'ES256'];
+const CLERK: ClaimRules = {
+  organizationClaim: null,
+  rolesClaim: null,
+  adminRoles: [],
+  memberRoles: null,
+};
 const CLOCK_SKEW_SECONDS = 5;
 const KEYS_KEPT_MS = 5 * 60_000;
 /** The minimum interval between fetches caused by unknown key ids, so that forged ids cause no load. */
 const KEYS_REFETCH_MS = 30_000;
 const MAX_KEYS_BYTES = 256 * 1024;
 
-/** Clerk's session tokens: version 1 has `org_id` and `org_role`, version 2 the compact `o`. */
-const OrganizationClaims = z.object({
-  v: z.number().nullish(),
+const Claims = z.object({
+  sub: z.string().min(1),
+  azp: z.string().nullish(),
+  sts: z.string().nullish(),
   org_id: z.string().min(1).nullish(),
   org_role: z.string().nullish(),
   o: z.object({ id: z.string().min(1), rol: z.string().nullish() }).nullish(),
 });
-type OrganizationClaims = z.infer<typeof OrganizationClaims>;
-const Claims = OrganizationClaims.extend({
-  sub: z.string().min(1),
-  azp: z.string().nullish(),
-  sts: z.string().nullish(),
-});
 
 /** Verifies the signature first, then `iss`, `aud`, `exp` and `nbf`, then the other claims. */
 export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
-  const { issuer, audience, authorizedParties } = options;
+  const { issuer, audience, authorizedParties, claimRules = CLERK } = options;
   const key = keySource(options);
 
   return {
@@ -98,31 +107,29 @@ export function createSessionVerifier(options: SessionVerifierOptions): SessionV
       if (authorizedParties && !(claims.azp && authorizedParties.includes(claims.azp))) {
         throw new SessionRefused('azp is not an authorized party');
       }
-      return { userId: claims.sub, ...organization(claims) };
+      return { userId: claims.sub, ...organizationOf(payload, claimRules) };
     },
   };
 }
 
-function organization({
-  v,
-  o,
-  org_id,
-  org_role,
-}: OrganizationClaims): Pick<Session, 'organizationId' | 'role'> {
-  if (o) return { organizationId: o.id, role: o.rol ? `org:${o.rol.replace(/^org:/, '')}` : null };
-  if (v === 2 || !org_id) return { organizationId: null, role: null };
-  return { organizationId: org_id, role: org_role ?? null };
-}
-
-/** The organization that the claims of a verified ID token name, and the role in it. @throws SessionRefused */
-export function organizationOf(claims: unknown): Pick<Session, 'organizationId' | 'role'> {
-  const parsed = OrganizationClaims.safeParse(claims);
-  if (!parsed.success) throw new SessionRefused('a claim has the wrong type');
-  return organization(parsed.data);
+/** @throws SessionRefused */
+function organizationOf(
+  claims: Record<string, unknown>,
+  rules: ClaimRules,
+): Pick<Session, 'organizationId' | 'organizations' | 'role'> {
+  try {
+    const { organizations, role } = placeNamedBy(claims, rules);
+    const [organizationId = null] = organizations;
+    const isWorkspace = organizationId === null || WorkspaceId.safeParse(organizationId).success;
+    return { organizationId, role, ...(!isWorkspace && { organizations }) };
+  } catch (error) {
+    if (error instanceof NoRoleNamed) throw new SessionRefused(error.message);
+    throw error;
+  }
 }
 
 /** Each verifier has its own key cache, because key ids are unique per issuer only. */
-function keySource({ jwksUrl, localKeys = [] }: SessionVerifierOptions): JWTVerifyGetKey {
+function keySource({ jwksUrl, caFile = null, localKeys = [] }: SessionVerifierOptions): JWTVerifyGetKey {
   if (jwksUrl === null) {
     if (localKeys.length === 0)
       throw new Error('AUTH_JWKS_URL or AUTH_LOCAL_JWK is required to verify session tokens');
@@ -136,7 +143,7 @@ function keySource({ jwksUrl, localKeys = [] }: SessionVerifierOptions): JWTVeri
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
     cacheMaxAge: KEYS_KEPT_MS,
     cooldownDuration: KEYS_REFETCH_MS,
-    [customFetch]: boundedFetch(MAX_KEYS_BYTES),
+    [customFetch]: boundedFetch(MAX_KEYS_BYTES, caFile),
   });
   return async (header, token) => {
     try {

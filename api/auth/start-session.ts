@@ -7,132 +7,191 @@ import {
   landingWorkspace,
   type SessionKey,
 } from '#db/queries/user-sessions.ts';
+import { recordIdentity, userOfSubject } from '#db/queries/identities.ts';
+import {
+  createWorkspaceOfOrganization,
+  workspaceOfOrganizations,
+} from '#db/queries/provider-organizations.ts';
 import { type SystemDb, withSystemShare } from '#db/transactions.ts';
+import type { Config } from '#domain/config.ts';
+import {
+  type ClaimRules,
+  type NamedPlace,
+  NoRoleNamed,
+  placeNamedBy,
+  profileOf,
+} from '#domain/identity-claims.ts';
 import { hashSessionToken, lifetimeOf, newSessionToken, type SignInMethod } from '#domain/user-session.ts';
 import type { ProviderTokens, SignedIn } from '#providers/identity-provider.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Services } from '../services.ts';
 import { addCookie, cookieHeader } from './cookies.ts';
-import { joinAsAdmin } from './first-session.ts';
-import { SessionRefused } from './session-token.ts';
-import { findSession, NO_TOKENS, placeOf, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
+import { joinByProvider, updateByProvider } from './first-session.ts';
+import { findSession, logOf, NO_TOKENS, recordEnd, revokeAtProvider, sealTokens } from './user-sessions.ts';
 
 const MAX_USER_AGENT = 300;
 
+/** Why nobody was signed in. */
+type Refusal =
+  | { reason: 'not_a_member' }
+  /** No workspace is that of the organization, which people call `organization`. */
+  | { reason: 'unknown_organization'; organization: string }
+  | { reason: 'no_role' };
+
+/** null: the session has started. */
+type Started = Refusal | null;
+
 /** A person who has proved who they are, and the browser. */
 interface Person {
-  userId: string;
-  place: Place;
   method: SignInMethod;
   tokens: ProviderTokens;
   /** The session that it replaces. */
   previous: SessionKey | null;
+  place: NamedPlace;
+  /** The user that they are. */
+  identify(db: SystemDb): Promise<string>;
+  /** Called when it is known that they are let in. */
+  remember?(db: SystemDb, userId: string): Promise<void>;
 }
 
 /**
  * Starts a session of somebody who signed in at the identity provider.
  * @param previous the session that it replaces.
- * @returns false if the user belongs to no workspace, or not to the workspace that the provider names.
  */
 export async function startSession(
   context: Context,
   services: Services,
   { claims, tokens }: SignedIn,
   previous: SessionKey | null,
-): Promise<boolean> {
-  const place = readPlace(claims);
-  if (!place) return false;
-  const userId = String(claims['sub']);
-  return start(context, services, { userId, place, method: 'identity_provider', tokens, previous });
+): Promise<Started> {
+  const place = readPlace(claims, services.config.auth.claimRules);
+  if (!place) return { reason: 'no_role' };
+  const subject = String(claims['sub']);
+  const profile = profileOf(claims);
+  return start(context, services, {
+    method: 'identity_provider',
+    tokens,
+    previous,
+    place,
+    identify: (db) => userOfSubject(db, subject, profile),
+    remember: (db, userId) => recordIdentity(db, subject, userId, profile),
+  });
 }
 
-/**
- * Starts a session of somebody who signed in here, in place of the session that the browser has.
- * @returns false if the user belongs to no workspace.
- */
+/** Starts a session of somebody who signed in here, in place of the session that the browser has. */
 export async function startOwnSession(
   context: Context,
   services: Services,
   userId: string,
   method: Exclude<SignInMethod, 'identity_provider'>,
-): Promise<boolean> {
+): Promise<Started> {
   const previous = await findSession(
     { cookies: context.get('cookie'), client: () => clientAddress(context) },
     services,
   );
-  return start(context, services, { userId, place: OWN_PLACE, method, tokens: NO_TOKENS, previous });
+  return start(context, services, {
+    method,
+    tokens: NO_TOKENS,
+    previous,
+    place: OWN_PLACE,
+    identify: async () => userId,
+  });
 }
 
 /** The memberships alone count. */
-const OWN_PLACE: Place = { organizationId: null, role: null };
+const OWN_PLACE: NamedPlace = { organizations: [], title: '', role: null };
 
 async function start(
   context: Context,
   services: Services,
-  { userId, place, method, tokens, previous }: Person,
-): Promise<boolean> {
+  { method, tokens, previous, place, identify, remember }: Person,
+): Promise<Started> {
   const { config, pools, secrets } = services;
   const token = newSessionToken();
   const canBeRenewed = tokens.refreshToken !== null;
   const session = {
     hash: hashSessionToken(token),
-    userId,
-    role: place.role,
+    role: place.organizations.length === 0 ? null : (place.role ?? 'org:member'),
     userAgent: context.get('user-agent').slice(0, MAX_USER_AGENT),
     minutes: lifetimeOf(config.auth.sessions, canBeRenewed || method !== 'identity_provider'),
     canBeRenewed,
   };
   const started = await withSystemShare(pools, clientAddress(context), async (db) => {
-    const found = await enter(db, userId, place);
-    if (!found) return null;
-    const { workspaceId, userName } = found;
-    const id = await insertUserSession(db, { ...session, workspaceId }, (sessionId) =>
+    const userId = await identify(db);
+    const entered = await enter(db, userId, { ...place, role: session.role }, config.auth);
+    if ('reason' in entered) return entered;
+    await remember?.(db, userId);
+    const { workspaceId, userName } = entered;
+    const id = await insertUserSession(db, { ...session, userId, workspaceId }, (sessionId) =>
       sealTokens(secrets, { workspaceId, id: sessionId }, tokens),
     );
-    await insertAuditEntry(
-      { db, workspaceId },
-      {
-        ...byUser(userId, userName),
-        action: 'session.started',
-        target: { type: 'session', id },
-        changes: { method },
-      },
-    );
+    await insertAuditEntry(await logOf(db, { workspaceId, userId }), {
+      ...byUser(userId, userName),
+      action: 'session.started',
+      target: { type: 'session', id },
+      changes: { method },
+    });
     const replaced = previous && (await endSession(db, previous.id, previous));
     if (replaced) await recordEnd(db, replaced, byUser(replaced.userId), 'replaced');
     return { replaced };
   });
-  if (!started) return false;
+  if ('reason' in started) return started;
   if (started.replaced) revokeAtProvider([started.replaced], services);
   const { minutes } = session;
   addCookie(context, cookieHeader('session', token, config.publicUrl, { minutes, sameSite: 'Strict' }));
-  return true;
+  return null;
 }
 
 const byUser = (id: string, name: string | null = null) =>
   ({ actor: { type: 'user', id, name }, channel: 'session' }) as const;
 
-type Place = ReturnType<typeof placeOf>;
-
-/** null: the claims are not valid. */
-function readPlace(claims: unknown): Place | null {
+/** null: the provider names no role that lets the user in. */
+function readPlace(claims: Record<string, unknown>, rules: ClaimRules): NamedPlace | null {
   try {
-    return placeOf(claims);
+    return placeNamedBy(claims, rules);
   } catch (error) {
-    if (error instanceof SessionRefused) return null;
+    if (error instanceof NoRoleNamed) return null;
     throw error;
   }
 }
 
-/** The workspace that the user signs in to. An admin of the provider's organization becomes its member. */
-async function enter(db: SystemDb, userId: string, { organizationId, role }: Place) {
-  const workspaceId = organizationId ?? (await landingWorkspace(db, userId));
-  const found = workspaceId === null ? null : await workspaceOfSession(db, workspaceId, userId);
-  if (workspaceId === null || !found) return null;
+/** The workspace that the user signs in to. Users whom the provider names in its organization may become its members. */
+async function enter(
+  db: SystemDb,
+  userId: string,
+  place: NamedPlace,
+  auth: Config['auth'],
+): Promise<Refusal | { workspaceId: string; userName: string | null }> {
+  const { organizations, role, title } = place;
+  const isNamed = organizations.length > 0;
+  const workspaceId = isNamed
+    ? ((await workspaceOfOrganizations(db, organizations, userId)) ??
+      (await createByFirstAdmin(db, userId, place, auth)))
+    : await landingWorkspace(db, userId);
+  if (workspaceId === null)
+    return isNamed ? { reason: 'unknown_organization', organization: title } : { reason: 'not_a_member' };
+  const found = await workspaceOfSession(db, workspaceId, userId);
+  if (!found) return { reason: 'not_a_member' };
   const { memberRole, isOfAgency, userName } = found;
+  if (memberRole !== null) await updateByProvider(db, workspaceId, userId, role, auth);
   const isIn =
-    memberRole !== null ||
-    isOfAgency ||
-    (role === 'org:admin' && (await joinAsAdmin(db, workspaceId, userId)));
-  return isIn ? { workspaceId, userName } : null;
+    memberRole !== null || isOfAgency || (await joinByProvider(db, workspaceId, userId, role, auth));
+  return isIn ? { workspaceId, userName } : { reason: 'not_a_member' };
+}
+
+/** With `AUTH_CREATE_WORKSPACES`, the first admin of an organization creates its workspace. @returns null if they may not. */
+async function createByFirstAdmin(
+  db: SystemDb,
+  userId: string,
+  { organizations: [name], title, role }: NamedPlace,
+  { createWorkspaces }: Config['auth'],
+): Promise<string | null> {
+  if (!createWorkspaces || role !== 'org:admin' || name === undefined) return null;
+  const { workspaceId, isNew } = await createWorkspaceOfOrganization(db, name, title);
+  if (isNew)
+    await insertAuditEntry(
+      { db, workspaceId },
+      { ...byUser(userId), action: 'workspace.created', target: { type: 'workspace', id: workspaceId } },
+    );
+  return workspaceId;
 }

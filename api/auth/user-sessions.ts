@@ -1,5 +1,6 @@
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { type AuditLog, insertAuditEntry } from '#db/queries/audit-log.ts';
 import {
+  agencyOfSession,
   claimRenewal,
   endSession,
   type EndedSession,
@@ -9,9 +10,12 @@ import {
   type SessionKey,
   touchSession,
 } from '#db/queries/user-sessions.ts';
+import { updateProfile } from '#db/queries/identities.ts';
+import { areOfWorkspace } from '#db/queries/provider-organizations.ts';
 import { systemDb, type SystemDb, withAuth, withSystemShare } from '#db/transactions.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
 import { parseOwnJson } from '#domain/own-json.ts';
+import { NoRoleNamed, placeNamedBy, profileOf } from '#domain/identity-claims.ts';
 import { hashSessionToken } from '#domain/user-session.ts';
 import {
   IdentityProviderUnavailable,
@@ -23,7 +27,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Services } from '../services.ts';
 import { cookieOf } from './cookies.ts';
 import { createRecentlyUsed } from './recently-used.ts';
-import { organizationOf, type Session, SessionRefused } from './session-token.ts';
+import type { Session } from './session-token.ts';
 
 /**
  * The header with the id of the session that the console assumes. The cookie counts only together with it: no form, link
@@ -118,8 +122,7 @@ async function renew(session: FoundSession, services: Services): Promise<void> {
   if (sealed === null) return;
   try {
     const renewed = await identityProvider.renew(openTokens(secrets, session, sealed));
-    if (renewed?.claims && !isSame(session, renewed.claims))
-      throw new SignInRefused('the provider names another user, organization or role');
+    if (renewed?.claims) await keepProfile(session, renewed.claims, services);
     if (renewed) await renewSession(systemDb(pools), session, sealTokens(secrets, session, renewed.tokens));
   } catch (error) {
     if (error instanceof IdentityProviderUnavailable) {
@@ -136,20 +139,24 @@ async function renew(session: FoundSession, services: Services): Promise<void> {
 }
 
 /** The provider refuses, its claims are not valid, or no key decrypts its tokens. */
-const ENDS = [SignInRefused, SessionRefused, SecretBoxError];
+const ENDS = [SignInRefused, NoRoleNamed, SecretBoxError];
 
 const BY_PROVIDER = { type: 'system', id: null, name: 'Identity provider' } as const;
 
-/** The organization and the role that an ID token names; both null: it names none. @throws SessionRefused */
-export function placeOf(claims: unknown): Pick<Session, 'organizationId' | 'role'> {
-  const { organizationId, role } = organizationOf(claims);
-  return { organizationId, role: organizationId === null ? null : (role ?? 'org:member') };
-}
-
-function isSame({ userId, workspaceId, role }: FoundSession, claims: Record<string, unknown>): boolean {
-  const named = placeOf(claims);
-  const isSamePlace = named.organizationId === null || named.organizationId === workspaceId;
-  return claims['sub'] === userId && named.role === role && isSamePlace;
+/** Keeps the name and the address that the provider gives. @throws SignInRefused, NoRoleNamed if it no longer names the place of the session. */
+async function keepProfile(
+  { userId, workspaceId, role }: FoundSession,
+  claims: Record<string, unknown>,
+  { config, pools }: Services,
+): Promise<void> {
+  const db = systemDb(pools);
+  const named = placeNamedBy(claims, config.auth.claimRules);
+  const isNamed = named.organizations.length > 0;
+  const isSame =
+    (isNamed ? (named.role ?? 'org:member') : null) === role &&
+    (!isNamed || (await areOfWorkspace(db, named.organizations, workspaceId)));
+  if (!isSame) throw new SignInRefused('the provider names another organization or role');
+  await updateProfile(db, userId, profileOf(claims));
 }
 
 const contextOf = ({ workspaceId, id }: SessionKey): string => secretContext('session', workspaceId, id);
@@ -169,17 +176,30 @@ const openTokens = (secrets: Pick<SecretBox, 'open'>, session: SessionKey, seale
 /** Why a session ended early. */
 export type SessionEnd = 'signed_out' | 'ended' | 'replaced' | 'identity_provider';
 
-/** Records the end of a session in the audit log of the workspace to which it was signed in. */
-export const recordEnd = (
+/** Records the end of a session. */
+export const recordEnd = async (
   db: SystemDb,
-  { id, workspaceId, userId }: EndedSession,
+  session: EndedSession,
   author: Pick<NewAuditEntry, 'actor' | 'channel'>,
   reason: SessionEnd,
-): Promise<void> =>
-  insertAuditEntry(
-    { db, workspaceId },
-    { ...author, action: 'session.ended', target: { type: 'session', id }, changes: { userId, reason } },
-  );
+): Promise<void> => {
+  const { id, userId } = session;
+  await insertAuditEntry(await logOf(db, session), {
+    ...author,
+    action: 'session.ended',
+    target: { type: 'session', id },
+    changes: { userId, reason },
+  });
+};
+
+/** The audit log of the workspace to which a member was signed in, or of the agency whose people work for its client. */
+export async function logOf(
+  db: SystemDb,
+  { workspaceId, userId }: Pick<EndedSession, 'workspaceId' | 'userId'>,
+): Promise<AuditLog> {
+  const agencyId = await agencyOfSession(db, { workspaceId, userId });
+  return agencyId === null ? { db, workspaceId } : { db, agencyId };
+}
 
 /** Revokes the tokens of ended sessions at the provider, after the response: the sessions have ended whatever it answers. */
 export function revokeAtProvider(ended: readonly EndedSession[], services: Services): void {

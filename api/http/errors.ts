@@ -68,6 +68,7 @@ export const ERRORS = {
   INTERNAL_ERROR: [500, 'Internal error'],
   CARRIER_NOT_USABLE: [502, 'The carrier does not work with these settings; nothing has changed'],
   AGENCY_NOT_AVAILABLE: [501, 'Analytics by agency are not available'],
+  IDENTITY_PROVIDER_ERROR: [502, 'The identity provider does not let anybody sign in'],
   UNAVAILABLE: [503, 'Temporarily unavailable; try again'],
 } as const satisfies Record<string, readonly [status: number, text: string]>;
 

@@ -16,6 +16,7 @@ export interface Metrics {
   openStreams: Gauge;
   unloggedRequests: Counter;
   storageFailures: Counter<'operation'>;
+  identityProviderCalls: Counter<'outcome'>;
 }
 
 /** Anyone may request `/metrics`, so it queries the database no more often than this. */
@@ -64,6 +65,12 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
     openStreams: new Gauge({
       name: 'linepace_event_streams',
       help: 'Event streams that are open',
+      registers,
+    }),
+    identityProviderCalls: new Counter({
+      name: 'linepace_identity_provider_calls_total',
+      help: 'Calls of the identity provider: ok, refused (it refuses the user), failed (it does not respond, or refuses this client)',
+      labelNames: ['outcome'],
       registers,
     }),
     unloggedRequests: new Counter({

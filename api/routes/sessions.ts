@@ -53,7 +53,7 @@ export const sessionRoutes = [
     transaction: false,
     summary: 'List the sessions in which people are signed in to the console, newest first',
     description:
-      "The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200.",
+      "The caller's own sessions, in all workspaces. Owners and admins also get those of the members who signed in to the workspace, and the owner of an agency those of its people in its clients' workspaces. At most 200.",
     credential: 'session',
     responses: { 200: z.object({ success: z.literal(true), sessions: z.array(UserSession) }) },
     async handler({ caller, pools, config, header }) {

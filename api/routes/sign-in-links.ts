@@ -102,7 +102,7 @@ export const signInLinkRoutes = [
           )
         : null;
       if (userId === null) return showLink(context, services);
-      if (!(await startOwnSession(context, services, userId, 'email')))
+      if (await startOwnSession(context, services, userId, 'email'))
         return showPage(context, 403, html`You are not a member of a workspace`, NO_MEMBER);
       context.status = 303;
       context.redirect(`${config.publicUrl}/console`);

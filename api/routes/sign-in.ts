@@ -1,6 +1,8 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { userOfSubject } from '#db/queries/identities.ts';
+import { systemDb, withAuth } from '#db/transactions.ts';
+import { profileOf } from '#domain/identity-claims.ts';
 import { Id } from '#domain/ids.ts';
 import { parseOwnJson } from '#domain/own-json.ts';
 import { isReturnPath, SIGN_IN_MINUTES } from '#domain/user-session.ts';
@@ -8,6 +10,7 @@ import { html } from '#providers/mail/html.ts';
 import {
   type IdentityProvider,
   IdentityProviderUnavailable,
+  OfflineAccessRefused,
   type SignedIn,
   SignInRefused,
 } from '#providers/identity-provider.ts';
@@ -36,10 +39,8 @@ const SignInOptions = z
   })
   .meta({ id: 'SignInOptions' });
 
-const FAILED = html`<p>
-  It took too long, was canceled or was not valid. <a href="/auth/sign-in">Try again</a>.
-</p>`;
-const NO_MEMBER = html`<p>
+const AGAIN = html`<a href="/auth/sign-in">Try again</a>`;
+const NOT_A_MEMBER = html`<p>
   Ask one of its admins for an invitation, then <a href="/auth/sign-in">sign in again</a>.
 </p>`;
 
@@ -71,27 +72,19 @@ export const signInRoutes = [
       returnTo: z.string().optional().meta({ description: 'The path of the page to show afterwards.' }),
     }),
     contentTypes: { 302: null },
-    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'IDENTITY_PROVIDER_ERROR', 'UNAVAILABLE'],
     async respond(context, services) {
-      const provider = providerOf(services);
-      const { publicUrl } = services.config;
+      providerOf(services);
       const given = [context.query['returnTo']].flat()[0] ?? '';
-      const { url, checks } = await provider.begin().catch((error: unknown) => unavailable(error, services));
       const previous = await findSession(cookiesOf(context), services);
-      const attempt: Attempt = {
-        ...checks,
-        returnTo: isReturnPath(given) ? given : '/console',
-        at: Date.now(),
-        previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
-      };
-      const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
-      // The provider redirects from another site.
-      addCookie(
-        context,
-        cookieHeader('sign-in', sealed, publicUrl, { minutes: SIGN_IN_MINUTES, sameSite: 'Lax' }),
-      );
       context.set('Cache-Control', 'no-store');
-      context.redirect(url.href);
+      await orShowFailure(context, services, () =>
+        goToProvider(context, services, {
+          returnTo: isReturnPath(given) ? given : '/console',
+          previous: previous && { id: previous.id, workspaceId: previous.workspaceId },
+          offline: true,
+        }),
+      );
     },
   }),
 
@@ -102,7 +95,7 @@ export const signInRoutes = [
     tag: 'Console',
     summary: 'The redirect URI of the identity provider: exchanges the code for a session',
     contentTypes: { 302: null, 400: 'text/html', 403: 'text/html' },
-    errors: ['NOT_FOUND', 'UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'IDENTITY_PROVIDER_ERROR', 'UNAVAILABLE'],
     async respond(context, services) {
       const { publicUrl } = services.config;
       const provider = providerOf(services);
@@ -110,24 +103,57 @@ export const signInRoutes = [
       addCookie(context, noCookie('sign-in', publicUrl));
       context.set('Cache-Control', 'no-store');
       if (!attempt) return refuse(context, services, 'the browser has no cookie of this attempt');
-      let signedIn: SignedIn;
-      try {
-        signedIn = await provider.finish(context.search, attempt);
-      } catch (error) {
-        if (error instanceof SignInRefused) return refuse(context, services, error.message);
-        return unavailable(error, services);
-      }
-      if (attempt.returnTo.startsWith('/invitations/')) {
-        keepInvitee(context, services, String(signedIn.claims['sub']));
-        return context.redirect(attempt.returnTo);
-      }
-      if (!(await startSession(context, services, signedIn, attempt.previous))) {
-        return showPage(context, 403, html`You are not a member of a workspace`, NO_MEMBER);
-      }
-      context.redirect(attempt.returnTo);
+      await orShowFailure(context, services, async () => {
+        let signedIn: SignedIn;
+        try {
+          signedIn = await provider.finish(context.search, attempt);
+        } catch (error) {
+          if (error instanceof OfflineAccessRefused && attempt.offline)
+            return goToProvider(context, services, { ...attempt, offline: false });
+          if (error instanceof SignInRefused) return refuse(context, services, error.message);
+          throw error;
+        }
+        if (attempt.returnTo.startsWith('/invitations/')) {
+          await keepSignedIn(context, services, signedIn);
+          return context.redirect(attempt.returnTo);
+        }
+        const refusal = await startSession(context, services, signedIn, attempt.previous);
+        if (!refusal) return context.redirect(attempt.returnTo);
+        if (refusal.reason === 'unknown_organization')
+          return showPage(
+            context,
+            403,
+            html`Your organization has no workspace here`,
+            html`<p>
+              Your identity provider says that you belong to <b>${refusal.organization}</b>. Ask the people
+              who run Linepace at ${new URL(publicUrl).host} to link that organization to a workspace, then
+              <a href="/auth/sign-in">sign in again</a>.
+            </p>`,
+          );
+        if (refusal.reason === 'no_role')
+          return showPage(
+            context,
+            403,
+            html`You have no role here`,
+            html`<p>
+              Ask the people who manage your identity provider for a role in Linepace, then
+              <a href="/auth/sign-in">sign in again</a>.
+            </p>`,
+          );
+        showPage(context, 403, html`You are not a member of a workspace`, NOT_A_MEMBER);
+      });
     },
   }),
 ];
+
+/** Remembers who signed in to answer an invitation. */
+async function keepSignedIn(context: Context, services: Services, { claims }: SignedIn): Promise<void> {
+  const subject = String(claims['sub']);
+  const userId = await withAuth(services.pools, clientAddress(context), `user of ${subject}`, (db) =>
+    userOfSubject(db, subject, profileOf(claims)),
+  );
+  keepInvitee(context, services, userId);
+}
 
 function methodOf({ identityProvider, config }: Services): z.infer<typeof SignInOptions>['method'] {
   if (identityProvider) return 'provider';
@@ -142,11 +168,56 @@ function providerOf({ identityProvider }: Services): IdentityProvider {
   return identityProvider;
 }
 
-/** @throws UNAVAILABLE, or the error if it is another one */
-function unavailable(error: unknown, { logger }: Services): never {
-  if (!(error instanceof IdentityProviderUnavailable)) throw error;
-  logger.warn({ error }, 'nobody can sign in');
-  throw new ApiError('UNAVAILABLE', 'The identity provider does not answer; try again');
+/** Sends the browser to the provider, and stores in a cookie what its answer is checked against. */
+async function goToProvider(
+  context: Context,
+  services: Services,
+  { returnTo, previous, offline }: Pick<Attempt, 'returnTo' | 'previous' | 'offline'>,
+): Promise<void> {
+  const { url, checks } = await providerOf(services).begin({ offline });
+  const attempt: Attempt = { ...checks, returnTo, previous, offline, at: Date.now() };
+  const sealed = services.secrets.seal(JSON.stringify(attempt), ATTEMPT);
+  const { publicUrl } = services.config;
+  // The provider redirects from another site.
+  addCookie(
+    context,
+    cookieHeader('sign-in', sealed, publicUrl, { minutes: SIGN_IN_MINUTES, sameSite: 'Lax' }),
+  );
+  context.redirect(url.href);
+}
+
+const RETRY_AFTER_SECONDS = 10;
+
+/**
+ * Shows people a page that says what is wrong with the provider.
+ * @throws UNAVAILABLE, IDENTITY_PROVIDER_ERROR for programs.
+ */
+async function orShowFailure(
+  context: Context,
+  { logger }: Services,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof IdentityProviderUnavailable)) throw error;
+    const { answer } = error;
+    logger.warn({ error, answer }, 'nobody can sign in');
+    const isPerson = context.get('accept').includes('text/html');
+    if (answer === null) {
+      if (!isPerson) throw new ApiError('UNAVAILABLE', 'The identity provider does not answer; try again');
+      context.set('Retry-After', String(RETRY_AFTER_SECONDS));
+      const text = html`<p>Nobody can sign in until it does. ${AGAIN} in a moment.</p>`;
+      return showPage(context, 503, html`The identity provider does not answer`, text);
+    }
+    const said = `The identity provider does not let Linepace sign anybody in: ${answer}`;
+    if (!isPerson) throw new ApiError('IDENTITY_PROVIDER_ERROR', said);
+    const text = html`<p>
+      It says: ${answer}. Tell the people who run Linepace here; its settings or those of the identity
+      provider are wrong.
+    </p>`;
+    showPage(context, 502, html`The identity provider does not let Linepace sign you in`, text);
+  }
 }
 
 const cookiesOf = (context: Context) => ({
@@ -163,6 +234,8 @@ const Attempt = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   at: z.number(),
+  /** Whether `offline_access` was asked for. */
+  offline: z.boolean(),
   /** The browser's session, whose cookie is not sent when the provider redirects back. */
   previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
 });
@@ -184,5 +257,6 @@ function readAttempt(context: Context, { secrets, config }: Services): Attempt |
 async function refuse(context: Context, { logger, rateLimits }: Services, reason: string): Promise<void> {
   await rateLimits.countFailure(clientAddress(context));
   logger.info({ reason }, 'a sign-in was refused');
-  showPage(context, 400, html`You are not signed in`, FAILED);
+  const text = html`<p>It took too long, was canceled or was not valid: ${reason}. ${AGAIN}.</p>`;
+  showPage(context, 400, html`You are not signed in`, text);
 }

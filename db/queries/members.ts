@@ -41,13 +41,14 @@ export async function removeMember(db: TenantDb, userId: string): Promise<void> 
 }
 
 /**
- * Makes an admin of the identity provider's organization a member at their first session, and the owner if the workspace
- * has none. The provider's token names no email address, so the id takes its place.
+ * Makes a user of the identity provider's organization a member at their first session. An admin becomes the owner if the workspace
+ * has none. The provider may give no email address, so the id takes its place.
  */
 export async function joinByFirstSession(
   db: SystemDb,
   workspaceId: string,
   userId: string,
+  role: Role,
 ): Promise<'joined' | 'known' | 'removed'> {
   await db.query(sql.type(NoRows)`select from workspaces where id = ${workspaceId} for no key update`);
   if (
@@ -59,8 +60,21 @@ export async function joinByFirstSession(
     insert into users (id, email) values (${userId}, ${userId}) on conflict do nothing`);
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into workspace_members (workspace_id, user_id, role, is_owner)
-    select ${workspaceId}, ${userId}, 'org:admin',
+    select ${workspaceId}, ${userId}, ${role}, ${role === 'org:admin'} and
       not exists (select from workspace_members where workspace_id = ${workspaceId} and is_owner)
     on conflict (workspace_id, user_id) do nothing`);
   return rowCount > 0 ? 'joined' : 'known';
+}
+
+/** Gives a member the role that the identity provider names. An owner stays an admin. @returns whether it changed. */
+export async function followProviderRole(
+  db: SystemDb,
+  workspaceId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update workspace_members set role = ${role}
+    where workspace_id = ${workspaceId} and user_id = ${userId} and role <> ${role} and not is_owner`);
+  return rowCount > 0;
 }

@@ -100,16 +100,43 @@ const ListedRow = z.object({
 });
 export type ListedSession = z.infer<typeof ListedRow>;
 
-/** Whose sessions: one's own, everywhere, and with `workspaceId` those that were signed in to the workspace. */
+/**
+ * Whose sessions: one's own, everywhere, and with `workspaceId` those of members that were signed in to the workspace. People of
+ * an agency are not members of its clients: their sessions there belong to the agency, and its owner has them too.
+ */
 export interface SessionsOf {
   userId: string;
   workspaceId: string | null;
 }
 
-const of = ({ userId, workspaceId }: SessionsOf) =>
-  workspaceId === null
-    ? sql.fragment`s.user_id = ${userId}`
-    : sql.fragment`(s.user_id = ${userId} or s.workspace_id = ${workspaceId})`;
+const isMember = sql.fragment`exists (
+  select from workspace_members m where m.workspace_id = own.workspace_id and m.user_id = own.user_id)`;
+
+const of = ({ userId, workspaceId }: SessionsOf) => sql.fragment`(s.workspace_id, s.id) in (
+  select workspace_id, id from user_sessions where user_id = ${userId}
+  union
+  select own.workspace_id, own.id from user_sessions own where own.workspace_id = ${workspaceId} and ${isMember}
+  union
+  select own.workspace_id, own.id
+  from agency_members owner
+  join agencies a on a.id = owner.agency_id and a.is_active
+  join agency_members staff on staff.agency_id = a.id
+  join workspaces w on w.agency_id = a.id
+  join user_sessions own on own.workspace_id = w.id and own.user_id = staff.user_id
+  where owner.user_id = ${userId} and owner.role = 'owner' and not ${isMember})`;
+
+const LogRow = z.object({ agencyId: z.string().nullable() });
+
+/** The agency to which a session in a workspace belongs; null: it is a member's, and belongs to the workspace. */
+export async function agencyOfSession(
+  db: SystemDb,
+  { workspaceId, userId }: { workspaceId: string; userId: string },
+): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(LogRow)`
+    select a.agency_id from workspaces w join agency_members a on a.agency_id = w.agency_id and a.user_id = ${userId}
+    where w.id = ${workspaceId} and not exists (
+      select from workspace_members m where m.workspace_id = w.id and m.user_id = ${userId})`);
+}
 
 /** The maximum number of sessions in a list. */
 const MAX_LISTED = 200;

@@ -35,6 +35,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'deploy/systemd/README.md',
     'docs/payments.md',
     'docs/sign-in.md',
+    'docs/keycloak.md',
     'docs/security.md',
     'docs/privacy.md',
     'docs/backup.md',

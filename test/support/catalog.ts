@@ -16,10 +16,12 @@ const SYSTEM_TABLES: Record<string, string> = {
   line_moves: 'concern two workspaces',
   mail_suppressions: 'hold for invitations of all tenants',
   migrations: 'the record of the schema itself',
+  provider_organizations: 'are looked up before a tenant is known',
   rate_limits: 'count callers before a tenant is known',
   recorded_runs: 'belong to the whole installation',
   setup_codes: 'belong to the whole installation',
   sign_in_links: 'are looked up before a tenant is known',
+  user_identities: 'belong to a person',
   user_sessions: 'belong to a person, who may sign in to many workspaces',
   users: 'a person may belong to many workspaces',
 };

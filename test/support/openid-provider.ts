@@ -6,9 +6,13 @@ import Provider from 'oidc-provider';
 export interface OpenIdProvider {
   issuer: string;
   /** What it says of each account, by `sub`. Others cannot sign in, and their refresh tokens are refused. */
-  accounts: Map<string, Record<string, string>>;
+  accounts: Map<string, Record<string, unknown>>;
   /** false: every request fails, as during an outage. */
   isUp: boolean;
+  /** Whether it gives nobody `offline_access`: it says so when the code is exchanged, as Keycloak does. */
+  refusesOffline: boolean;
+  /** The error with which it refuses to exchange a code; null: none. */
+  tokenError: { error: string; error_description: string } | null;
   stop(): Promise<void>;
 }
 
@@ -20,7 +24,7 @@ export const CLIENT = { id: 'linepace-console', secret: 'a secret of the client'
  */
 export async function startOpenIdProvider(port: number, appUrl: string): Promise<OpenIdProvider> {
   const issuer = `http://127.0.0.1:${port}`;
-  const accounts = new Map<string, Record<string, string>>();
+  const accounts = new Map<string, Record<string, unknown>>();
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const provider = new Provider(issuer, {
     clients: [
@@ -36,7 +40,11 @@ export async function startOpenIdProvider(port: number, appUrl: string): Promise
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'provider' }] },
     cookies: { keys: ['cookies of a test'] },
-    claims: { openid: ['sub', 'org_id', 'org_role'], email: ['email'], profile: ['name'] },
+    claims: {
+      openid: ['sub', 'org_id', 'org_role', 'organization', 'realm_access'],
+      email: ['email', 'email_verified'],
+      profile: ['name'],
+    },
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     issueRefreshToken: async () => true,
@@ -62,10 +70,13 @@ export async function startOpenIdProvider(port: number, appUrl: string): Promise
     },
   });
   const handle = provider.callback();
+  let asksOffline = false;
   const running: OpenIdProvider = {
     issuer,
     accounts,
     isUp: true,
+    refusesOffline: false,
+    tokenError: null,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -73,8 +84,19 @@ export async function startOpenIdProvider(port: number, appUrl: string): Promise
       }),
   };
   const server = createServer((request, response) => {
-    if (running.isUp) void handle(request, response);
-    else response.writeHead(503).end();
+    if (!running.isUp) return void response.writeHead(503).end();
+    const url = new URL(request.url ?? '/', issuer);
+    if (url.pathname === '/auth' && url.searchParams.has('scope'))
+      asksOffline = url.searchParams.get('scope')?.includes('offline_access') ?? false;
+    const refusal =
+      running.refusesOffline && asksOffline
+        ? { error: 'not_allowed', error_description: 'Offline tokens not allowed for the user or client' }
+        : running.tokenError;
+    if (url.pathname === '/token' && refusal)
+      return void response
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end(JSON.stringify(refusal));
+    void handle(request, response);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return running;

@@ -3658,7 +3658,7 @@ export class Sessions extends HeyApiClient {
     /**
      * List the sessions in which people are signed in to the console, newest first
      *
-     * The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200.
+     * The caller's own sessions, in all workspaces. Owners and admins also get those of the members who signed in to the workspace, and the owner of an agency those of its people in its clients' workspaces. At most 200.
      */
     public list<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetApiSessionsResponses, GetApiSessionsErrors, ThrowOnError, 'data'>({

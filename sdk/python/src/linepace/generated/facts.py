@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "dceaf4005dce65c7b6c170c067d9b3d7a52df135eb4acd0c5f3869cbec19ef46"
+DIGEST = "2bf9ccd292289c64e6e9c6c43d2a7a6062b0d2a441cd3f08d88064107177fd56"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -61,6 +61,7 @@ ErrorCode = Literal[
     "FALLBACK_NOT_CONFIGURED",
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
+    "IDENTITY_PROVIDER_ERROR",
     "INCOMPLETE_BODY",
     "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",

@@ -2025,7 +2025,7 @@ class Sessions:
     def list(self) -> models.ListSessionsResponse:
         """List the sessions in which people are signed in to the console, newest first.
 
-        The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200."""
+        The caller's own sessions, in all workspaces. Owners and admins also get those of the members who signed in to the workspace, and the owner of an agency those of its people in its clients' workspaces. At most 200."""
         return self._transport.call("GET", "/api/sessions")
 
     def end_other(self) -> models.EndOtherSessionsResponse:
@@ -2054,7 +2054,7 @@ class AsyncSessions:
     async def list(self) -> models.ListSessionsResponse:
         """List the sessions in which people are signed in to the console, newest first.
 
-        The caller's own sessions, in all workspaces. Owners and admins also get the sessions of everybody who signed in to the workspace. At most 200."""
+        The caller's own sessions, in all workspaces. Owners and admins also get those of the members who signed in to the workspace, and the owner of an agency those of its people in its clients' workspaces. At most 200."""
         return await self._transport.call("GET", "/api/sessions")
 
     async def end_other(self) -> models.EndOtherSessionsResponse:
