@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JsonValue } from './json-value.ts';
 import { Id } from './ids.ts';
 
 /** The recorded actions: changes of settings, decisions and refusals, not each message. */
@@ -106,7 +107,7 @@ export const AuditTarget = z.object({
 export type AuditTarget = z.infer<typeof AuditTarget>;
 
 /** New values of fields by name. Never secrets, message bodies, phone numbers or addresses. */
-export const AuditChanges = z.record(z.string(), z.json());
+export const AuditChanges = z.record(z.string(), JsonValue);
 export type AuditChanges = z.infer<typeof AuditChanges>;
 
 /** An entry: who did what and when. Kept for 400 days. */

@@ -71,7 +71,7 @@ const METRICS = ['replied', 'optedOut'] as const;
 
 const Comparison = z
   .object({
-    variants: z.tuple([VariantName, VariantName]),
+    variants: z.array(VariantName).length(2),
     metric: z.enum(METRICS),
     difference: z
       .number()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JsonValue } from './json-value.ts';
 import { SenderAuthentication, SenderWarning } from './sender-authentication.ts';
 import { AutoReply } from './ai-draft.ts';
 import { Call } from './call.ts';
@@ -55,7 +56,7 @@ const ExportedEvent = z.object({
   eventId: Id,
   event: z.string(),
   createdAt: At,
-  body: z.record(z.string(), z.json()).meta({ description: 'What webhooks received.' }),
+  body: z.record(z.string(), JsonValue).meta({ description: 'What webhooks received.' }),
   deliveries: z.array(
     z.object({
       deliveryId: Id,
@@ -105,7 +106,7 @@ export const ContactExport = z
       )
       .meta({ description: 'Rows of imports that were not saved.' }),
     drips: z
-      .array(z.object({ messageId: Id, acceptedAt: At, draft: z.record(z.string(), z.json()) }))
+      .array(z.object({ messageId: Id, acceptedAt: At, draft: z.record(z.string(), JsonValue) }))
       .meta({ description: 'Accepted by bulk intake; not a message yet.' }),
     messages: z.array(
       Message.extend({ smsFallbackMessage: z.string().nullable(), attempts: z.array(ExportedAttempt) }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JsonValue } from './json-value.ts';
 import { earliest } from './earliest.ts';
 import { Id } from './ids.ts';
 import type { LineStop } from './line-stop.ts';
@@ -33,7 +34,7 @@ export const TimelineEvent = z
           'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.',
       }),
     text: z.string().meta({ description: 'For people; may change.' }),
-    data: z.record(z.string(), z.json()),
+    data: z.record(z.string(), JsonValue),
   })
   .meta({ id: 'TimelineEvent' });
 export type TimelineEvent = z.infer<typeof TimelineEvent>;

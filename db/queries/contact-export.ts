@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { JsonValue } from '#domain/json-value.ts';
 import { type FileLinks, linkExpiry, linkName, REPLY_LINK_DAYS } from '#domain/attachment.ts';
 import { type Contact, writtenForms } from '#domain/contact.ts';
 import type { ContactExport } from '#domain/contact-export.ts';
@@ -117,7 +118,7 @@ export async function exportRejectedRows(db: TenantDb, contact: Contact): Promis
 const DripRow = z.object({
   id: z.string(),
   createdAt: z.date(),
-  draft: z.record(z.string(), z.json()),
+  draft: z.record(z.string(), JsonValue),
 });
 
 /** Whether a buffered drip `b` is to the contact. */

@@ -411,6 +411,16 @@ describe('the OpenAPI document', () => {
     expect(missing).toEqual([]);
   });
 
+  it('has only schemas that generators of clients understand: named if they are recursive, and none that is a boolean', () => {
+    const { components = {} } = openApiDocument(routes);
+    const names = Object.keys(components.schemas ?? {});
+    expect(names.length).toBeGreaterThan(50);
+    expect(names.filter((name) => name.startsWith('__'))).toEqual([]);
+    expect(JSON.stringify(openApiDocument(routes))).not.toMatch(
+      /"(?:items|additionalItems|not|contains)":(?:true|false)|"prefixItems"/,
+    );
+  });
+
   it('describes every response of the endpoints that need no credential', async () => {
     const open = routes.filter((route): route is PublicRoute => route.caller === 'anyone' && !route.hidden);
     expect(open.length).toBeGreaterThan(12);

@@ -26,7 +26,7 @@ export function comparisonSentence(comparisons: FunnelStep['comparisons'], metri
   const { unclear, clear } = TEXTS[metric];
   if (conclusive.length === 0) return unclear();
   return conclusive
-    .map(({ variants: [first, second], difference, low, high }) =>
+    .map(({ variants: [first = '', second = ''], difference, low, high }) =>
       difference > 0
         ? clear(first, second, pointsOf(low), pointsOf(high))
         : clear(second, first, pointsOf(-high), pointsOf(-low)),

@@ -1135,9 +1135,14 @@ export type TimelineEvent = {
      */
     text: string;
     data: {
-        [key: string]: Schema0;
+        [key: string]: JsonValue;
     };
 };
+
+/**
+ * Any JSON value.
+ */
+export type JsonValue = unknown;
 
 export type Conversation = {
     /**
@@ -2002,7 +2007,7 @@ export type ContactExport = {
         messageId: string;
         acceptedAt: string;
         draft: {
-            [key: string]: Schema1;
+            [key: string]: JsonValue;
         };
     }>;
     messages: Array<{
@@ -2177,7 +2182,7 @@ export type ContactExport = {
          * What webhooks received.
          */
         body: {
-            [key: string]: Schema2;
+            [key: string]: JsonValue;
         };
         deliveries: Array<{
             deliveryId: string;
@@ -2844,7 +2849,7 @@ export type AuditEntry = {
     };
     reason: string | null;
     changes: {
-        [key: string]: Schema3;
+        [key: string]: JsonValue;
     };
 };
 
@@ -2928,22 +2933,6 @@ export type SignInOptions = {
      * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
-};
-
-export type Schema0 = string | number | boolean | null | Array<Schema0> | {
-    [key: string]: Schema0;
-};
-
-export type Schema1 = string | number | boolean | null | Array<Schema1> | {
-    [key: string]: Schema1;
-};
-
-export type Schema2 = string | number | boolean | null | Array<Schema2> | {
-    [key: string]: Schema2;
-};
-
-export type Schema3 = string | number | boolean | null | Array<Schema3> | {
-    [key: string]: Schema3;
 };
 
 export type MessageOutput = {

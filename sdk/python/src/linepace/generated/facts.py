@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2bf9ccd292289c64e6e9c6c43d2a7a6062b0d2a441cd3f08d88064107177fd56"
+DIGEST = "7a2bc4c5d748d792b42162fde5b752f6c05f9310f820fb3ffecbadaf91c2bd57"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

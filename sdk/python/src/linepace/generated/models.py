@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, TypeAlias, TypedDict, Union
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from typing_extensions import NotRequired
 
@@ -1119,6 +1119,12 @@ class ContactExportRejectedRow(TypedDict):
     fields: dict[str, str]
 
 
+class ContactExportDrip(TypedDict):
+    messageId: str
+    acceptedAt: str
+    draft: dict[str, Any]
+
+
 ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
@@ -1250,6 +1256,14 @@ class ContactExportEventDelivery(TypedDict):
     createdAt: str
 
 
+class ContactExportEvent(TypedDict):
+    eventId: str
+    event: str
+    createdAt: str
+    body: dict[str, Any]
+    deliveries: list[ContactExportEventDelivery]
+
+
 class LeadList(TypedDict):
     _id: str
     name: str
@@ -1309,7 +1323,7 @@ class FunnelShare(TypedDict):
 
 
 class FunnelComparison(TypedDict):
-    variants: tuple[Literal["A", "B", "C", "D"], Literal["A", "B", "C", "D"]]
+    variants: list[Literal["A", "B", "C", "D"]]
     metric: Literal["replied", "optedOut"]
     difference: float
     low: float
@@ -1579,6 +1593,17 @@ class AuditEntryTarget(TypedDict):
     id: str
 
 
+class AuditEntry(TypedDict):
+    _id: str
+    at: str
+    actor: AuditEntryActor
+    channel: Literal["api", "session", "operator", "system"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    target: AuditEntryTarget
+    reason: str | None
+    changes: dict[str, Any]
+
+
 TestSend = TypedDict(
     "TestSend",
     {
@@ -1654,18 +1679,6 @@ class RpcResponse(TypedDict):
 class SignInOptions(TypedDict):
     method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
-
-
-FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
-
-
-FieldSchema1: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema1"], dict[str, "FieldSchema1"]]]
-
-
-FieldSchema2: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema2"], dict[str, "FieldSchema2"]]]
-
-
-FieldSchema3: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema3"], dict[str, "FieldSchema3"]]]
 
 
 MessageOutputReaction = TypedDict(
@@ -3353,6 +3366,12 @@ class ListAuditLogParametersQuery(TypedDict):
     workspaceId: NotRequired[str]
 
 
+class ListAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
 class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
@@ -3473,6 +3492,12 @@ class ListAgencyAuditLogParametersQuery(TypedDict):
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
+
+
+class ListAgencyAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
 
 
 class ListSubAccountsParametersQuery(TypedDict):
@@ -4087,7 +4112,7 @@ class TimelineEvent(TypedDict):
     at: str
     type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
-    data: dict[str, FieldSchema0]
+    data: dict[str, Any]
 
 
 class ThreadItem(TypedDict):
@@ -4149,20 +4174,6 @@ class ContactTimelineEntryContactTimelineEntry(TypedDict):
     at: str
     address: str
     message: ThreadItem
-
-
-class ContactExportDrip(TypedDict):
-    messageId: str
-    acceptedAt: str
-    draft: dict[str, FieldSchema1]
-
-
-class ContactExportEvent(TypedDict):
-    eventId: str
-    event: str
-    createdAt: str
-    body: dict[str, FieldSchema2]
-    deliveries: list[ContactExportEventDelivery]
 
 
 class ContactExport(TypedDict):
@@ -4237,17 +4248,6 @@ class WebhookDelivery(TypedDict):
     latencyMs: int | None
     attemptCount: int
     createdAt: str
-
-
-class AuditEntry(TypedDict):
-    _id: str
-    at: str
-    actor: AuditEntryActor
-    channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
-    target: AuditEntryTarget
-    reason: str | None
-    changes: dict[str, FieldSchema3]
 
 
 class CampaignStepOutput(TypedDict):
@@ -4343,18 +4343,6 @@ class UpdateCampaignRequest(TypedDict):
 class ListWebhookDeliveriesResponse(TypedDict):
     success: Literal[True]
     deliveries: list[WebhookDelivery]
-    nextCursor: str | None
-
-
-class ListAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
-class ListAgencyAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
     nextCursor: str | None
 
 
