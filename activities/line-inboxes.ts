@@ -1,12 +1,14 @@
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { toStorable, truncate } from '#domain/text.ts';
+import { recordedAmong } from '#db/commands/inbound/carrier-events.ts';
 import { receiveInboxRead } from '#db/commands/inbound/carrier-reports.ts';
+import { unreadableAmong } from '#db/commands/inbound/unreadable.ts';
 import { recordInboxFailure, recordInboxRead } from '#db/commands/lines/inbox-health.ts';
 import { inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
-import { NotOfInbox } from '#providers/carriers/carrier.ts';
+import { type InboxItem, NotOfInbox } from '#providers/carriers/carrier.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailboxReaderId } from '#workflows/messages/workflow-ids.ts';
@@ -36,7 +38,8 @@ export function createLineInboxActivities(dependencies: Dependencies) {
         : await ofInbox(async () => carrier.readInbox?.(config, position, workspaceId));
     if (!batch || position === null) return null;
     let from = position;
-    for (const { events, position: to, unreadable } of batch.read) {
+    for (const { events, position: to, unreadable } of await unstored(workspaceId, lineId, batch.read)) {
+      if (to === from && events.length === 0 && !unreadable) continue;
       const stored = await receiveInboxRead(
         { pools, links },
         { workspaceId, lineId },
@@ -47,6 +50,25 @@ export function createLineInboxActivities(dependencies: Dependencies) {
       from = to;
     }
     return batch.more;
+  }
+
+  /** Some carriers list messages again, because they can have changed since. @returns the items without what is stored. */
+  async function unstored(
+    workspaceId: string,
+    lineId: string,
+    items: readonly InboxItem[],
+  ): Promise<readonly InboxItem[]> {
+    const eventIds = items.flatMap(({ events }) => events.map(({ eventId }) => eventId));
+    const references = items.flatMap(({ unreadable }) => unreadable?.reference ?? []);
+    const stored = await withTenant(pools, workspaceId, async (db) => ({
+      events: await recordedAmong(db, lineId, eventIds),
+      references: await unreadableAmong(db, lineId, references),
+    }));
+    return items.map(({ events, position, unreadable }) => ({
+      events: events.filter(({ eventId }) => !stored.events.has(eventId)),
+      position,
+      ...(unreadable && !stored.references.has(unreadable.reference) && { unreadable }),
+    }));
   }
 
   return {

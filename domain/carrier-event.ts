@@ -80,6 +80,8 @@ const Receipt = z.object({
   complaint: z.literal(true).optional(),
   /** It failed because the recipient does not exist: nothing more must be sent there. */
   deadAddress: z.literal(true).optional(),
+  /** It failed because the recipient cannot be reached on this channel (no iMessage). */
+  unavailable: z.literal(true).optional(),
 });
 
 const Read = z.object({ kind: z.literal('read'), ...eventBase, carrierMessageId: CarrierId });
@@ -107,6 +109,8 @@ const Reply = z.object({
   autoReply: z.boolean(),
   /** Absent: nobody has checked the sender. */
   authentication: SenderAuthentication.optional(),
+  /** It was written to a group conversation, to nobody in particular. */
+  group: z.literal(true).optional(),
 });
 export type InboundReply = z.infer<typeof Reply>;
 

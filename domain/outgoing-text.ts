@@ -7,11 +7,14 @@ export type OutgoingText =
   | { text: string }
   | { reason: TemplateError['reason'] | 'empty_message' | 'message_too_long' };
 
-/** Renders a message for sending. An empty text is valid only with files. */
+/**
+ * Renders a message for sending. An empty text is valid only with files. Line ends become `\n`, as phones and carriers store them, so
+ * that the text can be compared with what they list.
+ */
 export function outgoingText(template: string, lead: TemplateLead | null, files: number): OutgoingText {
   let text: string;
   try {
-    text = renderTemplate(template, lead);
+    text = renderTemplate(template, lead).replaceAll(/\r\n?/g, '\n');
   } catch (error) {
     if (error instanceof TemplateError) return { reason: error.reason };
     throw error;

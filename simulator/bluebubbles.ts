@@ -18,6 +18,8 @@ export type BlueBubblesFault =
   | { kind: 'not_delivered'; code: number }
   /** 500 before the message was passed to Messages. */
   | { kind: 'error_unsent'; times: number }
+  /** 200, and the error of the message is reported afterwards: as the Private API does. */
+  | { kind: 'error_later'; code: number }
   | { kind: 'response_lost' }
   | { kind: 'response_late' };
 
@@ -39,11 +41,24 @@ interface SendRequest extends Pick<SentMessage, 'to' | 'service' | 'text' | 'fil
   tempGuid: string | undefined;
 }
 
+/** A message in its database as the API shows it. Webhook calls leave out some fields. */
+export interface ShownMessage {
+  guid: string;
+  text: string | null;
+  isFromMe: boolean;
+  dateCreated: number;
+  [field: string]: unknown;
+}
+
 export interface BlueBubblesStandIn {
   url: string;
-  /** Outbound messages in its database, in order. */
+  /** Outbound messages in its database that were sent through the API, in order. */
   messages: readonly SentMessage[];
-  webhooks: readonly { url: string; events: string[] }[];
+  webhooks: readonly { id: number; url: string; events: string[] }[];
+  /** The number of requests so far, by path. */
+  requests: ReadonlyMap<string, number>;
+  /** How far the Mac's clock is ahead, in milliseconds. */
+  clockAheadMs: number;
   /** How many times each webhook call is made. */
   repeats: number;
   /** The service in the GUIDs of conversations; newer systems use `any`. */
@@ -57,23 +72,43 @@ export interface BlueBubblesStandIn {
   flapping(to: string, denials: number): void;
   /** Recipients without an existing conversation. */
   stranger(to: string): void;
-  /** Calls all webhooks and waits for their responses. */
+  /** Calls all webhooks for this event and waits for their responses. */
   callWebhooks(type: string, data: unknown): Promise<void>;
+  /**
+   * Stores a message that somebody wrote in Messages, and reports it once: a contact, or with `isFromMe` the owner of the Mac.
+   * @param fields `handle` and `chats` default to a direct conversation with `contact`.
+   */
+  write(contact: string, fields: Partial<ShownMessage>): Promise<ShownMessage>;
+  /** Changes a stored message, and reports it once. */
+  change(guid: string, fields: Partial<ShownMessage>): Promise<void>;
   stop(): Promise<void>;
 }
 
 const LATE_MS = 3000;
+const BAD_REQUEST = "You've made a bad request! Please check your request params & body";
+const NOT_FOUND = 'The requested resource was not found';
+/** Some of the events that a webhook can subscribe to. */
+const WEBHOOK_EVENTS = [
+  '*',
+  'new-message',
+  'updated-message',
+  'message-send-error',
+  'new-server',
+  'typing-indicator',
+  'imessage-alias-removed',
+] as const;
+const Method = z.enum(['apple-script', 'private-api']).default('apple-script');
 const TextRequest = z.object({
   chatGuid: z.string(),
   tempGuid: z.string().optional(),
   message: z.string().min(1),
-  method: z.string(),
+  method: Method,
 });
 const NewChat = z.object({
   addresses: z.array(z.string()).min(1),
-  message: z.string(),
-  method: z.string(),
-  service: z.string(),
+  message: z.string().optional(),
+  method: Method,
+  service: z.enum(['iMessage', 'SMS']).default('iMessage'),
   tempGuid: z.string().optional(),
 });
 
@@ -86,7 +121,10 @@ export async function startBlueBubbles(
   hasIMessage: (to: string) => boolean = () => true,
 ): Promise<BlueBubblesStandIn> {
   const messages: SentMessage[] = [];
+  const rows: ShownMessage[] = [];
+  const requests = new Map<string, number>();
   const webhooks: { id: number; url: string; events: string[] }[] = [];
+  let webhookIds = 0;
   const faults = new Map<string, BlueBubblesFault>();
   const without = new Set<string>();
   const denials = new Map<string, number>();
@@ -100,6 +138,8 @@ export async function startBlueBubbles(
     url: '',
     messages,
     webhooks,
+    requests,
+    clockAheadMs: 0,
     repeats: 1,
     chatService: null,
     info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
@@ -108,7 +148,8 @@ export async function startBlueBubbles(
     flapping: (to, times) => void denials.set(to, times),
     stranger: (to) => void strangers.add(to),
     async callWebhooks(type, data) {
-      const calls = webhooks.flatMap(({ url }) => Array.from({ length: standIn.repeats }, () => url));
+      const subscribed = webhooks.filter(({ events }) => events.includes(type) || events.includes('*'));
+      const calls = subscribed.flatMap(({ url }) => Array.from({ length: standIn.repeats }, () => url));
       const post = (url: string): Promise<unknown> =>
         fetch(url, {
           method: 'POST',
@@ -117,6 +158,37 @@ export async function startBlueBubbles(
         }).catch(() => {});
       // Like the real server: fire and forget, without retries.
       await Promise.all(calls.map(post));
+    },
+    async write(contact, fields) {
+      const row: ShownMessage = {
+        guid: randomUUID(),
+        text: null,
+        subject: null,
+        error: 0,
+        isFromMe: false,
+        isAutoReply: false,
+        itemType: 0,
+        handle: { address: contact, service: 'iMessage', country: 'us' },
+        chats: [{ guid: `${standIn.chatService ?? 'iMessage'};-;${contact}` }],
+        attachments: [],
+        dateCreated: Date.now() + standIn.clockAheadMs,
+        dateDelivered: null,
+        dateRead: null,
+        isDelivered: false,
+        dateEdited: null,
+        dateRetracted: null,
+        partCount: 1,
+        ...fields,
+      };
+      rows.push(row);
+      await standIn.callWebhooks('new-message', notification(row));
+      return row;
+    },
+    async change(guid, fields) {
+      const row = rows.find((known) => known.guid === guid);
+      if (!row) throw new Error('there is no such message');
+      Object.assign(row, fields);
+      await standIn.callWebhooks('updated-message', notification(row));
     },
     async stop() {
       stopping.abort();
@@ -127,27 +199,38 @@ export async function startBlueBubbles(
     },
   };
 
-  const serialized = ({ guid, to, service, text, error, left, chat, createdAt }: SentMessage) => ({
+  const serialized = ({ guid, to, service, text, file, error, left, chat, createdAt }: SentMessage) => ({
     guid,
     text,
+    subject: null,
     error,
     isFromMe: true,
+    isAutoReply: false,
     itemType: 0,
     handle: { address: to, service, country: 'us' },
     chats: [{ guid: chat }],
-    attachments: [],
+    attachments: file ? [{ guid: `at_0_${guid}`, transferName: file.name, mimeType: null }] : [],
     dateCreated: createdAt,
-    dateDelivered: left && service !== 'SMS' ? createdAt + 1 : null,
+    dateDelivered: left && service !== 'SMS' && error === 0 ? createdAt + 1 : null,
     isDelivered: left && service !== 'SMS' && error === 0,
     dateRead: null,
+    dateEdited: null,
+    dateRetracted: null,
+    partCount: 1,
   });
 
+  /** Each of these calls is made once, and its response is ignored. */
   function report(message: SentMessage): void {
-    const data = { ...serialized(message), ...(message.tempGuid && { tempGuid: message.tempGuid }) };
-    const reported = standIn
-      .callWebhooks('new-message', { ...data, dateDelivered: null })
-      .then(() => standIn.callWebhooks('updated-message', data))
-      .finally(() => reports.delete(reported));
+    const data = serialized(message);
+    const undelivered = { ...notification(data), dateDelivered: null, isDelivered: false };
+    const tell = async (): Promise<void> => {
+      await standIn.callWebhooks('new-message', undelivered);
+      const { tempGuid } = message;
+      if (tempGuid !== null) await standIn.callWebhooks('new-message', { ...undelivered, tempGuid });
+      const isFailed = message.error !== 0;
+      await standIn.callWebhooks(isFailed ? 'message-send-error' : 'updated-message', notification(data));
+    };
+    const reported = tell().finally(() => reports.delete(reported));
     reports.add(reported);
   }
 
@@ -168,22 +251,27 @@ export async function startBlueBubbles(
 
   function store({ to, service, text, file, tempGuid }: SendRequest): SentMessage {
     const fault = faults.get(to);
-    const hasCode = fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent';
+    const hasCode =
+      fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent' || fault?.kind === 'error_later';
     const message: SentMessage = {
       guid: randomUUID(),
       tempGuid: tempGuid ?? null,
       to,
       service,
-      text,
+      text: text.replaceAll(/\r?\n/g, '\n'),
       file,
       error: (hasCode ? fault.code : null) ?? 0,
-      left: fault?.kind !== 'not_delivered' && (service !== 'iMessage' || isReachable(to)),
+      left:
+        fault?.kind !== 'not_delivered' &&
+        fault?.kind !== 'error_later' &&
+        (service !== 'iMessage' || isReachable(to)),
       chat: `${standIn.chatService ?? service};-;${to}`,
-      createdAt: Date.now(),
+      createdAt: Date.now() + standIn.clockAheadMs,
     };
     messages.push(message);
+    rows.push(serialized(message));
     strangers.delete(to);
-    if (message.left) report(message);
+    if (message.left || fault?.kind === 'error_later') report(message);
     return message;
   }
 
@@ -208,7 +296,7 @@ export async function startBlueBubbles(
       return;
     }
     if (fault === 'response_late') await delayResponse(request);
-    const data = serialized(message);
+    const data = fault === 'error_later' ? { ...serialized(message), error: 0 } : serialized(message);
     if (fault === 'error_though_sent' || fault === 'not_delivered') {
       const text = 'Failed to send message! See attached message error code.';
       return fail(context, 500, 'iMessage Error', text, message.error === 0 ? null : data);
@@ -218,8 +306,20 @@ export async function startBlueBubbles(
     context.body = { status: 200, message: 'Message sent!', data: wrap(sent) };
   }
 
+  /** As the server does before it passes a request to its helper. @returns whether it can. */
+  function hasPrivateApi(context: Context, message: string): boolean {
+    const { private_api: isEnabled, helper_connected: isConnected } = standIn.info;
+    if (isEnabled && isConnected) return true;
+    const missing = isEnabled
+      ? 'iMessage Private API Helper is not connected!'
+      : 'iMessage Private API is not enabled!';
+    fail(context, 500, 'iMessage Error', missing, undefined, message);
+    return false;
+  }
+
   const routes = new Router({ prefix: '/api/v1' });
   routes.use(async (context, next) => {
+    requests.set(context.path, (requests.get(context.path) ?? 0) + 1);
     const { guid, password: given, token } = context.query;
     if ([guid, given, token].includes(password)) return next();
     fail(context, 401, 'Authentication Error', 'Unauthorized');
@@ -228,7 +328,13 @@ export async function startBlueBubbles(
     context.body = { status: 200, message: 'Ping received!', data: 'pong' };
   });
   routes.get('/server/info', (context) => {
-    const fixed = { os_version: '15.1', server_version: '1.9.9', proxy_service: 'dynamic-dns' };
+    const fixed = {
+      os_version: '15.1',
+      server_version: '1.9.9',
+      proxy_service: 'dynamic-dns',
+      // Seconds to be added to the Mac's clock.
+      macos_time_sync: -standIn.clockAheadMs / 1000,
+    };
     context.body = {
       status: 200,
       message: 'Successfully fetched metadata!',
@@ -246,14 +352,21 @@ export async function startBlueBubbles(
     };
   });
   routes.post('/message/text', async (context) => {
-    const { chatGuid, message, tempGuid } = TextRequest.parse(context.request.body);
+    const { chatGuid, message, tempGuid, method } = TextRequest.parse(context.request.body);
+    if (method === 'apple-script' && tempGuid === undefined) {
+      const text = "A 'tempGuid' is required when sending via AppleScript";
+      return fail(context, 400, 'Validation Error', text, undefined, BAD_REQUEST);
+    }
+    if (method === 'private-api' && !hasPrivateApi(context, 'Message Send Error')) return;
     const { to, service } = partsOf(chatGuid);
     if (strangers.has(to))
       return fail(context, 500, 'iMessage Error', `Chat with GUID ${chatGuid} does not exist!`);
     await send(context, { to, service, text: message, tempGuid, file: null }, (data) => data);
   });
   routes.post('/chat/new', async (context) => {
-    const { addresses, message, service, tempGuid } = NewChat.parse(context.request.body);
+    const { addresses, message, service, tempGuid, method } = NewChat.parse(context.request.body);
+    if (method === 'private-api' && !hasPrivateApi(context, 'Failed to create chat!')) return;
+    if (!message) return fail(context, 500, 'iMessage Error', 'A message is required when creating chats!');
     const to = addresses[0] ?? '';
     const opened = (data: object): object => ({
       guid: `${service};-;${to}`,
@@ -267,6 +380,7 @@ export async function startBlueBubbles(
       .object({
         chatGuid: z.string(),
         tempGuid: z.string().optional(),
+        method: Method,
         name: z.string(),
         isAudioMessage: z.string().optional(),
       })
@@ -277,35 +391,71 @@ export async function startBlueBubbles(
     const content = await readFile(upload.filepath, 'utf8');
     const file = { name: fields.name, content, isAudioMessage: fields.isAudioMessage === 'true' };
     const { to, service } = partsOf(fields.chatGuid);
+    if (fields.method === 'private-api') {
+      if (!hasPrivateApi(context, 'Attachment Send Error')) return;
+      // The helper opens no conversations; AppleScript does.
+      if (strangers.has(to))
+        return fail(
+          context,
+          500,
+          'iMessage Error',
+          'Chat does not exist!',
+          undefined,
+          'Attachment Send Error',
+        );
+    }
     await send(context, { to, service, text: '', tempGuid: fields.tempGuid, file }, (data) => data);
   });
   routes.post('/message/query', (context) => {
     const query = z
       .object({
-        after: z.number().default(0),
-        before: z.number().default(Infinity),
-        limit: z.number().max(1000).default(100),
-        offset: z.number().default(0),
+        with: z.array(z.string()).default([]),
+        after: z.number().min(0).default(0),
+        before: z.number().min(1).default(Infinity),
+        limit: z.number().min(1).max(1000).default(100),
+        offset: z.number().min(0).default(0),
         sort: z.enum(['ASC', 'DESC']).default('DESC'),
       })
       .parse(context.request.body);
-    const isMeant = ({ createdAt }: SentMessage): boolean =>
-      createdAt >= query.after && createdAt <= query.before;
-    const found = messages.filter(isMeant).map(serialized);
-    const sorted = query.sort === 'DESC' ? found.toReversed() : found;
-    context.body = {
-      status: 200,
-      message: 'Success',
-      data: sorted.slice(query.offset, query.offset + query.limit),
-    };
+    const parts = query.with.map((part) => part.toLowerCase().replace(/s$/, ''));
+    const found = rows
+      .filter(({ dateCreated }) => dateCreated >= query.after && dateCreated <= query.before)
+      .toSorted((a, b) => (query.sort === 'ASC' ? 1 : -1) * (a.dateCreated - b.dateCreated));
+    const page = found.slice(query.offset, query.offset + query.limit);
+    const data = page.map(({ chats, attachments, ...row }) => ({
+      ...row,
+      chats: parts.includes('chat') ? chats : [],
+      attachments: parts.includes('attachment') ? attachments : [],
+    }));
+    const { offset, limit } = query;
+    const metadata = { offset, limit, total: found.length, count: data.length };
+    context.body = { status: 200, message: 'Successfully fetched messages!', data, metadata };
+  });
+  routes.get('/message/:guid', (context) => {
+    const row = rows.find(({ guid }) => guid === context.params['guid']);
+    if (!row) return fail(context, 404, 'Database Error', 'Message does not exist!', undefined, NOT_FOUND);
+    const { chats: _chats, attachments: _attachments, ...data } = row;
+    context.body = { status: 200, message: 'Success', data: { ...data, chats: [], attachments: [] } };
   });
   routes.get('/webhook', (context) => {
     context.body = { status: 200, message: 'Success', data: webhooks };
   });
   routes.post('/webhook', (context) => {
-    const webhook = z.object({ url: z.url(), events: z.array(z.string()) }).parse(context.request.body);
-    webhooks.push({ id: webhooks.length + 1, ...webhook });
-    context.body = { status: 200, message: 'Webhook created!', data: webhooks.at(-1) };
+    const { url, events } = z
+      .object({ url: z.string().startsWith('http'), events: z.array(z.enum(WEBHOOK_EVENTS)) })
+      .parse(context.request.body);
+    const known = webhooks.find((webhook) => webhook.url === url);
+    if (known) Object.assign(known, { events });
+    else webhooks.push({ id: (webhookIds += 1), url, events });
+    const data = webhooks.find((webhook) => webhook.url === url);
+    context.body = { status: 200, message: 'Successfully created webhook!', data };
+  });
+  routes.delete('/webhook/:id', (context) => {
+    const index = webhooks.findIndex(({ id }) => id === Number(context.params['id']));
+    if (index === -1)
+      return fail(context, 404, 'Database Error', 'Webhook does not exist!', undefined, NOT_FOUND);
+    webhooks.splice(index, 1);
+    context.body = { status: 200, message: 'Successfully deleted webhook!' };
   });
   routes.get('/attachment/:guid/download', (context) => {
     context.type = 'image/png';
@@ -319,7 +469,8 @@ export async function startBlueBubbles(
     } catch (error) {
       if (stopping.signal.aborted) return;
       if (!(error instanceof z.ZodError)) throw error;
-      fail(context, 400, 'Validation Error', error.message);
+      const [{ message } = error] = error.issues;
+      fail(context, 400, 'Validation Error', message, undefined, BAD_REQUEST);
     }
   });
   app.use(koaBody({ multipart: true }));
@@ -335,11 +486,26 @@ function partsOf(chatGuid: string): { to: string; service: string } {
   return { to, service };
 }
 
-function fail(context: Context, status: number, type: string, text: string, data?: object | null): void {
+/** A message in a webhook call, which leaves out what the server's responses contain besides. */
+function notification({ isAutoReply: _isAutoReply, attachments, ...row }: ShownMessage): ShownMessage {
+  const files = (attachments as { guid: string; mimeType?: string; transferName?: string }[]).map(
+    ({ guid, mimeType, transferName }) => ({ guid, mimeType, transferName }),
+  );
+  return { ...row, attachments: files };
+}
+
+function fail(
+  context: Context,
+  status: number,
+  type: string,
+  text: string,
+  data?: object | null,
+  message = 'Message Send Error',
+): void {
   context.status = status;
   context.body = {
     status,
-    message: 'Message Send Error',
+    message,
     error: { type, message: text },
     ...(data !== undefined && { data }),
   };

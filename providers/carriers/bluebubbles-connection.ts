@@ -28,11 +28,13 @@ export function passwordCheck(response: Exchange, reason: string): ConnectionChe
 }
 
 /** The response of `GET /server/info`. Older servers omit some fields. */
-const ServerInfo = envelope(
+export const ServerInfo = envelope(
   z.object({
     private_api: z.boolean().nullish(),
     helper_connected: z.boolean().nullish(),
     detected_imessage: Explanation.nullish(),
+    /** The seconds by which the Mac's clock differs from Apple's. */
+    macos_time_sync: z.number().nullish().catch(null),
   }),
 );
 

@@ -11,21 +11,37 @@ export const BlueBubblesMessage = z.object({
   guid: z.string().min(1),
   tempGuid: z.string().nullish(),
   text: z.string().nullish(),
+  /** The bold first line that Messages can show above the text. */
+  subject: z.string().nullish(),
   error: z.number().nullish(),
   isFromMe: z.boolean().default(false),
   isDelivered: z.boolean().nullish(),
+  /** Responses have it, webhook calls do not. */
+  isAutoReply: z.boolean().nullish(),
   itemType: z.number().default(0),
   /** Milliseconds. */
   dateCreated: z.number().nullish(),
   dateDelivered: z.number().nullish(),
   dateRead: z.number().nullish(),
+  dateEdited: z.number().nullish(),
+  dateRetracted: z.number().nullish(),
+  /** 0 if the message was unsent. Null before macOS 13. */
+  partCount: z.number().nullish(),
+  balloonBundleId: z.string().nullish(),
   associatedMessageGuid: z.string().nullish(),
   associatedMessageType: z.union([z.string(), z.number()]).nullish(),
+  associatedMessageEmoji: z.string().nullish(),
   threadOriginatorGuid: z.string().nullish(),
   handle: z.object({ address: z.string() }).nullish(),
   chats: firstOf(z.object({ guid: z.string() }), MAX_CHATS).nullish(),
   attachments: firstOf(
-    z.object({ guid: z.string(), mimeType: z.string().nullish(), transferName: z.string().nullish() }),
+    z.object({
+      guid: z.string(),
+      mimeType: z.string().nullish(),
+      transferName: z.string().nullish(),
+      /** Responses have it, webhook calls do not. */
+      hideAttachment: z.boolean().nullish(),
+    }),
     MAX_FILES,
   ).nullish(),
 });
@@ -47,12 +63,53 @@ export const TIMED_OUT = 4;
 export const chatGuid = (channel: string, address: string): string =>
   `${channel === 'sms' ? 'SMS' : 'iMessage'};-;${address}`;
 
-/** Whether a message belongs to the conversation with an address, under any of its GUIDs. */
+/**
+ * Whether a message may belong to the conversation with an address, under any of its GUIDs: these can omit the country code of a number.
+ * So may one that names neither a contact nor a conversation.
+ */
 export function isChatWith(message: BlueBubblesMessage, address: string): boolean {
-  const wanted = address.toLowerCase();
-  if (message.handle?.address.toLowerCase() === wanted) return true;
-  return (message.chats ?? []).some(({ guid }) => guid.split(';').at(-1)?.toLowerCase() === wanted);
+  if (isGroupMessage(message)) return false;
+  const names = [message.handle?.address, ...(message.chats ?? []).map(({ guid }) => guid.split(';').at(-1))];
+  const known = names.filter((name) => typeof name === 'string' && name !== '');
+  return known.length === 0 || known.some((name) => isSameAddress(name ?? '', address));
 }
+
+/** The digits of a number that all its forms have in common. */
+const COMMON_DIGITS = 8;
+
+function isSameAddress(a: string, b: string): boolean {
+  if (a.includes('@') || b.includes('@')) return a.toLowerCase() === b.toLowerCase();
+  const [digitsA, digitsB] = [a.replaceAll(/\D/g, ''), b.replaceAll(/\D/g, '')];
+  return (
+    digitsA === digitsB ||
+    (digitsB.length >= COMMON_DIGITS && digitsA.slice(-COMMON_DIGITS) === digitsB.slice(-COMMON_DIGITS))
+  );
+}
+
+/**
+ * The other side of a direct conversation: the sender of an inbound message, or the recipient of one of ours. Messages does not always
+ * store a handle; then the conversation names it. Null: neither does.
+ */
+export function contactOf({ handle, chats }: BlueBubblesMessage): string | null {
+  if (handle && handle.address !== '') return handle.address;
+  const direct = (chats ?? []).find(({ guid }) => guid.includes(';-;'));
+  return direct?.guid.split(';-;').at(-1) || null;
+}
+
+/** Whether a message is a reaction to another one. */
+export const isTapback = ({ associatedMessageGuid, associatedMessageType }: BlueBubblesMessage): boolean =>
+  Boolean(associatedMessageGuid) && Boolean(associatedMessageType);
+
+/** The text as it was written, without the placeholders of files. */
+export const textOf = ({ subject, text }: Pick<BlueBubblesMessage, 'subject' | 'text'>): string =>
+  [subject, text]
+    .map((part) => (part ?? '').replaceAll('\uFFFC', '').trim())
+    .filter((part) => part !== '')
+    .join('\n');
+
+/** The server's error texts for requests that it refuses before it passes anything to Messages. */
+export const isPrivateApiMissing = (text: string): boolean =>
+  /private api( helper)? is not (connected|enabled)/i.test(text);
 
 /** GUIDs of group conversations contain `;+;`. */
 export const isGroupMessage = (message: BlueBubblesMessage): boolean =>

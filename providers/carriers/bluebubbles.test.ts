@@ -115,6 +115,101 @@ test('a message whose response was lost is found even if the server names the co
   expect(at(to)).toHaveLength(1);
 });
 
+describe('after a lost response, a message is not sent twice', () => {
+  it.each([
+    ['with other line ends', 'line one\r\nline two\r', 0],
+    ['by a Mac whose clock is two minutes behind', 'Hello', -120_000],
+    ['by a Mac whose clock is an hour ahead', 'Hello', 3_600_000],
+  ])('%s', async (_name, text, clockAheadMs) => {
+    world.server.clockAheadMs = clockAheadMs;
+    const to = recipient();
+    world.server.fault(to, { kind: 'response_lost' });
+    expect(await sendWithRetries(to, { text })).toBe('accepted');
+    expect(at(to)).toHaveLength(1);
+  });
+
+  const late = new Date(Date.now() - 10 * 60_000);
+  const reconcile = (to: string, text: string | null) =>
+    world.carrier.reconcile(world.config, {
+      attemptId: newId(),
+      lineId: newId(),
+      channel: 'imessage',
+      from: null,
+      to,
+      text,
+      attachmentCount: 0,
+      takenIds: [],
+      startedAt: late,
+      startedBy: late,
+    });
+  const listed = (to: string, fields: object) =>
+    world.server.write(to, { isFromMe: true, dateCreated: late.getTime() + 1000, ...fields });
+
+  it('if Messages has stored another text', async () => {
+    const to = recipient();
+    await listed(to, { text: 'Something that nobody has sent' });
+    expect(await reconcile(to, 'Hello')).toEqual({ kind: 'unknown' });
+    expect(await reconcile(recipient(), 'Hello')).toEqual({ kind: 'not_sent' });
+  });
+
+  it('if the list names the recipient without the country code, or not at all', async () => {
+    const to = recipient();
+    const chats = [{ guid: `iMessage;-;${to.slice(2)}` }];
+    const { guid } = await listed(to, { text: 'Hello!', handle: null, chats });
+    expect(await reconcile(to, 'Hello')).toEqual({ kind: 'accepted', carrierMessageId: guid });
+    const another = recipient();
+    await listed(another, { text: 'Hi', handle: null, chats: [] });
+    expect(await reconcile(another, 'Hello')).toEqual({ kind: 'unknown' });
+  });
+
+  it('but files, reactions and messages to groups are not it', async () => {
+    const to = recipient();
+    const attachments = [{ guid: 'A1', transferName: 'photo.png' }];
+    await listed(to, { text: '\uFFFC', attachments });
+    await listed(to, { text: 'Loved “Hi”', associatedMessageGuid: 'p:0/M1', associatedMessageType: 'love' });
+    await listed(to, { text: 'Hello all', chats: [{ guid: 'iMessage;+;chat7' }] });
+    expect(await reconcile(to, 'Hello')).toEqual({ kind: 'not_sent' });
+  });
+});
+
+describe('without the Private API that its settings require', () => {
+  it.each([
+    ['its helper', { private_api: true }, 'iMessage Private API Helper is not connected!'],
+    ['itself', { private_api: false }, 'iMessage Private API is not enabled!'],
+  ])('the line is unhealthy, and its messages keep their place: %s', async (_name, info, reason) => {
+    Object.assign(world.server.info, info);
+    const config = { ...(world.config as object), method: 'private-api' };
+    await expect(world.carrier.probe(config, newId())).rejects.toThrow(/Private API/);
+    const file = { name: 'a.txt', url: 'https://files.example/a', contentType: null, voiceNote: false };
+    for (const message of [{}, { text: '', attachments: [file] }]) {
+      const sent = await world.carrier.send(config, outbound(world, recipient(), message), never);
+      expect(sent).toEqual({ kind: 'transient', reason, ofLine: true });
+    }
+    await world.carrier.probe(world.config, newId());
+  });
+
+  it('the line is healthy again once it is connected', async () => {
+    Object.assign(world.server.info, { private_api: true, helper_connected: true });
+    await world.carrier.probe({ ...(world.config as object), method: 'private-api' }, newId());
+  });
+});
+
+test('a line on whose Mac nobody is signed in to Messages is unhealthy', async () => {
+  world.server.info.detected_imessage = '';
+  await expect(world.carrier.probe(world.config, newId())).rejects.toThrow('Nobody is signed in');
+});
+
+test('a first message that is only a file is sent with the Private API', async () => {
+  Object.assign(world.server.info, { private_api: true, helper_connected: true });
+  const to = recipient();
+  world.server.stranger(to);
+  const file = { name: 'a.txt', url: 'https://files.example/a', contentType: null, voiceNote: false };
+  const config = { ...(world.config as object), method: 'private-api' };
+  const message = outbound(world, to, { text: '', attachments: [file] });
+  expect(await world.carrier.send(config, message, never)).toMatchObject({ kind: 'accepted' });
+  expect(at(to).map(({ file: sent }) => sent?.name)).toEqual(['a.txt']);
+});
+
 test('files are sent after the text, and a voice note is marked as one', async () => {
   const to = recipient();
   const file = {
@@ -165,7 +260,7 @@ describe('the webhook of a server', () => {
     await world.carrier.send(world.config, outbound(world, to), never);
     const guid = at(to)[0]?.guid ?? '';
     const about = () => (world.callbacks?.received ?? []).filter(({ rawBody }) => rawBody.includes(guid));
-    await expect.poll(() => about().length).toBe(4);
+    await expect.poll(() => about().length).toBe(6);
     const read = (request: CallbackRequest) => world.carrier.parseCallback(world.config, request, 'tenant');
     const events = (await Promise.all(about().map(read))).flat();
     expect(events.map(({ kind, eventId }) => [kind, eventId])).toEqual([
@@ -214,10 +309,24 @@ describe('the webhook of a server', () => {
     ['-laugh', 'laugh', true],
     [2001, 'like', false],
     ['3005', 'question', true],
+    ['sticker', 'sticker', false],
+    ['2007', 'sticker', false],
   ])('reports the reaction %s', async (associatedMessageType, reaction, removed) => {
     const data = { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType };
     expect(await read('new-message', data)).toMatchObject([
       { kind: 'reaction', carrierMessageId: 'M1', reaction, removed, from: '+14155550123' },
+    ]);
+  });
+
+  it.each([
+    ['2006', { text: 'Reacted 🔥 to “Hello 👍”' }, '🔥', false],
+    ['3006', { text: 'Removed 👨‍👩‍👧 from “Hello”' }, '👨‍👩‍👧', true],
+    ['emoji', { text: null, associatedMessageEmoji: '👀' }, '👀', false],
+    [2006, { text: 'Reagierte mit ❤️‍🔥 auf „Hallo 👍“' }, '❤️‍🔥', false],
+  ])('reports a reaction with any emoji: %s %j', async (associatedMessageType, fields, emoji, removed) => {
+    const data = { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType, ...fields };
+    expect(await read('new-message', data)).toMatchObject([
+      { kind: 'reaction', carrierMessageId: 'M1', reaction: 'emoji', emoji, removed },
     ]);
   });
 
@@ -233,19 +342,88 @@ describe('the webhook of a server', () => {
       { kind: 'read', carrierMessageId: 'M1', at: new Date(1_750_000_005_000) },
     ]);
     const failed = { guid: 'M1', isFromMe: true, error: 22 };
-    expect(await read('message-send-error', failed)).toMatchObject([{ kind: 'receipt', status: 'failed' }]);
+    expect(await read('message-send-error', { ...failed, error: 3 })).toMatchObject([
+      { kind: 'receipt', status: 'failed', reason: 'iMessage error 3' },
+    ]);
     expect(await read('message-send-error', { ...failed, error: 4 })).toEqual([]);
   });
 
+  it('reports later what the server also responds: that the recipient is not on iMessage', async () => {
+    const failed = { guid: 'M1', isFromMe: true, error: 22 };
+    expect(await read('message-send-error', failed)).toMatchObject([
+      { kind: 'receipt', status: 'failed', unavailable: true, reason: 'not on iMessage' },
+    ]);
+  });
+
+  it('reports a delivery without a time', async () => {
+    const ours = { guid: 'M1', isFromMe: true, isDelivered: true, dateDelivered: null };
+    expect(await read('updated-message', ours)).toMatchObject([
+      { kind: 'receipt', status: 'delivered', eventId: 'M1:delivered', carrierMessageId: 'M1' },
+    ]);
+  });
+
+  it('reports a message without a sender as written by the contact of its conversation', async () => {
+    expect(await read('new-message', { ...inbound, handle: null })).toMatchObject([
+      { kind: 'reply', from: '+14155550123', text: 'Hi' },
+    ]);
+    const group = { ...inbound, handle: null, chats: [{ guid: 'iMessage;+;chat42' }] };
+    expect(await read('new-message', group)).toEqual([]);
+  });
+
+  it('reports a reply again when it changes, under the same id', async () => {
+    const [first, again] = [await read('new-message', inbound), await read('updated-message', inbound)];
+    expect(first).toMatchObject([{ kind: 'reply', eventId: 'R1' }]);
+    expect(again).toEqual(first);
+  });
+
+  it('reports the subject as a part of the text', async () => {
+    expect(await read('new-message', { ...inbound, subject: 'STOP', text: null })).toMatchObject([
+      { text: 'STOP' },
+    ]);
+    expect(await read('new-message', { ...inbound, subject: ' Hello ', text: 'Hi' })).toMatchObject([
+      { text: 'Hello\nHi' },
+    ]);
+  });
+
+  it('reports what is written to a group as such', async () => {
+    const group = { ...inbound, text: 'STOP', chats: [{ guid: 'iMessage;+;chat42' }] };
+    expect(await read('new-message', group)).toMatchObject([
+      { kind: 'reply', from: '+14155550123', text: 'STOP', group: true },
+    ]);
+  });
+
+  it('reports no files that a phone has added', async () => {
+    const attachments = [
+      { guid: 'A1', transferName: 'photo.png' },
+      { guid: 'A2', transferName: '0F2B.pluginPayloadAttachment' },
+      { guid: 'A3', transferName: 'hidden.dat', hideAttachment: true },
+    ];
+    expect(await read('new-message', { ...inbound, attachments })).toMatchObject([
+      { attachments: [{ name: 'photo.png' }] },
+    ]);
+    const balloonBundleId = 'com.apple.messages.URLBalloonProvider';
+    const preview = { ...inbound, text: 'https://a.example', balloonBundleId, attachments };
+    expect(await read('new-message', preview)).toMatchObject([
+      { text: 'https://a.example', attachments: [] },
+    ]);
+  });
+
+  it.each([true, false])('asks whether a message was written automatically: %s', async (isAutoReply) => {
+    const { guid } = await world.server.write(recipient(), { text: 'I am driving', isAutoReply });
+    const { received } = world.callbacks ?? { received: [] };
+    const call = received.find(({ rawBody }) => rawBody.includes(guid));
+    expect(JSON.parse(call?.rawBody ?? '').data).not.toHaveProperty('isAutoReply');
+    const { data } = JSON.parse(call?.rawBody ?? '');
+    expect(await read('new-message', data)).toMatchObject([{ kind: 'reply', autoReply: isAutoReply }]);
+  });
+
   it.each([
-    ['a group conversation', 'new-message', { ...inbound, chats: [{ guid: 'iMessage;+;chat42' }] }],
     ['a member who joined', 'new-message', { ...inbound, itemType: 1 }],
     [
       'an unknown reaction',
       'new-message',
-      { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType: 'sticker' },
+      { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType: 'wave' },
     ],
-    ['an edited reply', 'updated-message', inbound],
     ['a typing indicator', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
   ])('reports no event for %s', async (_name, type, data) => {
     expect(await read(type, data)).toEqual([]);

@@ -3,22 +3,28 @@ import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
 import { firstOf, listOf } from '#domain/bounded-schema.ts';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
+import { searchListing } from '#domain/carrier-listing.ts';
+import { toStorable, truncate } from '#domain/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
-import { readBlueBubblesEvent } from './bluebubbles-callback.ts';
+import { eventsOf, MESSAGE_EVENTS, readBlueBubblesEvent } from './bluebubbles-callback.ts';
 import {
   BlueBubblesMessage,
   chatGuid,
   envelope,
   ErrorResponse,
   isChatWith,
+  isPrivateApiMissing,
+  isTapback,
   NOT_REGISTERED,
+  textOf,
   TIMED_OUT,
 } from './bluebubbles-protocol.ts';
 import {
   BLUEBUBBLES_GUIDE,
   macChecks,
   passwordCheck,
+  ServerInfo,
   webhookCheck,
   Webhooks,
 } from './bluebubbles-connection.ts';
@@ -30,6 +36,7 @@ import type {
   Availability,
   Carrier,
   FetchMedia,
+  InboxItem,
   OutboundMessage,
   ReconcileOutcome,
   SendOutcome,
@@ -81,9 +88,18 @@ const SETTLE_FILES_MS = 21 * 60_000;
 /** Longer than that, so that an outage of the server in between does not leave the outcome unknown. */
 const RECONCILE_FOR_MS = 30 * 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
-const CLOCK_SKEW_MS = 60_000;
+/** A callback waits for this question. */
+const COMPLETE_TIMEOUT_MS = 3000;
+/** How far clocks differ beyond what the server knows of its own, and where it knows nothing. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+const UNKNOWN_SKEW_MS = 3_600_000;
 const PAGE = 100;
 const MAX_PAGES = 100;
+/** Pages of a batch. */
+const INBOX_PAGES = 10;
+const OVERLAP_MS = 30 * 60_000;
+const DEEP_MS = 3 * 86_400_000;
+const DEEP_EVERY_MS = 3_600_000;
 /** A single negative result is wrong too often. */
 const NEGATIVE_CHECKS = 3;
 /** How long a positive result is cached. */
@@ -103,6 +119,8 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   });
   /** When an address was last found available, by server and address. */
   const reachable = new Map<string, number>();
+  /** When a line's messages of the last days were last read, by server and line. */
+  const readDeeply = new Map<string, number>();
 
   async function call(
     config: BlueBubblesConfig,
@@ -145,8 +163,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const found = readOk(response, envelope(z.object({ available: z.boolean() })));
       if (!found) return { status: 'error', reason: reasonOf(response), answered: response.error === null };
       if (!found.data.available) continue;
-      if (reachable.size >= MAX_CACHED) reachable.clear();
-      reachable.set(key, clock().getTime());
+      remember(reachable, key, clock().getTime());
       return { status: 'available', answered: true };
     }
     return { status: 'unavailable', answered: true };
@@ -208,7 +225,13 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     form.set('method', config.method);
     if (file.voiceNote) form.set('isAudioMessage', 'true');
     form.set('attachment', new File([new Uint8Array(media.content)], file.name, { type }));
-    return sendOutcome(await call(config, '/message/attachment', { body: form, signal }), BlueBubblesMessage);
+    const send = (): Promise<Exchange> => call(config, '/message/attachment', { body: form, signal });
+    const response = await send();
+    if (!isUnknownChat(response) || config.method === 'apple-script')
+      return sendOutcome(response, BlueBubblesMessage);
+    // The Private API opens conversations only with a text, AppleScript also with a file.
+    form.set('method', 'apple-script');
+    return sendOutcome(await send(), BlueBubblesMessage);
   }
 
   /**
@@ -236,6 +259,67 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, signal))] : [text];
   }
 
+  /** The time of the newest message; if there is none, shortly before now. */
+  async function newestMessage(config: BlueBubblesConfig): Promise<number> {
+    const response = await query(config, '/message/query', { limit: 1, sort: 'DESC' });
+    const list = readOk(response, MessageList);
+    if (!list) throw new Error(reasonOf(response));
+    const newest = BlueBubblesMessage.safeParse(list.data[0]).data?.dateCreated;
+    const now = clock().getTime();
+    return newest ? Math.min(newest + 1, now) : now - CLOCK_SKEW_MS;
+  }
+
+  /** How far the times in the server's list may be from ours, in milliseconds. */
+  async function clockSkew(config: BlueBubblesConfig): Promise<number> {
+    const info = readOk(await query(config, '/server/info'), ServerInfo);
+    const seconds = info?.data.macos_time_sync;
+    return typeof seconds === 'number' ? CLOCK_SKEW_MS + Math.abs(seconds) * 1000 : UNKNOWN_SKEW_MS;
+  }
+
+  /** Reads up to `maxPages` pages of the list of messages. */
+  async function readMessages(
+    config: BlueBubblesConfig,
+    filter: { after: number; before?: number; sort: 'ASC' | 'DESC' },
+    maxPages: number,
+  ): Promise<MessagesRead | { failure: string }> {
+    const messages: BlueBubblesMessage[] = [];
+    const unreadable: Unreadable[] = [];
+    let offset = 0;
+    for (let page = 0; page < maxPages; page += 1) {
+      const response = await call(config, '/message/query', {
+        body: { ...filter, limit: PAGE, offset, with: ['chat', 'attachment'] },
+        signal: AbortSignal.timeout(QUERY_TIMEOUT_MS),
+        maxBytes: MAX_PAGE_BYTES,
+      });
+      const list = readOk(response, MessageList);
+      if (!list) return { failure: reasonOf(response) };
+      for (const raw of list.data) {
+        const { data, error } = BlueBubblesMessage.safeParse(raw);
+        if (data) messages.push(data);
+        else unreadable.push({ raw, reason: z.prettifyError(error) });
+      }
+      offset += list.data.length;
+      const total = list.metadata?.total;
+      const isLast = typeof total === 'number' ? offset >= total : list.data.length < PAGE;
+      if (isLast || list.data.length === 0)
+        return { messages, unreadable, isComplete: isLast || typeof total !== 'number' };
+    }
+    return { messages, unreadable, isComplete: false };
+  }
+
+  /** A webhook call does not say whether an inbound message was written by a person. */
+  async function completed(
+    config: BlueBubblesConfig,
+    message: BlueBubblesMessage,
+  ): Promise<BlueBubblesMessage> {
+    if (message.isFromMe || isTapback(message) || typeof message.isAutoReply === 'boolean') return message;
+    const asked = await call(config, `/message/${encodeURIComponent(message.guid.toWellFormed())}`, {
+      signal: AbortSignal.timeout(COMPLETE_TIMEOUT_MS),
+    });
+    const found = readOk(asked, envelope(BlueBubblesMessage.pick({ isAutoReply: true })));
+    return { ...message, isAutoReply: found?.data.isAutoReply };
+  }
+
   return {
     name: 'bluebubbles',
     channels: ['imessage', 'sms'],
@@ -256,8 +340,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const webhooks = readOk(known, Webhooks);
       if (!webhooks) throw new Error(reasonOf(known));
       if (webhooks.data.some((webhook) => webhook.url === url)) return;
-      const events = ['new-message', 'updated-message', 'message-send-error'];
-      const response = await query(config, '/webhook', { url, events });
+      const response = await query(config, '/webhook', { url, events: MESSAGE_EVENTS });
       if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
@@ -269,29 +352,46 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     /** The server discards our reference after its response, so the message is found by its content. */
     async reconcile(config, attempt) {
-      const after = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
-      const before = attempt.startedBy.getTime() + SETTLE_FILES_MS + CLOCK_SKEW_MS;
-      const messages: BlueBubblesMessage[] = [];
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const paging = { limit: PAGE, offset: page * PAGE, sort: 'DESC' };
-        const filter = { after, before, ...paging, with: ['chat', 'handle'] };
-        const response = await call(config, '/message/query', {
-          body: filter,
-          signal: AbortSignal.timeout(QUERY_TIMEOUT_MS),
-          maxBytes: MAX_PAGE_BYTES,
-        });
-        const list = readOk(response, MessagePage);
-        if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
-        messages.push(...list.data);
-        if (list.data.length < PAGE) return findAttempt(messages, attempt, clock());
-      }
-      // The message may be on a later page.
-      return { kind: 'unknown' };
+      const skew = await clockSkew(config);
+      const after = attempt.startedAt.getTime() - skew;
+      const before = attempt.startedBy.getTime() + SETTLE_FILES_MS + skew;
+      const read = await readMessages(config, { after, before, sort: 'DESC' }, MAX_PAGES);
+      return 'failure' in read
+        ? { kind: 'unreachable', reason: read.failure }
+        : findAttempt(read, attempt, clock());
     },
 
     async probe(config) {
       const response = await query(config, '/ping');
       if (!isOk(response)) throw new Error(reasonOf(response));
+      // What the server does not say is no failure: it may be busy, or older than the field.
+      const checks = [...macChecks(await query(config, '/server/info'), config.method)];
+      const failure = checks.find(({ result }) => result === 'fail');
+      if (failure) throw new Error(failure.text);
+    },
+
+    /**
+     * The server reports each event once and ignores whether anybody received it, so its list is read as well. Messages of the last
+     * half hour, and now and then of the last days, are read again: they may have been delivered, read or edited since, and one that
+     * reaches the Mac late has an early date.
+     */
+    async readInbox(config, from) {
+      const position = from === null ? null : readPosition(from);
+      if (!position) {
+        const newest = await newestMessage(config);
+        return {
+          read: [{ events: [], position: writePosition({ since: newest, seen: newest }) }],
+          more: false,
+        };
+      }
+      const { since, seen } = position;
+      const key = `${config.url} ${config.callbackSecret}`;
+      const isDeep = (readDeeply.get(key) ?? 0) < clock().getTime() - DEEP_EVERY_MS;
+      const after = Math.max(since, seen - (isDeep ? DEEP_MS : OVERLAP_MS));
+      const read = await readMessages(config, { after, sort: 'ASC' }, INBOX_PAGES);
+      if ('failure' in read) throw new Error(read.failure);
+      if (isDeep && read.isComplete) remember(readDeeply, key, clock().getTime());
+      return { read: itemsOf(read, config.url, position, clock()), more: !read.isComplete };
     },
 
     guide: BLUEBUBBLES_GUIDE,
@@ -311,10 +411,13 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
 
-    async parseCallback({ callbackSecret, url }, callback) {
-      checkSecret(callbackSecret, callback);
+    async parseCallback(config, callback) {
+      checkSecret(config.callbackSecret, callback);
+      const reported = readBlueBubblesEvent(callback.rawBody);
+      if (!reported) return [];
+      const message = await completed(config, reported);
       const now = clock();
-      return sanitizeEvents(readBlueBubblesEvent(callback.rawBody, url, now), now);
+      return sanitizeEvents(eventsOf(message, config.url, now), now);
     },
 
     async openMedia(config, address, signal) {
@@ -338,8 +441,6 @@ function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
   const reason = 'reason' in failed ? failed.reason : 'unknown error';
   return { kind: 'refused', reason: `only a part was sent: ${reason}` };
 }
-
-const MessagePage = envelope(listOf(BlueBubblesMessage, PAGE));
 
 /** The response to creating a chat contains its first message. */
 const OpenedChat = z
@@ -387,6 +488,7 @@ function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>):
   // A message with this reference is already being sent.
   if (/already queued/i.test(failed?.error?.message ?? failed?.message ?? ''))
     return { kind: 'unknown', reason };
+  if (isOwnError(failed) && isPrivateApiMissing(reason)) return { kind: 'transient', reason, ofLine: true };
   return failureOfLine(response, isOwnError(failed), reason) ?? { kind: 'refused', reason };
 }
 
@@ -400,28 +502,110 @@ const failedWith = (code: number): SendOutcome =>
     ? { kind: 'unavailable', reason: 'not on iMessage' }
     : { kind: 'unknown', reason: `iMessage error ${code}` };
 
+function remember(times: Map<string, number>, key: string, at: number): void {
+  if (times.size >= MAX_CACHED) times.clear();
+  times.set(key, at);
+}
+
+/** Times of the Mac, in milliseconds: the first message that counts was created at `since`, the last one that was read at `seen`. */
+interface Position {
+  since: number;
+  seen: number;
+}
+
+const writePosition = ({ since, seen }: Position): string => `${since}-${seen}`;
+
+/** @returns null if it belongs to another carrier that the line was connected to. */
+function readPosition(text: string): Position | null {
+  const [, since, seen] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  return since === undefined ? null : { since: Number(since), seen: Number(seen) };
+}
+
+/** One item for each message. Most were stored before, and leave the position as it is. */
+function itemsOf(
+  { messages, unreadable }: MessagesRead,
+  url: string,
+  { since, seen }: Position,
+  now: Date,
+): InboxItem[] {
+  let last = seen;
+  const skip = (raw: unknown, reason: string): InboxItem => ({
+    events: [],
+    position: writePosition({ since, seen: last }),
+    unreadable: { reference: referenceOf(raw), reason: truncate(reason, MAX_REASON) },
+  });
+  const read = messages.flatMap((message) => {
+    const at = message.dateCreated ?? 0;
+    if (at < since) return [];
+    try {
+      const events = sanitizeEvents(eventsOf(message, url, now), now);
+      // A clock that is ahead must not hide what comes after it is set.
+      last = Math.max(last, Math.min(at, now.getTime()));
+      return [{ events, position: writePosition({ since, seen: last }) }];
+    } catch (error) {
+      if (!(error instanceof z.ZodError)) throw error;
+      return [skip(message, z.prettifyError(error))];
+    }
+  });
+  return [...read, ...unreadable.map(({ raw, reason }) => skip(raw, reason))];
+}
+
+const MAX_REASON = 500;
+
+const referenceOf = (raw: unknown): string =>
+  z.object({ guid: z.string().max(100).transform(toStorable) }).safeParse(raw).data?.guid ?? 'unknown';
+
+/** The messages of a list, and entries that are none. */
+interface MessagesRead {
+  messages: BlueBubblesMessage[];
+  unreadable: Unreadable[];
+  /** Whether the list has no more. */
+  isComplete: boolean;
+}
+interface Unreadable {
+  raw: unknown;
+  reason: string;
+}
+
+/** The server returns no more, whatever the limit. */
+const MAX_LISTED = 1000;
+const MessageList = z.object({
+  data: listOf(z.unknown(), MAX_LISTED),
+  metadata: z.object({ total: z.number().nullish() }).nullish(),
+});
+
 function findAttempt(
-  messages: BlueBubblesMessage[],
-  { attemptId, channel, to, text, takenIds, attachmentCount, startedBy }: AttemptReference,
+  { messages, unreadable, isComplete }: MessagesRead,
+  { attemptId, channel, to, text, takenIds, attachmentCount, startedAt, startedBy }: AttemptReference,
   now: Date,
 ): ReconcileOutcome {
-  const ours = messages.filter((message) => message.isFromMe && !takenIds.includes(message.guid));
-  const candidates = ours.filter((message) => isChatWith(message, to));
-  const found =
-    ours.findLast(({ tempGuid }) => tempGuid === attemptId) ??
-    candidates.findLast((message) => text !== null && text !== '' && message.text?.trim() === text.trim());
-  if (found) {
-    const { guid, error, isDelivered, dateDelivered } = found;
-    // SMS can be reported as failed although they were sent.
-    if (!error || isDelivered || dateDelivered || channel === 'sms')
-      return { kind: 'accepted', carrierMessageId: guid };
-    return error === TIMED_OUT ? { kind: 'unknown' } : { kind: 'not_sent' };
-  }
-  // Without a text, a candidate cannot be told apart from this message.
-  if (candidates.length > 0 && (text === null || text === '')) return { kind: 'unknown' };
+  const sent = messages.filter(
+    (message) => message.isFromMe && !isTapback(message) && message.itemType === 0,
+  );
   const settled = attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS;
-  if (now.getTime() - startedBy.getTime() >= settled) return { kind: 'not_sent' };
-  return { kind: 'unreachable', reason: 'it may still be on its way' };
+  const listed = sent
+    .filter((message) => isChatWith(message, to))
+    // A file alone is no text.
+    .filter((message) => attachmentCount > 0 || textOf(message) !== '' || !message.attachments?.length)
+    .map((message) => ({ id: message.guid, text: textOf(message), message }));
+  const byReference = sent.find(({ tempGuid }) => tempGuid === attemptId);
+  const result = byReference
+    ? { kind: 'found' as const, message: { message: byReference } }
+    : searchListing(
+        { messages: listed, isComplete: isComplete && unreadable.length === 0 },
+        {
+          text,
+          takenIds,
+          isRecordLost: startedBy > startedAt,
+          isSettled: now.getTime() - startedBy.getTime() >= settled,
+        },
+      );
+  if (result.kind !== 'found') return result;
+  const { guid, error, isDelivered, dateDelivered } = result.message.message;
+  // SMS can be reported as failed although they were sent.
+  if (!error || isDelivered || dateDelivered || channel === 'sms')
+    return { kind: 'accepted', carrierMessageId: guid };
+  return error === TIMED_OUT ? { kind: 'unknown' } : { kind: 'not_sent' };
 }
 
 const isUnknownChat = (response: Exchange): boolean =>

@@ -62,7 +62,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   },
   'mailbox-reader': {
     type: 'mailboxReader',
-    summary: 'Reads replies and bounces from the mailbox of one email line',
+    summary: 'Reads what one line has received from the mailbox or the list of its carrier',
     subject: 'line',
   },
   campaign: {

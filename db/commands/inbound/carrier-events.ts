@@ -8,7 +8,7 @@ import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { happenedIn, type Happening } from '#db/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
-import { carrierOptOut, fail, failOrFallBack } from '#db/commands/sending/outcomes.ts';
+import { carrierOptOut, fail, failOrFallBack, fallBackUnavailable } from '#db/commands/sending/outcomes.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -214,6 +214,21 @@ const recordedEvents = (
   e.workspace_id = ${db.workspaceId} and e.line_id = ${lineId} and e.event_id = any(${sql.array([...eventIds], 'text')})
     and e.${receivedSince(since)}`;
 
+const EventIdRow = z.object({ eventId: z.string() });
+
+/** Those of the events that were recorded within the time in which a carrier lists them again. */
+export async function recordedAmong(
+  db: TenantDb,
+  lineId: string,
+  eventIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (eventIds.length === 0) return new Set();
+  const known = await db.anyFirst(sql.type(EventIdRow)`
+    select event_id from carrier_events e
+    where ${recordedEvents(db, lineId, eventIds, fromNow(-REPORTED_WITHIN_MS))}`);
+  return new Set(known);
+}
+
 /** Keeps a recorded event until its message or call is known. */
 export async function deferEvent(db: TenantDb, early: LineEvent): Promise<void> {
   const { lineId, event } = early;
@@ -280,7 +295,7 @@ async function applyReceipt(
   db: TenantDb,
   lineId: string,
   messageId: string,
-  { status, reason, optedOut, complaint, at }: Extract<MessageEvent, { kind: 'receipt' }>,
+  { status, reason, optedOut, complaint, unavailable, at }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
@@ -294,11 +309,18 @@ async function applyReceipt(
     await explainFailure(db, messageId, reason);
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? NO_REASON);
+  // The pacer sends the SMS.
+  const { lineId: sender } = message;
+  const sendSms = (): void => {
+    if (sender !== null) wake(db, linePacerId(sender), now, 'messagesDue');
+  };
+  if (unavailable) {
+    await fallBackUnavailable(db, message, cause, now);
+    return sendSms();
+  }
   if (!optedOut) db.lineSignals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
-  const hasFallenBack = await failOrFallBack(db, message, cause, now);
-  // The pacer sends the SMS.
-  if (hasFallenBack && message.lineId !== null) wake(db, linePacerId(message.lineId), now, 'messagesDue');
+  if (await failOrFallBack(db, message, cause, now)) sendSms();
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {

@@ -8,7 +8,7 @@ import { Channel } from '#domain/channel.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { SenderWarning } from '#domain/sender-authentication.ts';
 import { newId } from '#domain/ids.ts';
-import type { Keyword } from '#domain/opt-out.ts';
+import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
 import { ownSubject, writtenKeyword, writtenText } from '#domain/inbound-subject.ts';
 import { subjectOf } from '#domain/email-subject.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/workflow-ids.ts';
@@ -32,7 +32,7 @@ import { countReply } from '#db/queries/line-signals.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { markKnown } from '#db/queries/queue.ts';
-import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
+import { applyKeyword, BY_PARTICIPANT, optOut } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -64,7 +64,9 @@ export async function receiveCarrierEvent(
     case 'reaction':
       return applyMessageEvent(db, lineId, event, context.now);
     case 'reply':
-      return receiveReply(db, lineId, event, context);
+      return event.group
+        ? receiveFromGroup(db, lineId, event, context.now)
+        : receiveReply(db, lineId, event, context);
     case 'reply_attachments':
       return receiveAttachments(db, lineId, event, context.now);
     case 'call':
@@ -124,6 +126,21 @@ interface Answering {
   at: Date;
   /** The address of the message that was answered, if it went to another address of the contact. */
   answered: string | null;
+}
+
+/** What is written to a group is no reply, but a participant can opt out there. */
+async function receiveFromGroup(
+  db: TenantDb,
+  lineId: string,
+  { from, text, autoReply, at }: InboundReply,
+  now: Date,
+): Promise<void> {
+  if (autoReply || optOutKeyword(text) !== 'stop') return;
+  const address = await contactAddress(db, from);
+  await lockContact(db, address);
+  if (await isOptedOut(db, address)) return;
+  db.lineSignals.add(lineId, now, { optouts: 1 });
+  await optOut(db, address, { source: 'reply', at, now, author: BY_PARTICIPANT });
 }
 
 /** The effects of a reply that is not automatic. */

@@ -15,6 +15,21 @@ export async function recordUnreadable(
     on conflict do nothing`);
 }
 
+const ReferenceRow = z.object({ reference: z.string() });
+
+/** Those of the references that are recorded. */
+export async function unreadableAmong(
+  db: TenantDb,
+  lineId: string,
+  references: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (references.length === 0) return new Set();
+  const known = await db.anyFirst(sql.type(ReferenceRow)`
+    select reference from unreadable_inbound
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and reference = any(${sql.array([...references], 'text')})`);
+  return new Set(known);
+}
+
 const CountRow = z.object({ count: z.coerce.number() });
 
 /** The number of unreadable messages of all workspaces within the retention period. */

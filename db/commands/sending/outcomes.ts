@@ -72,11 +72,8 @@ export async function settlePrimary(
   // An earlier attempt may turn out to have been accepted.
   if (message?.status !== 'sending') return;
   switch (outcome.kind) {
-    case 'unavailable': {
-      const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
-      const account = wantsSms ? await fallbackAccountFor(db, message) : null;
-      return fallBack(db, message, outcome.reason, account, now);
-    }
+    case 'unavailable':
+      return fallBackUnavailable(db, message, outcome.reason, now);
     case 'refused':
       return settleRefused(db, message, outcome, now);
     case 'unsendable':
@@ -234,6 +231,18 @@ async function fallBack(
     ...(reason !== FORCED && !isErased(fallen.address) && { checkedAddresses: [fallen.address] }),
   };
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
+}
+
+/** Ends the primary send of a message whose carrier says, at once or later, that the channel cannot reach the recipient. */
+export async function fallBackUnavailable(
+  db: TenantDb,
+  message: MessageRow,
+  reason: string,
+  now: Date,
+): Promise<void> {
+  const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
+  const account = wantsSms ? await fallbackAccountFor(db, message) : null;
+  return fallBack(db, message, reason, account, now);
 }
 
 /**

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+const PASSWORD = 'the password of the Mac';
+
+let app: OwnApp;
+let mac: BlueBubblesStandIn;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1' } });
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  mac = await startBlueBubbles(PASSWORD);
+  workspace = await createWorkspace(app);
+  api = workspace.api;
+  lineId = await createLine(app, workspace.id);
+  await mac.write(phone(), { text: 'From the time before the line was connected' });
+  const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
+  const { status } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
+  if (status !== 200) throw new Error(`not connected: ${status}`);
+  return async () => {
+    await api('DELETE', `/api/lines/${lineId}`);
+    await mac.stop();
+  };
+});
+
+const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;
+const settled = (id: string, status: string) =>
+  eventually(async () => {
+    const found = await message(id);
+    return found.status === status && found;
+  });
+async function send(to: string, fields: object = {}): Promise<string> {
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: to,
+    fromLineId: lineId,
+    ...fields,
+  });
+  expect(status).toBe(201);
+  return body._id;
+}
+const thread = async (of: string) =>
+  (await api('GET', `/api/conversations/${encodeURIComponent(of)}`)).body.messages ?? [];
+const received = (of: string) =>
+  eventually(async () => {
+    const inbound = (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'in');
+    return inbound.length > 0 && inbound;
+  });
+const optedOut = (address: string) =>
+  eventually(async () => JSON.stringify((await api('GET', '/api/opt-outs')).body).includes(address));
+
+/** What the server reports meanwhile is lost: it ignores failures. */
+async function unheard(work: () => Promise<unknown>): Promise<void> {
+  const callWebhooks = mac.callWebhooks;
+  mac.callWebhooks = async () => {};
+  await work();
+  mac.callWebhooks = callWebhooks;
+}
+
+describe('what the server reported while nobody could receive it', () => {
+  it('is found in its list: replies, STOP, reactions and receipts, each once', async () => {
+    const [stopped, answered] = [phone(), phone()];
+    let guid = '';
+    await unheard(async () => {
+      const id = await send(answered);
+      await eventually(async () => mac.messages.some(({ to }) => to === answered));
+      guid = mac.messages.find(({ to }) => to === answered)?.guid ?? '';
+      await mac.write(stopped, { text: 'STOP' });
+      await mac.write(answered, { text: 'Yes, gladly' });
+      await mac.write(answered, {
+        text: 'Loved “Hello”',
+        associatedMessageGuid: `p:0/${guid}`,
+        associatedMessageType: 'love',
+      });
+      await settled(id, 'delivered');
+      await eventually(async () => (await message(id)).reactions.length > 0);
+    });
+    await optedOut(stopped);
+    expect(await received(answered)).toMatchObject([{ message: 'Yes, gladly' }]);
+
+    // Reported again, and read again by the next polls.
+    const polls = () => mac.requests.get('/api/v1/message/query') ?? 0;
+    await mac.change(guid, {});
+    const before = polls();
+    await eventually(async () => polls() > before + 1);
+    expect(await received(answered)).toHaveLength(1);
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    expect(conversations.map(({ address }: { address: string }) => address).toSorted()).toEqual(
+      [stopped, answered].toSorted(),
+    );
+  });
+
+  it('is found by a worker that was down as well', async () => {
+    const from = phone();
+    await app.stopWorker();
+    await unheard(() => mac.write(from, { text: 'STOP' }));
+    await app.startWorker();
+    await optedOut(from);
+  });
+
+  it('is found if the Mac stored it late, with an early date', async () => {
+    const from = phone();
+    await unheard(async () => {
+      const newer = phone();
+      const { dateCreated } = await mac.write(newer, { text: 'Newer' });
+      await received(newer);
+      await mac.write(from, { text: 'STOP', dateCreated: dateCreated - 1 });
+    });
+    await optedOut(from);
+  });
+});
+
+test('entries of the list that cannot be read do not hide the others', async () => {
+  const from = phone();
+  await unheard(async () => {
+    await mac.write(from, { text: 7 as unknown as string });
+    await mac.write(from, { text: 'Readable' });
+  });
+  expect(await received(from)).toMatchObject([{ message: 'Readable' }]);
+});
+
+test('an automatic reply that the list names as such is no reply', async () => {
+  const from = phone();
+  await mac.write(from, { text: 'I am driving with Focus turned on', isAutoReply: true });
+  expect(await received(from)).toMatchObject([{ autoReply: true }]);
+  expect((await api('GET', '/api/replies')).body.replies).toEqual([]);
+});
+
+test('a recipient who turns out not to be on iMessage gets an SMS, if there is to be one', async () => {
+  await api('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+  const [withSms, without] = [phone(), phone()];
+  for (const to of [withSms, without]) mac.fault(to, { kind: 'error_later', code: 22 });
+  const id = await send(withSms, { smsFallbackEnabled: true });
+  const other = await send(without);
+  await settled(id, 'fallback');
+  await eventually(async () => (await message(id)).fallbackSmsDispatched);
+  expect(await sentTo(app, withSms)).toHaveLength(1);
+  expect((await settled(other, 'fallback')).errorMessage).toBe('not on iMessage');
+  expect(await sentTo(app, without)).toEqual([]);
+});
+
+test('STOP in a group opts its participant out, and what is written there is no reply', async () => {
+  const from = phone();
+  const chats = [{ guid: 'iMessage;+;chat42' }];
+  await mac.write(from, { text: 'See you all there', chats });
+  await mac.write(from, { text: 'Stop.', chats });
+  await optedOut(from);
+  expect((await api('GET', '/api/replies')).body.replies).toEqual([]);
+  expect(await thread(from)).toEqual([]);
+});
+
+test('a line whose helper is not connected is unhealthy, and says so', async () => {
+  const config = { url: mac.url, password: PASSWORD, method: 'private-api' };
+  const connect = () => api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config });
+  mac.info.private_api = true;
+  const { status, body } = await connect();
+  expect([status, body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);
+  expect(body.error).toContain('The helper of the Private API is not connected');
+  mac.info.helper_connected = true;
+  expect((await connect()).status).toBe(200);
+});
+
+test('a text with other line ends is stored as it was sent', async () => {
+  const id = await send(phone(), { message: 'line one\r\nline two' });
+  expect((await settled(id, 'delivered')).message).toBe('line one\nline two');
+});
+
+test('an event about an unknown message changes nothing', async () => {
+  await mac.callWebhooks('updated-message', { guid: randomUUID(), isFromMe: true, isDelivered: true });
+  expect((await api('GET', '/api/conversations')).body.conversations).toEqual([]);
+});
