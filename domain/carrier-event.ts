@@ -114,6 +114,38 @@ const Reply = z.object({
 });
 export type InboundReply = z.infer<typeof Reply>;
 
+/** A contact changed the text of a reply. */
+const Edited = z.object({
+  kind: z.literal('edited'),
+  ...eventBase,
+  /** The carrier's id of the reply. */
+  carrierMessageId: CarrierId,
+  text: freeText(MAX_TEXT),
+});
+
+/** A contact took a reply back. */
+const Unsent = z.object({
+  kind: z.literal('unsent'),
+  ...eventBase,
+  /** The carrier's id of the reply. */
+  carrierMessageId: CarrierId,
+});
+export type ReplyChange = z.infer<typeof Edited> | z.infer<typeof Unsent>;
+
+/**
+ * A message from the line's own account. Most were sent through us and are known, or will be once their send is settled; the others a person
+ * has sent from a phone or computer.
+ */
+const OwnMessage = z.object({
+  kind: z.literal('own_message'),
+  ...eventBase,
+  carrierMessageId: CarrierId,
+  to: Address.min(1),
+  text: freeText(MAX_TEXT),
+  fileNames: z.array(z.string().transform(sanitizeFileName)).transform((names) => names.slice(0, MAX_FILES)),
+});
+export type OwnMessage = z.infer<typeof OwnMessage>;
+
 /** More files of a reply that was reported before: some carriers deliver a large batch in parts. */
 const ReplyAttachments = z.object({
   kind: z.literal('reply_attachments'),
@@ -168,6 +200,9 @@ export const CarrierEvent = z.discriminatedUnion('kind', [
   Read,
   Reply,
   ReplyAttachments,
+  Edited,
+  Unsent,
+  OwnMessage,
   ReactionEvent,
   Call,
   Recording,

@@ -106,6 +106,11 @@ export const ThreadItem = z
     attachmentNames: z.array(z.string()),
     attachments: z.array(ThreadFile).meta({ description: 'The same files, with their types and sizes.' }),
     reactions: z.array(ShownReaction),
+    editedAt: z.iso.datetime().nullable().meta({ description: 'When it was last edited.' }),
+    unsentAt: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When it was taken back: its text and files are no longer shown.' }),
   })
   .meta({ id: 'ThreadItem' });
 export type ThreadItem = z.infer<typeof ThreadItem>;

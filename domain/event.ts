@@ -8,6 +8,8 @@ export const EVENT_NAMES = [
   'message.opened',
   'message.reply',
   'message.reaction',
+  'message.edited',
+  'message.unsent',
   'message.ai_draft',
   'message.ai_draft_approved',
   'message.ai_draft_rejected',

@@ -174,6 +174,7 @@ const SOURCES: Record<string, string> = {
   api: 'Accepted from the API.',
   'crm-drip': 'Accepted from the API for paced sending.',
   inbox: 'Written in the inbox.',
+  device: 'Sent from the phone or computer of the line, not through this service.',
   campaign: 'Created by a campaign.',
   'ai-draft': 'Created from an approved draft.',
   'fallback-sms': 'Requested as an SMS in place of another message.',

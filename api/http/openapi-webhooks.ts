@@ -11,6 +11,8 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.opened': 'The recipient read a message, where read receipts are supported',
   'message.reply': 'A lead or contact replied',
   'message.reaction': 'A lead or contact reacted to a message',
+  'message.edited': 'A lead or contact edited a message',
+  'message.unsent': 'A lead or contact took a message back',
   'message.ai_draft': 'The AI copilot, a user or a program drafted a message for review',
   'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',

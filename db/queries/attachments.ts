@@ -93,6 +93,9 @@ export async function inboundFiles(
     select id, inbound_message_id, name, content_type, size, created_at from attachments
     where workspace_id = ${db.workspaceId} and status = 'stored'
       and inbound_message_id = any(${sql.array([...inboundMessageIds], 'text')})
+      and inbound_message_id not in (
+        select id from inbound_messages
+        where workspace_id = ${db.workspaceId} and id = any(${sql.array([...inboundMessageIds], 'text')}) and unsent_at is not null)
     order by told_at, position, name, id`);
   const found = new Map<string, InboundFiles>();
   for (const [messageId, own] of Map.groupBy(rows, (row) => row.inboundMessageId)) {

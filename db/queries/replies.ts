@@ -30,6 +30,8 @@ export const InboundRow = z.object({
   warning: SenderWarning.nullable(),
   /** Whether it counts in metrics of replies. */
   counted: z.boolean(),
+  editedAt: z.date().nullable(),
+  unsentAt: z.date().nullable(),
   receivedAt: z.date(),
   createdAt: z.date(),
 });
@@ -214,7 +216,7 @@ async function lastReplies(db: TenantDb, addresses: readonly string[]): Promise<
       ['text'],
     )} as a (address), lateral (
       select id, address, subject, left(body, ${SHOWN_LENGTH}) body, received_at from inbound_messages
-      where workspace_id = ${db.workspaceId} and address = a.address and not auto_reply
+      where workspace_id = ${db.workspaceId} and address = a.address and not auto_reply and unsent_at is null
       order by received_at desc, id desc limit 10
     ) r`);
   return [...rows];

@@ -83,6 +83,28 @@ export async function recordReached(
 }
 
 /**
+ * Records that a person wrote to an address from the device of a line, possibly some time ago. Locks the conversation.
+ * @returns whether it is the first message that the line exchanges with the address.
+ */
+export async function recordOwnMessage(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  at: Date,
+): Promise<boolean> {
+  await db.query(sql.type(NoRows)`
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at)
+    values (${db.workspaceId}, ${address}, ${lineId}, ${sql.timestamp(at)})
+    on conflict (workspace_id, address) do update
+      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    insert into line_contacts (workspace_id, line_id, address, since, opened_on)
+    values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)}, ${signalDay(at)}::date)
+    on conflict do nothing`);
+  return rowCount > 0;
+}
+
+/**
  * Reverts `recordOutbound` for an attempt that was not sent.
  * @returns how many messages in a row the contact has not answered without it; null: they have answered since.
  */

@@ -8,6 +8,7 @@ import { OptOutSuspected } from './opt-out-suspected.ts';
 import { WebhookPing } from './ping.ts';
 import { MessageReaction } from './reaction.ts';
 import { MessageReply } from './reply.ts';
+import { MessageEdited, MessageUnsent } from './reply-change.ts';
 
 /**
  * The body of every event. The types of the outbox and the webhooks of the OpenAPI document derive from this map.
@@ -19,6 +20,8 @@ export const EVENT_PAYLOADS = {
   'message.opened': MessageOpened,
   'message.reply': MessageReply,
   'message.reaction': MessageReaction,
+  'message.edited': MessageEdited,
+  'message.unsent': MessageUnsent,
   'message.ai_draft': AiDraft,
   'message.ai_draft_approved': AiDraftApproved,
   'message.ai_draft_rejected': AiDraftRejected,

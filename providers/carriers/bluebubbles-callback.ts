@@ -12,17 +12,27 @@ import {
 import { readJsonBody } from './callback-secret.ts';
 
 export const MESSAGE_EVENTS = ['new-message', 'updated-message', 'message-send-error'] as const;
+/** The server reports old messages as new when it restarts. Those since the connection are in its list as well. */
+const NEWS_MS = 3_600_000;
 
 const Event = z.object({ type: z.string(), data: z.unknown() });
 
 /**
  * Parses a webhook call.
- * @returns the message that it is about; null if it is about something else.
+ * @returns the message that it is about, and whether it may be one that a person has sent from the phone or the Mac; null if it is about
+ * something else.
  * @throws ZodError, Unreadable
  */
-export function readBlueBubblesEvent(rawBody: string): BlueBubblesMessage | null {
+export function readBlueBubblesEvent(
+  rawBody: string,
+  now: Date,
+): { message: BlueBubblesMessage; mayBeByHand: boolean } | null {
   const { type, data } = Event.parse(readJsonBody(rawBody));
-  return MESSAGE_EVENTS.some((known) => known === type) ? BlueBubblesMessage.parse(data) : null;
+  if (!MESSAGE_EVENTS.some((known) => known === type)) return null;
+  const message = BlueBubblesMessage.parse(data);
+  const isNews = (message.dateCreated ?? 0) > now.getTime() - NEWS_MS;
+  // The reference is ours.
+  return { message, mayBeByHand: type === 'new-message' && !message.tempGuid && isNews };
 }
 
 /**
@@ -30,9 +40,30 @@ export function readBlueBubblesEvent(rawBody: string): BlueBubblesMessage | null
  * all, so every event can be derived from the message as it is, and its id from the message's.
  * @param baseUrl the server's URL, for the URLs of files.
  */
-export function eventsOf(message: BlueBubblesMessage, baseUrl: string, now: Date): CarrierEvent[] {
-  return message.isFromMe ? receipts(message, now) : inbound(message, baseUrl, now);
+export function eventsOf(
+  message: BlueBubblesMessage,
+  { baseUrl, mayBeByHand, now }: { baseUrl: string; mayBeByHand: boolean; now: Date },
+): CarrierEvent[] {
+  if (!message.isFromMe) return inbound(message, baseUrl, now);
+  return [...(mayBeByHand ? ownMessage(message, now) : []), ...receipts(message, now)];
 }
+
+function ownMessage(message: BlueBubblesMessage, now: Date): CarrierEvent[] {
+  const { guid, dateCreated, error } = message;
+  const to = isGroupMessage(message) ? null : contactOf(message);
+  const text = textOf(message);
+  const fileNames = filesOf(message).map(({ transferName }) => transferName ?? 'attachment');
+  const isEmpty = text === '' && fileNames.length === 0;
+  if (!to || isEmpty || error || message.itemType !== 0 || isTapback(message) || isUnsent(message)) return [];
+  const at = dateCreated ? new Date(dateCreated) : now;
+  return [{ kind: 'own_message', eventId: `${guid}:own`, carrierMessageId: guid, at, to, text, fileNames }];
+}
+
+/** Only newer systems store when; the others leave nothing of the message. */
+const isUnsent = ({ partCount, dateRetracted, dateEdited, ...message }: BlueBubblesMessage): boolean =>
+  partCount === 0 ||
+  Boolean(dateRetracted) ||
+  (Boolean(dateEdited) && textOf(message) === '' && !message.attachments?.length);
 
 function receipts(message: BlueBubblesMessage, now: Date): CarrierEvent[] {
   const { guid, dateDelivered, dateRead, isDelivered, error } = message;
@@ -84,25 +115,37 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
     const carrierMessageId = bareGuid(message.associatedMessageGuid ?? '');
     return reaction ? [{ kind: 'reaction', ...about, ...reaction, carrierMessageId }] : [];
   }
+  const { dateEdited, dateRetracted } = message;
+  const changedAt = new Date(dateEdited || dateRetracted || now);
+  if (isUnsent(message))
+    return isGroup
+      ? []
+      : [{ kind: 'unsent', eventId: `${guid}:unsent`, carrierMessageId: guid, at: changedAt }];
   const text = textOf(message);
+  const subject = textOf({ subject: message.subject });
   const attachments = filesOf(message).map((file) => ({
     name: file.transferName ?? 'attachment',
     contentType: file.mimeType ?? null,
     url: attachmentUrl(baseUrl, file.guid),
   }));
   if (text === '' && attachments.length === 0) return [];
-  return [
-    {
-      kind: 'reply',
-      ...about,
-      carrierMessageId: guid,
-      text,
-      attachments,
-      autoReply: message.isAutoReply ?? false,
-      ...(replyTo && { replyTo }),
-      ...(isGroup && { group: true }),
-    },
-  ];
+  const reply = {
+    kind: 'reply',
+    ...about,
+    carrierMessageId: guid,
+    text,
+    // Also by itself, because words that opt out count there.
+    ...(subject !== '' && { subject }),
+    attachments,
+    autoReply: message.isAutoReply ?? false,
+    ...(replyTo && { replyTo }),
+    ...(isGroup && { group: true as const }),
+  } as const;
+  if (!dateEdited) return [reply];
+  const edit = { eventId: `${guid}:edited:${dateEdited}`, at: changedAt };
+  // Messages of groups are not stored, so an edited one is like another.
+  if (isGroup) return [{ ...reply, ...edit }];
+  return [reply, { kind: 'edited', ...edit, carrierMessageId: guid, text }];
 }
 
 const LINK_PREVIEW = 'com.apple.messages.URLBalloonProvider';

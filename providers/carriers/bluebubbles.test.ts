@@ -264,6 +264,8 @@ describe('the webhook of a server', () => {
     const read = (request: CallbackRequest) => world.carrier.parseCallback(world.config, request, 'tenant');
     const events = (await Promise.all(about().map(read))).flat();
     expect(events.map(({ kind, eventId }) => [kind, eventId])).toEqual([
+      ['own_message', `${guid}:own`],
+      ['own_message', `${guid}:own`],
       ['receipt', `${guid}:delivered`],
       ['receipt', `${guid}:delivered`],
     ]);
@@ -374,6 +376,32 @@ describe('the webhook of a server', () => {
     const [first, again] = [await read('new-message', inbound), await read('updated-message', inbound)];
     expect(first).toMatchObject([{ kind: 'reply', eventId: 'R1' }]);
     expect(again).toEqual(first);
+  });
+
+  it('reports edits, and the end of a message', async () => {
+    const dateEdited = 1_750_000_060_000;
+    expect(await read('updated-message', { ...inbound, text: 'Hi!', dateEdited })).toMatchObject([
+      { kind: 'reply', eventId: 'R1', text: 'Hi!' },
+      { kind: 'edited', eventId: `R1:edited:${dateEdited}`, carrierMessageId: 'R1', text: 'Hi!' },
+    ]);
+    const gone = { kind: 'unsent', eventId: 'R1:unsent', carrierMessageId: 'R1', at: new Date(dateEdited) };
+    for (const fields of [{ partCount: 0 }, { text: '' }, { text: null, dateRetracted: 1 }])
+      expect(await read('updated-message', { ...inbound, dateEdited, ...fields })).toEqual([gone]);
+    expect(await read('updated-message', { ...inbound, partCount: 1, dateEdited: null })).toMatchObject([
+      { kind: 'reply' },
+    ]);
+  });
+
+  it('reports what was sent from the phone or the Mac, unless it is old or has our reference', async () => {
+    const own = { ...inbound, isFromMe: true, dateCreated: Date.now(), handle: null };
+    const event = { kind: 'own_message', eventId: 'R1:own', to: '+14155550123', text: 'Hi', fileNames: [] };
+    expect(await read('new-message', own)).toMatchObject([event]);
+    const delivered = { ...own, dateDelivered: Date.now() };
+    expect((await read('updated-message', delivered)).map(({ kind }) => kind)).toEqual(['receipt']);
+    for (const fields of [{ tempGuid: newId() }, { dateCreated: Date.now() - 86_400_000 }, { error: 22 }])
+      expect((await read('new-message', { ...own, ...fields })).map(({ kind }) => kind)).not.toContain(
+        'own_message',
+      );
   });
 
   it('reports the subject as a part of the text', async () => {

@@ -413,11 +413,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     async parseCallback(config, callback) {
       checkSecret(config.callbackSecret, callback);
-      const reported = readBlueBubblesEvent(callback.rawBody);
+      const reported = readBlueBubblesEvent(callback.rawBody, clock());
       if (!reported) return [];
-      const message = await completed(config, reported);
+      const message = await completed(config, reported.message);
       const now = clock();
-      return sanitizeEvents(eventsOf(message, config.url, now), now);
+      const { mayBeByHand } = reported;
+      return sanitizeEvents(eventsOf(message, { baseUrl: config.url, mayBeByHand, now }), now);
     },
 
     async openMedia(config, address, signal) {
@@ -538,7 +539,7 @@ function itemsOf(
     const at = message.dateCreated ?? 0;
     if (at < since) return [];
     try {
-      const events = sanitizeEvents(eventsOf(message, url, now), now);
+      const events = sanitizeEvents(eventsOf(message, { baseUrl: url, mayBeByHand: true, now }), now);
       // A clock that is ahead must not hide what comes after it is set.
       last = Math.max(last, Math.min(at, now.getTime()));
       return [{ events, position: writePosition({ since, seen: last }) }];

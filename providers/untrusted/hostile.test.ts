@@ -163,8 +163,10 @@ describe('arbitrary input causes only declared errors and bounded events', () =>
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.record({ type, data }), field), (body) =>
         read(() => {
-          const message = readBlueBubblesEvent(JSON.stringify(body));
-          return sanitizeEvents(message ? eventsOf(message, 'http://mac.example', NOW) : [], NOW);
+          const reported = readBlueBubblesEvent(JSON.stringify(body), NOW);
+          if (!reported) return [];
+          const context = { baseUrl: 'http://mac.example', mayBeByHand: true, now: NOW };
+          return sanitizeEvents(eventsOf(reported.message, context), NOW);
         }),
       ),
     );

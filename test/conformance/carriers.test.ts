@@ -366,17 +366,18 @@ describe.each(CARRIERS_WITH_CALLBACKS)('a callback of the carrier $name', ({ cre
 
   it('gives its events if it is signed', async () => {
     const carrierMessageId = await accepted(get().to.taken);
-    await expect
-      .poll(() => readAll(about(carrierMessageId)))
-      .toEqual([
-        {
-          kind: 'receipt',
-          eventId: expect.stringMatching(/.+/),
-          carrierMessageId,
-          status: 'delivered',
-          at: expect.any(Date),
-        },
-      ]);
+    const receipts = async () =>
+      // Some carriers also report the message itself.
+      (await readAll(about(carrierMessageId))).filter(({ kind }) => kind !== 'own_message');
+    await expect.poll(receipts).toEqual([
+      {
+        kind: 'receipt',
+        eventId: expect.stringMatching(/.+/),
+        carrierMessageId,
+        status: 'delivered',
+        at: expect.any(Date),
+      },
+    ]);
   });
 
   it('is repeated with the same event id unless the response is 2xx', async ({ skip }) => {

@@ -124,6 +124,8 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
   attachmentNames: [],
   attachments: [],
   reactions: [],
+  editedAt: null,
+  unsentAt: null,
   ...fields,
 });
 

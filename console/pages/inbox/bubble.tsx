@@ -62,6 +62,11 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
           {message}
         </p>
       )}
+      {item.unsentAt !== null && (
+        <p className="rounded-2xl border border-dashed border-edge px-3.5 py-2 text-muted italic">
+          <Trans>Removed by the contact</Trans>
+        </p>
+      )}
       {reactions.length > 0 && (
         <ul aria-label={t`Reactions`} className="z-1 -mt-2 flex flex-wrap gap-1 px-2">
           {reactions.map((reaction) => (
@@ -130,7 +135,7 @@ function fateOf({ status, deliveredAt, readAt, at }: ThreadItem, zone: string) {
 function Fate({ item }: { item: ThreadItem }) {
   const zone = useTimeZone();
   const [why, setWhy] = useState(false);
-  const { status, at, autoReply, messageId, errorMessage } = item;
+  const { status, at, autoReply, editedAt, messageId, errorMessage } = item;
   const fate = fateOf(item, zone);
   const explains =
     status === 'pending' || status === 'scheduled' || status === 'failed' || status === 'fallback';
@@ -143,6 +148,11 @@ function Fate({ item }: { item: ThreadItem }) {
         {autoReply && (
           <span>
             <Trans>Automatic reply</Trans>
+          </span>
+        )}
+        {editedAt !== null && (
+          <span title={fullTimeOf(editedAt, zone)}>
+            <Trans>Edited</Trans>
           </span>
         )}
         {fate && (

@@ -13,6 +13,8 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'message.opened': msg`A contact has read a message`,
   'message.reply': msg`A contact has replied`,
   'message.reaction': msg`A contact has reacted to a message`,
+  'message.edited': msg`A contact has edited a message`,
+  'message.unsent': msg`A contact has removed a message`,
   'message.ai_draft': msg`A draft of a reply was written`,
   'message.ai_draft_approved': msg`A draft was approved`,
   'message.ai_draft_rejected': msg`A draft was rejected`,

@@ -129,6 +129,15 @@ async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void>
     where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
+/** Supersedes the open draft that answers a reply which has no text to be answered any more. Requires the conversation's lock. */
+export async function discardDraftOf(db: TenantDb, replyId: string, now: Date): Promise<void> {
+  const superseded = await db.anyFirst(sql.type(ReplyIdRow)`
+    update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and source = 'copilot' and reply_id = ${replyId} and status in ('waiting', 'drafted')
+    returning reply_id`);
+  for (const id of superseded) wakeDraft(db, id, now, 'superseded');
+}
+
 /** Discards a draft that is still waiting. */
 export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`

@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { CallerWorkspace } from '#domain/caller.ts';
 import { type DraftAction, DraftStatus, RESOLVED_AS } from '#domain/ai-draft.ts';
@@ -132,6 +133,28 @@ export async function resolveByReply(
   await discardWaitingDraft(db, open.replyId, now);
   return { ...open, status: 'superseded' };
 }
+
+/**
+ * Claims the open draft of a conversation in which a person has answered with another program, after the contact wrote. Requires the
+ * conversation's lock.
+ */
+export async function claimOpenDraft(
+  db: TenantDb,
+  { address, messageId, at }: { address: string; messageId: string; at: Date },
+  now: Date,
+): Promise<void> {
+  const claimed = await db.anyFirst(sql.type(ClaimedRow)`
+    update ai_drafts d set status = case when d.status = 'waiting' then 'superseded' else 'claimed' end,
+      message_id = case when d.status = 'waiting' then null else ${messageId} end, resolved_at = ${sql.timestamp(now)}
+    where d.workspace_id = ${db.workspaceId} and d.address = ${address} and d.status in ('waiting', 'drafted')
+      and not exists (
+        select from inbound_messages i
+        where i.workspace_id = d.workspace_id and i.address = d.address and i.received_at > ${sql.timestamp(at)} and not i.auto_reply)
+    returning reply_id`);
+  for (const replyId of claimed) wakeDraft(db, replyId, now, 'markSent');
+}
+
+const ClaimedRow = z.object({ replyId: z.string() });
 
 export async function emitDraftAnswered(db: TenantDb, resolved: DraftRow | null, now: Date): Promise<void> {
   if (!resolved) return;

@@ -39,6 +39,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import { suspectOptOut } from './opt-out-suspicions.ts';
+import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
+import { changeReply } from './reply-changes.ts';
 import { emitReplyEvents } from './reply-events.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -57,6 +59,7 @@ export async function receiveCarrierEvent(
   context: InboundContext,
 ): Promise<void> {
   await lockCarrierMessages(db, [carrierMessageOf({ lineId, event })]);
+  if (event.kind === 'own_message' && (await isOnItsWay(db, lineId, event))) return;
   if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
   switch (event.kind) {
     case 'receipt':
@@ -69,6 +72,12 @@ export async function receiveCarrierEvent(
         : receiveReply(db, lineId, event, context);
     case 'reply_attachments':
       return receiveAttachments(db, lineId, event, context.now);
+    case 'edited':
+    case 'unsent':
+      if (!(await changeReply(db, lineId, event, context.now))) await deferEvent(db, { lineId, event });
+      return;
+    case 'own_message':
+      return receiveOwnMessage(db, lineId, event, context.now);
     case 'call':
       return applyCall(db, lineId, event, context.now);
     case 'recording':
@@ -98,6 +107,7 @@ async function receiveReply(
   let files = event.attachments.length;
   const { carrierMessageId } = event;
   for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId }])) {
+    if (early.kind === 'edited' || early.kind === 'unsent') await changeReply(db, lineId, early, now);
     if (early.kind !== 'reply_attachments') continue;
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;

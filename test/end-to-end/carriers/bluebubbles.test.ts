@@ -4,7 +4,9 @@ import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubble
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
+import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { PNG, uploaded } from '#test/support/files.ts';
 
 const PASSWORD = 'the password of the Mac';
 
@@ -179,4 +181,137 @@ test('a text with other line ends is stored as it was sent', async () => {
 test('an event about an unknown message changes nothing', async () => {
   await mac.callWebhooks('updated-message', { guid: randomUUID(), isFromMe: true, isDelivered: true });
   expect((await api('GET', '/api/conversations')).body.conversations).toEqual([]);
+});
+
+describe('what contacts edit and unsend', () => {
+  it('is shown as they left it, and reported', async () => {
+    const endpoint = await startTestEndpoint();
+    await registerWebhook(api, endpoint.url, {
+      events: ['message.reply', 'message.edited', 'message.unsent'],
+    });
+    const told = (event: string) => endpoint.received.filter(({ json }) => json.event === event);
+    const [editor, remover] = [phone(), phone()];
+    const first = await mac.write(editor, { text: 'At five?' });
+    const second = await mac.write(remover, { text: 'A secret', attachments: [{ guid: 'A1' }] });
+    const [{ messageId }] = await received(editor);
+    await received(remover);
+
+    const at = Date.now();
+    await mac.change(first.guid, { text: 'At six?', dateEdited: at });
+    await mac.change(second.guid, { text: null, attachments: [], dateEdited: at, partCount: 0 });
+    const editedAt = new Date(at).toISOString();
+    expect(await thread(editor)).toMatchObject([{ message: 'At six?', editedAt, unsentAt: null }]);
+    expect(await thread(remover)).toMatchObject([
+      { message: '', attachments: [], editedAt: null, unsentAt: editedAt },
+    ]);
+    await eventually(async () => told('message.edited').length > 0 && told('message.unsent').length > 0);
+    expect(told('message.edited').map(({ json }) => json)).toMatchObject([
+      {
+        messageId,
+        message: { messageId, direction: 'in', message: 'At six?', editedAtUtc: editedAt, fromPhone: editor },
+      },
+    ]);
+    const [{ json: unsent } = { json: null }] = told('message.unsent');
+    expect(unsent.message).toMatchObject({ direction: 'in', unsentAtUtc: editedAt, fromPhone: remover });
+    expect(JSON.stringify(unsent)).not.toContain('secret');
+    expect(JSON.stringify((await api('GET', '/api/replies')).body)).not.toContain('secret');
+
+    // The server reports the same again, and an older state late.
+    await mac.change(first.guid, {});
+    await mac.change(first.guid, { text: 'At four?', dateEdited: at - 1000 });
+    expect(await thread(editor)).toMatchObject([{ message: 'At six?' }]);
+    expect(told('message.edited')).toHaveLength(1);
+  });
+
+  it('opts them out if they edit it to STOP, also if nobody received that', async () => {
+    const [heard, unheardOf, inGroup] = [phone(), phone(), phone()];
+    const first = await mac.write(heard, { text: 'Ok' });
+    const second = await mac.write(unheardOf, { text: 'Ok' });
+    const chats = [{ guid: 'iMessage;+;chat7' }];
+    const third = await mac.write(inGroup, { text: 'Ok', chats });
+    await Promise.all([received(heard), received(unheardOf)]);
+    await mac.change(first.guid, { text: 'STOP', dateEdited: Date.now() });
+    await mac.change(third.guid, { text: 'STOP', dateEdited: Date.now() });
+    await optedOut(heard);
+    await optedOut(inGroup);
+    await unheard(async () => {
+      await mac.change(second.guid, { text: 'Stop', dateEdited: Date.now() });
+      await optedOut(unheardOf);
+    });
+  });
+});
+
+describe('what a person sends from the phone or the Mac', () => {
+  const outbound = async (of: string) =>
+    (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'out');
+
+  it('is a part of the conversation, once, and answers it', async () => {
+    await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0, documents: [] });
+    const contact = phone();
+    await mac.write(contact, { text: 'Is it still free?' });
+    const drafts = async () => (await api('GET', '/api/knowledge-base/auto-replies')).body.autoReplies;
+    const [draft] = await eventually(async () => {
+      const open = await drafts();
+      return open.length > 0 && open;
+    });
+    expect(draft.status).toBe('drafted');
+
+    const { guid } = await mac.write(contact, { text: 'Yes, it is', isFromMe: true });
+    const [sent] = await eventually(async () => {
+      const found = await outbound(contact);
+      return found.length > 0 && found;
+    });
+    expect(sent).toMatchObject({ message: 'Yes, it is', lineId, status: 'sent' });
+    expect(await message(sent.messageId)).toMatchObject({ source: 'device', fromLineId: lineId });
+    expect((await drafts()).map(({ status }: { status: string }) => status)).toEqual(['claimed']);
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    expect(conversations).toMatchObject([{ lastDirection: 'out', lastMessage: 'Yes, it is' }]);
+
+    await mac.change(guid, { isDelivered: true, dateDelivered: Date.now() });
+    await settled(sent.messageId, 'delivered');
+    expect(await outbound(contact)).toHaveLength(1);
+  });
+
+  it('is found in the list, counts for the line, and can be to somebody new', async () => {
+    const usage = async () => (await api('GET', '/api/lines/by-user')).body.lines[0].usage;
+    expect(await usage()).toMatchObject({ totalMessages: 0, newMessages: 0 });
+    const contact = phone();
+    await unheard(async () => {
+      await mac.write(contact, { text: 'Hello, it is me', isFromMe: true, handle: null });
+      await eventually(async () => (await outbound(contact)).length > 0);
+    });
+    expect(await usage()).toMatchObject({ totalMessages: 1, newMessages: 1 });
+  });
+
+  it('is never what was sent through the product', async () => {
+    const [plain, lost, withFile, failed] = [phone(), phone(), phone(), phone()];
+    mac.fault(lost, { kind: 'response_lost' });
+    mac.fault(failed, { kind: 'error_though_sent', code: null });
+    const url = await uploaded(app, workspace.key, { name: 'photo.png', content: PNG });
+    for (const to of [plain, lost, failed]) await send(to);
+    await send(withFile, { attachmentUrls: [url] });
+    await eventually(async () => mac.messages.filter(({ to }) => to === withFile).length === 2);
+    await eventually(async () =>
+      (await outbound(plain)).some(({ status }: { status: string }) => status === 'delivered'),
+    );
+    const polls = () => mac.requests.get('/api/v1/message/query') ?? 0;
+    const before = polls();
+    await eventually(async () => polls() > before + 3);
+    for (const to of [plain, lost, withFile, failed]) expect(await outbound(to)).toHaveLength(1);
+  });
+
+  it('is no reaction and no message to a group', async () => {
+    const contact = phone();
+    await mac.write(contact, { text: 'Hi all', isFromMe: true, chats: [{ guid: 'iMessage;+;chat9' }] });
+    await mac.write(contact, {
+      text: 'Loved “Hi”',
+      isFromMe: true,
+      associatedMessageGuid: 'p:0/M1',
+      associatedMessageType: 'love',
+    });
+    const polls = () => mac.requests.get('/api/v1/message/query') ?? 0;
+    const before = polls();
+    await eventually(async () => polls() > before + 1);
+    expect(await thread(contact)).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7a2bc4c5d748d792b42162fde5b752f6c05f9310f820fb3ffecbadaf91c2bd57"
+DIGEST = "2c89db4f21325eeb4e7ec9b1f426c3747ace690bf33459bf21821c59e508b7d7"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -313,7 +313,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -440,7 +440,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -544,6 +544,23 @@ class ReactionMessage(TypedDict):
     reactedAtUtc: str
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
+
+
+class EditedMessage(TypedDict):
+    messageId: str
+    direction: Literal["in", "out"]
+    fromPhone: NotRequired[str]
+    fromEmail: NotRequired[str]
+    message: str
+    editedAtUtc: str
+
+
+class UnsentMessage(TypedDict):
+    messageId: str
+    direction: Literal["in", "out"]
+    fromPhone: NotRequired[str]
+    fromEmail: NotRequired[str]
+    unsentAtUtc: str
 
 
 class DraftLead(TypedDict):
@@ -1361,7 +1378,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1373,7 +1390,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -2941,7 +2958,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2950,7 +2967,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2973,7 +2990,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -3620,7 +3637,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -3631,7 +3648,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3829,6 +3846,46 @@ class OnMessageReactionRequest(TypedDict):
     crmCPersonId: str | None
     crmCLeadId: str | None
     message: ReactionMessage
+    lead: NotRequired[Lead]
+    data: dict[str, Any]
+
+
+class OnMessageEditedRequest(TypedDict):
+    event: Literal["message.edited"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: EditedMessage
+    lead: NotRequired[Lead]
+    data: dict[str, Any]
+
+
+class OnMessageUnsentRequest(TypedDict):
+    event: Literal["message.unsent"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: UnsentMessage
     lead: NotRequired[Lead]
     data: dict[str, Any]
 
@@ -4048,7 +4105,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -4136,6 +4193,8 @@ class ThreadItem(TypedDict):
     attachmentNames: list[str]
     attachments: list[ThreadFile]
     reactions: list[ThreadItemReaction]
+    editedAt: str | None
+    unsentAt: str | None
 
 
 class OptOutSuspicion(TypedDict):
@@ -4240,7 +4299,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
