@@ -5,6 +5,7 @@ import {
   createWorkspace,
   inviteMember,
   NoSuchTenant,
+  setBilling,
   suspendOrResume,
 } from '#db/commands/tenancy/operators.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
@@ -112,6 +113,21 @@ export const TENANT_COMMANDS: Record<string, Command> = {
         throw error;
       });
       return { workspaceId, plan };
+    },
+  }),
+  'set-billing': tenantCommand({
+    wakes: true,
+    argument: 'AGENCY_OR_WORKSPACE',
+    options: '--billing card|invoice|none',
+    summary:
+      'sets who pays in an agency, or for a workspace without one; with none, no plan is needed and nothing waits for a payment',
+    async run(session, id, order, { billing }) {
+      const mode = choice(BillingMode, billing, '--billing');
+      const isWorkspace = WorkspaceId.safeParse(id).success;
+      if (isWorkspace && mode === 'invoice') throw new WrongUsage('Only an agency pays by invoice');
+      const payer = isWorkspace && mode !== 'invoice' ? { workspaceId: id, mode } : { agencyId: id, mode };
+      await inSystem(session, (db) => setBilling(db, payer, byOperator(order)));
+      return { id, billingMode: mode };
     },
   }),
   'suspend-workspace': suspension(

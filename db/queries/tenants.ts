@@ -137,6 +137,33 @@ export async function setSuspended(
     returning id`);
 }
 
+const ModeRow = z.object({ before: BillingMode });
+
+/** Sets who pays in an agency. @returns the mode before; null if there is no agency with that id. */
+export async function setAgencyBilling(
+  db: SystemDb,
+  agencyId: string,
+  mode: BillingMode,
+): Promise<BillingMode | null> {
+  return db.maybeOneFirst(sql.type(ModeRow)`
+    update agencies a set billing_mode = ${mode} from (
+      select id, billing_mode from agencies where id = ${agencyId} for update
+    ) old where a.id = old.id returning old.billing_mode before`);
+}
+
+/** Sets who pays for a workspace without an agency. @returns the mode before; null if there is no such workspace. */
+export async function setWorkspaceBilling(
+  db: SystemDb,
+  workspaceId: string,
+  mode: Exclude<BillingMode, 'invoice'>,
+): Promise<BillingMode | null> {
+  return db.maybeOneFirst(sql.type(ModeRow)`
+    update workspaces w set billing_mode = ${mode} from (
+      select id, billing_mode from workspaces
+      where id = ${workspaceId} and agency_id is null and live_workspace_id is null for update
+    ) old where w.id = old.id returning old.billing_mode before`);
+}
+
 const ListedWorkspaceRow = z.object({
   workspaceId: z.string(),
   name: z.string(),

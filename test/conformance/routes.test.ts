@@ -493,6 +493,21 @@ test('a workspace that is past due can read, but writes only to endpoints that s
   expect(await problemsOf(own, ask, problem)).toEqual([]);
 });
 
+test('a workspace that an operator has suspended can read, but writes only to endpoints that stay open', async () => {
+  const suspended = await createWorkspace(app, { suspended_at: new Date() });
+  const owner = { userId: suspended.ownerId, organizationId: suspended.id, role: 'org:admin' };
+  const admin = await signIn(app, owner);
+  const own = tenantRoutes.filter(({ caller }) => caller === 'workspace');
+  const ask = (route: TenantRoute) =>
+    call(app.url, route, `Bearer ${route.credential === 'session' ? admin : suspended.key}`);
+  const problem = ({ status, body }: ApiResponse, route: TenantRoute) => {
+    const closed = route.method !== 'GET' && !route.openWhenReadOnly;
+    const isRefused = status === 403 && body.code === 'WORKSPACE_SUSPENDED';
+    return closed !== isRefused && closed && `${status} ${JSON.stringify(body)}`;
+  };
+  expect(await problemsOf(own, ask, problem)).toEqual([]);
+});
+
 /** Sends a body without a Content-Length. @returns the status of the response. */
 function sendChunked(route: TenantRoute, body: string): Promise<number> {
   return new Promise((resolve, reject) => {

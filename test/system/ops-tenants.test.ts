@@ -132,6 +132,26 @@ describe('a workspace', () => {
     expect([status, JSON.parse(stderr).code]).toEqual([1, 'INVALID_STATE']);
   });
 
+  it('goes on sending when nobody pays any more, and its agency is charged again when that is set', async () => {
+    const agency = await createAgency(app);
+    const { id, api } = await createWorkspace(app, { agency_id: agency.id, subscription_status: 'past_due' });
+    const lineId = await createLine(app, id);
+    const suspended = { message: 'Hi', recipientPhone: phone(), fromLineId: lineId };
+    expect((await api('POST', '/api/messages', suspended)).status).toBe(402);
+    const set = (mode: string) => verdict(['set-billing', agency.id, '--billing', mode, ...BY]);
+    expect(await set('none')).toEqual({ id: agency.id, billingMode: 'none' });
+    await set('none');
+    await eventually(async () => (await api('POST', '/api/messages', suspended)).status === 201);
+    await eventually(async () => (await sentTo(app, suspended.recipientPhone)).length === 1);
+    await set('card');
+    await eventually(async () => (await api('POST', '/api/messages', suspended)).status === 402);
+    expect(await run(['set-billing', id, '--billing', 'none', ...BY])).toMatchObject({ status: 1 });
+    const alone = await createWorkspace(app, { subscription_status: 'none' });
+    await verdict(['set-billing', alone.id, '--billing', 'none', ...BY]);
+    expect(await auditOf(app, alone.id)).toEqual([`Dana: subscription.changed ${alone.id} contract`]);
+    expect((await run(['set-billing', alone.id, '--billing', 'invoice', ...BY])).status).toBe(2);
+  });
+
   it('that is suspended sends nothing and refuses changes, keeps its messages, and goes on when it is resumed', async () => {
     const agency = await createAgency(app);
     const workspace = await createWorkspace(app, { agency_id: agency.id });

@@ -252,7 +252,7 @@ async function applySubscription(
 }
 
 /** The new plan may include the request that awaits payment. */
-async function wakeAwaiting(db: TenantDb): Promise<void> {
+export async function wakeAwaiting(db: TenantDb): Promise<void> {
   const awaiting = await findAwaitingPayment(db);
   if (awaiting) wake(db, lineRequestId(awaiting.id), currentTime(), 'planChanged');
 }

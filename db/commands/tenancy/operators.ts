@@ -4,8 +4,9 @@ import type { AuditAction, AuditChanges, AuditTarget, NewAuditEntry } from '#dom
 import type { BillingMode } from '#domain/entitlement.ts';
 import { hashSecretToken, newSecretToken } from '#domain/secret-token.ts';
 import type { Role } from '#domain/team.ts';
+import { wakeAwaiting } from '#db/commands/billing/billing.ts';
 import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
-import { inWorkspace } from '#db/queries/agency.ts';
+import { inWorkspace, listClients } from '#db/queries/agency.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { lockInstallation } from '#db/queries/installation.ts';
 import {
@@ -25,7 +26,9 @@ import {
   insertAgency,
   insertWorkspace,
   lockWorkspace,
+  setAgencyBilling,
   setSuspended,
+  setWorkspaceBilling,
 } from '#db/queries/tenants.ts';
 import type { SystemTransaction } from '#db/transactions.ts';
 
@@ -142,6 +145,33 @@ export async function suspendOrResume(
   for (const id of changed) await wakeAllLines(inWorkspace(db, { id }), currentTime());
   const action = isSuspended ? 'workspace.suspended' : 'workspace.resumed';
   await recordIn(db, { workspaceId, ...workspace }, author, action, { type: 'workspace', id: workspaceId });
+}
+
+/** An agency, or a workspace without one. */
+export type Payer =
+  | { agencyId: string; mode: BillingMode }
+  | { workspaceId: string; mode: Exclude<BillingMode, 'invoice'> };
+
+/** Sets who pays. What waits for a payment or a subscription goes on if none is needed any more. @throws NoSuchTenant */
+export async function setBilling(db: SystemTransaction, payer: Payer, author: Author): Promise<void> {
+  const { mode } = payer;
+  const isAgency = 'agencyId' in payer;
+  const id = isAgency ? payer.agencyId : payer.workspaceId;
+  const before = isAgency
+    ? await setAgencyBilling(db, id, payer.mode)
+    : await setWorkspaceBilling(db, id, payer.mode);
+  if (before === null)
+    throw new NoSuchTenant(`There is no ${isAgency ? 'agency' : 'workspace without an agency'} ${id}`);
+  if (before === mode) return;
+  const clients = isAgency ? await listClients(db, id) : [{ id }];
+  for (const client of clients) {
+    const tenant = inWorkspace(db, client);
+    await wakeAllLines(tenant, currentTime());
+    await wakeAwaiting(tenant);
+  }
+  const log = isAgency ? { agencyId: id } : { workspaceId: id, agencyId: null };
+  const target = { type: isAgency ? 'agency' : 'workspace', id } as const;
+  await recordIn(db, log, author, 'subscription.changed', target, { billingMode: mode });
 }
 
 const signInLinkOf = async (db: SystemTransaction, userId: string): Promise<PersonLink> => ({

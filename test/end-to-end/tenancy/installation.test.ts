@@ -5,6 +5,7 @@ import { newApiKey } from '#domain/api-key.ts';
 import { eventually, type OwnApp, sharedApp } from '#test/support/app.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { startProductionApp } from '#test/support/production.ts';
 import { ops } from '#workers/ops.ts';
 
@@ -24,11 +25,11 @@ async function start(): Promise<void> {
   anybody = apiClient(app.url, '');
 }
 
-const environment = () => ({
-  DATABASE_URL: app.config.database.tenantUrl,
-  DATABASE_SYSTEM_URL: app.config.database.systemUrl,
-  TEMPORAL_ADDRESS: app.config.temporal.address,
-  TEMPORAL_NAMESPACE: app.config.temporal.namespace,
+const environment = ({ config } = app) => ({
+  DATABASE_URL: config.database.tenantUrl,
+  DATABASE_SYSTEM_URL: config.database.systemUrl,
+  TEMPORAL_ADDRESS: config.temporal.address,
+  TEMPORAL_NAMESPACE: config.temporal.namespace,
 });
 
 /** A new code of the command line. */
@@ -181,6 +182,42 @@ describe('the setup of an agency', () => {
     const list = await owner('GET', '/api/agency/audit-log');
     expect(list.body.entries.map(({ action }: { action: string }) => action)).toContain('workspace.created');
   });
+});
+
+test('a restored backup is set up already', async () => {
+  const lost = await createTestDatabase();
+  const own = await startProductionApp({}, { worker: false });
+  onTestFinished(() => own.stop());
+  const startOn = ({ tenantUrl, systemUrl, directUrl }: TestDatabase) =>
+    startApi({
+      ...own.config,
+      port: 0,
+      database: { tenantUrl, systemUrl, replicaUrl: null, listenUrl: directUrl },
+    });
+  const first = await startOn(lost);
+  const { stdout } = await ops(['setup-code'], {
+    ...environment(own),
+    DATABASE_URL: lost.tenantUrl,
+    DATABASE_SYSTEM_URL: lost.systemUrl,
+  });
+  const { code } = JSON.parse(stdout) as { code: string };
+  const { body } = await setUp(code, {}, apiClient(first.url, ''));
+  await first.stop();
+
+  const restored = await createTestDatabase(new URL(lost.ownerUrl).pathname.slice(1));
+  await lost.drop();
+  const second = await startOn(restored);
+  onTestFinished(async () => {
+    await second.stop();
+    await restored.drop();
+  });
+  expect(await readiness(second.url)).toBeUndefined();
+  expect(await setUp(code, {}, apiClient(second.url, ''))).toMatchObject({
+    status: 409,
+    body: { code: 'ALREADY_SET_UP' },
+  });
+  const owner = apiClient(second.url, body.token);
+  expect((await owner('GET', '/api/workspace')).body.workspace._id).toBe(body.workspaceId);
 });
 
 test('wrong codes are counted by the address of the client', async () => {
