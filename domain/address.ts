@@ -1,18 +1,22 @@
-import { z } from 'zod';
 import { normalizePhone } from './phone.ts';
 
-const Email = z.email();
+/** Before the `@`: words of the characters that need no quotes (RFC 5322, section 3.2.3), or that are not ASCII (RFC 6531). */
+const WORD = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
+const LOCAL = new RegExp(`^${WORD}(?:\\.${WORD})*$`, 'u');
+const MAX_LOCAL_BYTES = 64;
+/** With a top-level domain, which is never a number. */
+const DOMAIN =
+  /^(?=.{1,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+(?:[a-z]{2,63}|xn--[a-z\d-]{0,58}[a-z\d])$/;
 
 /** The canonical form of an email address; null if it is none. An international domain gets its ASCII form (`xn--…`). */
 export function normalizeEmail(text: string): string | null {
-  const address = text.trim().toLowerCase();
-  const at = address.lastIndexOf('@') + 1;
-  const canonical = address.slice(0, at) + asciiDomain(address.slice(at));
-  return Email.safeParse(canonical.replace(ASCII_TLD, '.example')).success ? canonical : null;
+  const address = text.trim().toLowerCase().normalize('NFC');
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at);
+  const domain = asciiDomain(address.slice(at + 1));
+  const isLocal = at > 0 && LOCAL.test(local) && new TextEncoder().encode(local).length <= MAX_LOCAL_BYTES;
+  return isLocal && DOMAIN.test(domain) ? `${local}@${domain}` : null;
 }
-
-/** A top-level domain that `Email` does not know. */
-const ASCII_TLD = /\.xn--[a-z\d-]*[a-z\d]$/;
 
 const INTERNATIONAL = /^(?=.*\P{ASCII})[-.\da-z\P{ASCII}]+$/u;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { normalizeEmail } from './address.ts';
 import { Channel } from './channel.ts';
 import { Id } from './ids.ts';
 import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
@@ -18,7 +19,12 @@ export const LineRequestInput = z
     lineType: LineType.default('purchased'),
     firstName: Name,
     lastName: Name,
-    email: z.email().max(254).optional().meta({ description: 'The requested address of an email line.' }),
+    email: z
+      .string()
+      .max(254)
+      .refine((email) => normalizeEmail(email) !== null, 'must be an email address')
+      .optional()
+      .meta({ description: 'The requested address of an email line.' }),
     areaCode: z
       .string()
       .regex(/^\d{1,5}$/, 'must be 1 to 5 digits')

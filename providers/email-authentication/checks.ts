@@ -141,20 +141,35 @@ async function dkim(dns: Dns, { domain, dkimSelector }: EmailSender): Promise<Ve
   };
 }
 
+/** Names above the domain that are asked for a record. */
+const MAX_PARENTS = 5;
+
+/** The domain and those above it that can have a record, without top-level domains. */
+function withParents(domain: string): string[] {
+  const labels = domain.split('.');
+  return labels.map((_, index) => labels.slice(index).join('.')).slice(0, Math.max(1, labels.length - 1));
+}
+
+/** A subdomain without a record has that of the nearest domain above it (RFC 7489, section 6.6.3). */
 async function dmarc(dns: Dns, domain: string): Promise<Verdict> {
-  const found = (await dns.txt(`_dmarc.${domain}`)).filter((text) => /^v=DMARC1\s*(;|$)/i.test(text));
-  const [record, ...others] = found;
-  if (record === undefined)
-    return {
-      result: 'fail',
-      text: `There is no DMARC record. If ${domain} is a subdomain, that of its parent counts, which is not looked up here.`,
-    };
+  for (const name of withParents(domain).slice(0, MAX_PARENTS)) {
+    const found = (await dns.txt(`_dmarc.${name}`)).filter((text) => /^v=DMARC1\s*(;|$)/i.test(text));
+    if (found.length > 0) return dmarcVerdict(found, name === domain ? null : name);
+  }
+  return { result: 'fail', text: 'There is no DMARC record.' };
+}
+
+/** @param parent the domain above the line's whose record it is. */
+function dmarcVerdict(found: string[], parent: string | null): Verdict {
+  const [record = '', ...others] = found;
   if (others.length > 0)
     return { result: 'fail', found, text: 'There are several records, so receivers ignore them.' };
   const policy = tag(record, 'p')?.toLowerCase() ?? '';
   if (!['none', 'quarantine', 'reject'].includes(policy))
     return { result: 'fail', found, text: 'The policy p must be none, quarantine or reject.' };
-  return { result: 'pass', found, text: `The policy is ${policy}.` };
+  if (parent === null) return { result: 'pass', found, text: `The policy is ${policy}.` };
+  const ofSubdomains = tag(record, 'sp')?.toLowerCase() ?? policy;
+  return { result: 'pass', found, text: `The policy is ${ofSubdomains}, by the record of ${parent}.` };
 }
 
 async function mx(dns: Dns, domain: string): Promise<Verdict> {

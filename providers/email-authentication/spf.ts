@@ -12,6 +12,10 @@ export type SpfResult =
 /** Mechanisms and modifiers that query DNS, in total (RFC 7208, section 4.6.4). */
 const MAX_LOOKUPS = 10;
 
+/** Lookups that find nothing, after which receivers give up (RFC 7208, section 4.6.4). */
+const MAX_VOID_LOOKUPS = 2;
+const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists']);
+
 class PermanentError extends Error {}
 
 const QUALIFIERS = { '+': 'pass', '-': 'fail', '~': 'softfail', '?': 'neutral' } as const;
@@ -37,6 +41,7 @@ class Evaluation {
   readonly #dns: Dns;
   readonly #ip: string;
   #lookups = 0;
+  #voidLookups = 0;
 
   constructor(dns: Dns, ip: string) {
     this.#dns = dns;
@@ -49,7 +54,10 @@ class Evaluation {
     if (others.length > 0) throw new PermanentError(`${domain} has several SPF records`);
     let redirect: string | null = null;
     let isCertain = true;
-    for (const text of record.split(/ +/).slice(1).filter(Boolean)) {
+    const terms = record.split(/ +/).slice(1).filter(Boolean);
+    // An error anywhere in the record makes all of it useless, also after the term that matches (section 4.6).
+    for (const text of terms) this.#requireTerm(text);
+    for (const text of terms) {
       const [, qualifier = '+', name = '', sign = '', value = ''] = TERM.exec(text) ?? [];
       if (sign === '=') {
         if (name.toLowerCase() === 'redirect') redirect = value;
@@ -68,6 +76,14 @@ class Evaluation {
     if (redirect === null) return { kind: isCertain ? 'neutral' : 'uncertain' };
     if (!isCertain || redirect.includes('%')) return { kind: 'uncertain' };
     return this.#follow(redirect);
+  }
+
+  #requireTerm(text: string): void {
+    const [, , name = '', sign = '', value = ''] = TERM.exec(text) ?? [];
+    const mechanism = name.toLowerCase();
+    if (name === '' || (sign !== '=' && !MECHANISMS.has(mechanism)))
+      throw new PermanentError(`"${text}" is not a term of SPF`);
+    if (mechanism === 'ip4' || mechanism === 'ip6') this.#isIn(value, text);
   }
 
   /** @returns null if it is not evaluated here. */
@@ -123,9 +139,18 @@ class Evaluation {
     const target = named || domain;
     const hosts = name === 'a' ? [target] : (await this.#dns.mx(target)).slice(0, MAX_LOOKUPS);
     const found = await Promise.all(hosts.filter(Boolean).map((host) => this.#dns.addresses(host)));
+    if (hosts.length === 0 || (name === 'a' && found.flat().length === 0)) this.#countVoidLookup();
     return found
       .flat()
       .some((address) => this.#isIn(`${address}/${address.includes(':') ? bits6 : bits4}`, text));
+  }
+
+  #countVoidLookup(): void {
+    this.#voidLookups += 1;
+    if (this.#voidLookups > MAX_VOID_LOOKUPS)
+      throw new PermanentError(
+        `more than ${MAX_VOID_LOOKUPS} of its lookups find nothing, so receivers ignore it`,
+      );
   }
 
   #countLookup(): void {

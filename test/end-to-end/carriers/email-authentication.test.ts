@@ -103,6 +103,13 @@ describe('SPF', () => {
     ['fail', 'if there are several', ['v=spf1 +all', 'v=spf1 ip4:8.8.4.10 -all']],
     ['fail', 'if it includes a domain without one', ['v=spf1 include:nobody.example +all']],
     ['fail', 'if a term is wrong', ['v=spf1 ip4:8.8.4.300 +all']],
+    ['fail', 'if a term after the one that matches is wrong', ['v=spf1 ip4:8.8.4.10 bogus:x']],
+    ['pass', 'if two lookups find nothing', ['v=spf1 a:void1.example a:void2.example ip4:8.8.4.10']],
+    [
+      'fail',
+      'if three lookups find nothing',
+      ['v=spf1 a:void1.example a:void2.example mx:void3.example ip4:8.8.4.10'],
+    ],
     ['fail', 'if it includes itself', ['v=spf1 include:self.example -all']],
     ['unknown', 'with macros', ['v=spf1 exists:%{i}._spf.example -all']],
   ])('has the result %s %s', async (result, _when, records) => {
@@ -126,6 +133,16 @@ test.each<[EmailCheck['name'], string, object]>([
 ])('%s fails for a record that says nothing or no', async (name, prefix, records) => {
   dns.records.set(prefix + domain, records);
   expect((await checks())[name].result).toBe('fail');
+});
+
+test('a subdomain has the DMARC record of the domain above it', async () => {
+  const line = await createLine(app, workspace.id, 'email', { email: 'dana@mail.parent.example' });
+  expect((await checks(line)).dmarc.result).toBe('fail');
+  dns.records.set('_dmarc.parent.example', { TXT: ['v=DMARC1; p=reject; sp=quarantine'] });
+  expect((await checks(line)).dmarc).toMatchObject({
+    result: 'pass',
+    text: 'The policy is quarantine, by the record of parent.example.',
+  });
 });
 
 test('a name of the address that leads elsewhere fails', async () => {

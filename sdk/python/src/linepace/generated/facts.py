@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2c89db4f21325eeb4e7ec9b1f426c3747ace690bf33459bf21821c59e508b7d7"
+DIGEST = "c976da23ea3ffb17cb9e8cf4b199161e6be218938958eb0803a90a698a7a62f2"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -61,7 +61,6 @@ ErrorCode = Literal[
     "FALLBACK_NOT_CONFIGURED",
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
-    "IDENTITY_PROVIDER_ERROR",
     "INCOMPLETE_BODY",
     "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",
