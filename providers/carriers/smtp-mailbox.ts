@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { ImapFlow, ImapFlowError } from 'imapflow';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
@@ -89,7 +90,8 @@ export async function readMailbox(
   const { ImapFlow } = await import('imapflow');
   const client = new ImapFlow({
     host: guard ? await guard.addressOf(mailbox.host) : mailbox.host,
-    servername: mailbox.host,
+    // An address is no name for TLS (RFC 6066, section 3).
+    ...(!isIP(mailbox.host) && { servername: mailbox.host }),
     port: mailbox.port,
     secure: mailbox.secure,
     // Require TLS before the password is sent, except on loopback.
