@@ -127,8 +127,8 @@ const causeOf = (error: unknown): string =>
 const WORDS: Record<string, string> = {
   EDNS: 'host name not found',
   ECONNECTION: 'connection closed',
-  ETLS: 'TLS could not be started',
-  EREQUIRETLS: 'TLS could not be started',
+  ETLS: 'STARTTLS is not offered, or fails',
+  EREQUIRETLS: 'STARTTLS is not offered, or fails',
   NoConnection: 'connection closed',
   GREETING_TIMEOUT: 'it did not greet',
   CONNECT_TIMEOUT: 'connection timed out',

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "c976da23ea3ffb17cb9e8cf4b199161e6be218938958eb0803a90a698a7a62f2"
+DIGEST = "ccab76db52557ec8e592dc17ede33d46e50caf8bb0e76dd318c769d07e779452"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -61,6 +61,7 @@ ErrorCode = Literal[
     "FALLBACK_NOT_CONFIGURED",
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
+    "IDENTITY_PROVIDER_ERROR",
     "INCOMPLETE_BODY",
     "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",
