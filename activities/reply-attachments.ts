@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import {
@@ -18,13 +19,19 @@ import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import { type OpenMedia, openWithin, resumedMedia } from './resumed-media.ts';
+import { dueNow, isDue, type Look, roundOf } from './round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
 /** Files fetched concurrently for a workspace. */
 const BATCH = 8;
-const FETCH_TIMEOUT_MS = 30_000;
+/** A contact's server may be behind a slow connection: 100 MB at half a megabit per second. */
+const FETCH_MS = 30 * 60_000;
+const IDLE_MS = 30_000;
+/** How often to look for further files while a slow one is fetched. */
+const LOOK_MS = 2000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** How long the event of a reply waits at most for the slowest file of a batch. */
 const MAX_WAIT_MS = 5000;
@@ -51,7 +58,11 @@ export function createReplyAttachmentActivities({
     if (problem !== null) throw new NoRoom(problem);
   }
 
-  async function fetchFile(workspaceId: string, file: WaitingAttachment): Promise<void> {
+  async function fetchFile(
+    workspaceId: string,
+    file: WaitingAttachment,
+    stopped: AbortSignal,
+  ): Promise<void> {
     const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
       withTenant(pools, workspaceId, work);
     try {
@@ -59,14 +70,18 @@ export function createReplyAttachmentActivities({
       if (!line) throw new Error('its line is no longer in this workspace');
       await tenant((db) => refuseBeyondQuota(db, 1));
       const { carrier, config } = lineCarrier({ carriers, secrets }, line);
-      const media = await carrier.openMedia(config, file.sourceUrl, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+      const open: OpenMedia = (from, signal) => carrier.openMedia(config, file.sourceUrl, signal, from);
+      const canceled = AbortSignal.any([stopped, AbortSignal.timeout(FETCH_MS)]);
+      const limits = { idleMs: IDLE_MS, canceled };
+      const media = await openWithin(open, 0, limits);
       if (media.size !== undefined && media.size > MAX_FILE_BYTES) {
         media.body.destroy();
         throw new FileTooLarge(MAX_FILE_BYTES);
       }
       const contentType = file.contentType ?? media.contentType;
       const key = storageKey(workspaceId, file.id);
-      const size = await storage.put(key, media.body, MAX_FILE_BYTES, contentType);
+      const content = Readable.from(resumedMedia(open, media, limits));
+      const size = await storage.put(key, content, MAX_FILE_BYTES, contentType);
       const isWanted = await tenant(async (db) => {
         const isStored = await markStored(db, file.id, { size, contentType });
         await refuseBeyondQuota(db, 0);
@@ -94,14 +109,33 @@ export function createReplyAttachmentActivities({
     async fetchReplyAttachments({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
-      return repeatFor(ROUND_MS, 'there are more files to fetch', async () => {
-        const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH));
-        const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
-        await Promise.race([fetched, pause(MAX_WAIT_MS, undefined, { ref: false })]);
-        await tenant((db) => emitReplyEvents(db, { links, now: currentTime() }));
-        await fetched;
-        if (due.length > 0) return null;
-        return decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
+      const running = new Map<string, Promise<void>>();
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (!canceled.aborted) {
+          const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH + running.size));
+          const started = due.filter(({ id }) => !running.has(id)).slice(0, BATCH - running.size);
+          const fetches = started.map((file) => {
+            const fetched = fetchFile(workspaceId, file, canceled).finally(() => running.delete(file.id));
+            running.set(file.id, fetched);
+            return fetched;
+          });
+          await Promise.race([
+            started.length > 0 ? Promise.all(fetches) : Promise.race(running.values()),
+            pause(started.length > 0 ? MAX_WAIT_MS : running.size > 0 ? LOOK_MS : 0, undefined, {
+              ref: false,
+            }),
+          ]);
+          await tenant((db) => emitReplyEvents(db, { links, now: currentTime() }));
+          if (running.size > 0) continue;
+          if (started.length === 0) {
+            const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
+            if (!isDue(look)) return roundOf(look);
+          }
+          if (Date.now() >= end) break;
+        }
+        await Promise.allSettled(running.values());
+        return roundOf(dueNow('there are more files to fetch'));
       });
     },
   };

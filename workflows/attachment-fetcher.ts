@@ -8,8 +8,8 @@ import { UNTIL_DONE } from './retries.ts';
 const { fetchReplyAttachments } = proxyActivities<Activities>({
   taskQueue: MEDIA_QUEUE,
   summary: 'Fetch the files that contacts sent',
-  // A round starts fetching files for a minute, and the last ones may take another half.
-  startToCloseTimeout: '3 minutes',
+  // A round fetches files for 20 seconds, and the last ones may take half an hour: the contact's server can be slow.
+  startToCloseTimeout: '40 minutes',
   heartbeatTimeout: '20s',
   retry: UNTIL_DONE,
 });

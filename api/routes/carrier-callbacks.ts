@@ -7,7 +7,7 @@ import {
 } from '#db/commands/inbound/carrier-reports.ts';
 import type { CallbackLine } from '#db/queries/callback-lines.ts';
 import { happenedIn } from '#db/message-traces.ts';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { createFairQueue } from '#domain/fair-queue.ts';
@@ -18,6 +18,10 @@ import {
   type Carrier,
   usesOperatorAccount,
 } from '#providers/carriers/carrier.ts';
+import { callbackAddress } from '#providers/carriers/line-carrier.ts';
+import { checkServers } from '../line-settings.ts';
+import { moveServer } from '#db/commands/lines/line-carriers.ts';
+import { currentTime } from '#domain/clock.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
@@ -62,9 +66,12 @@ async function receive(context: Exchange, services: Services): Promise<void> {
   const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
   const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
   if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
+  let moved: unknown = null;
   const read = async (): Promise<CarrierEvent[] | null> => {
-    const rawBody = await readRawBody(context, carrier.callbackLimit);
-    return readEvents(carrier, trusted, { ...head, rawBody }, workspaceId);
+    const request = { ...head, rawBody: await readRawBody(context, carrier.callbackLimit) };
+    const events = await readEvents(carrier, trusted, request, workspaceId);
+    moved = (events && carrier.movedTo?.(trusted[0], request)) ?? null;
+    return events;
   };
   const isLarge = carrier.callbackLimit !== undefined;
   const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
@@ -72,11 +79,43 @@ async function receive(context: Exchange, services: Services): Promise<void> {
   const isOperators = usesOperatorAccount(carrier);
   // Only authenticated callbacks count, so that nobody else can use up the limit.
   if (!isOperators) await services.rateLimits.consumeCallback(lineId);
+  if (moved !== null) await followServer(about.line, carrier, moved, services);
   // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
   for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
   context.status = 200;
   context.body = carrier.callbackAnswer?.body ?? { success: true };
   if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
+}
+
+/**
+ * The server of a line says that it has another address. It counts if it is allowed, accepts the line's credentials, and has the line's
+ * own callback URL; otherwise the line stays as it is.
+ */
+async function followServer(
+  { id: lineId, workspaceId, carrierConfig }: CallbackLine['line'],
+  carrier: Carrier,
+  settings: unknown,
+  { pools, config, egress, logger }: Pick<Services, 'pools' | 'config' | 'egress' | 'logger'>,
+): Promise<void> {
+  const isAllowed = await checkServers(carrier, settings, egress.guard).then(
+    () => true,
+    () => false,
+  );
+  const callbackUrl = callbackAddress(config.publicUrl, carrier, lineId);
+  const reachCallbacks = async () => ({ result: 'unknown' as const, text: 'Not checked.' });
+  const subject = { lineId, address: null, callbackUrl, reachCallbacks };
+  const passed = new Set<string>();
+  if (!isAllowed)
+    return logger.warn({ lineId }, 'the server of a line announced an address that is not allowed');
+  for await (const { name, result } of carrier.checkConnection(settings, subject))
+    if (result === 'pass') passed.add(name);
+  const isSame = ['server', 'credentials', 'callback'].every((name) => passed.has(name));
+  logger.warn({ lineId, isSame }, 'the server of a line announced another address');
+  if (!isSame) return;
+  const { url } = z.object({ url: z.string() }).parse(settings);
+  await withTenant(pools, workspaceId, (db) =>
+    moveServer(db, lineId, { ...carrierConfig, url }, currentTime()),
+  );
 }
 
 /**

@@ -11,7 +11,11 @@ import {
 } from './bluebubbles-protocol.ts';
 import { readJsonBody } from './callback-secret.ts';
 
-export const MESSAGE_EVENTS = ['new-message', 'updated-message', 'message-send-error'] as const;
+const MESSAGE_EVENTS = ['new-message', 'updated-message', 'message-send-error'] as const;
+/** The server has got another address: some of its proxies give it one at each start. */
+const NEW_SERVER = 'new-server';
+/** What a line subscribes to. */
+export const EVENTS: readonly string[] = [...MESSAGE_EVENTS, NEW_SERVER];
 /** The server reports old messages as new when it restarts. Those since the connection are in its list as well. */
 const NEWS_MS = 3_600_000;
 
@@ -33,6 +37,12 @@ export function readBlueBubblesEvent(
   const isNews = (message.dateCreated ?? 0) > now.getTime() - NEWS_MS;
   // The reference is ours.
   return { message, mayBeByHand: type === 'new-message' && !message.tempGuid && isNews };
+}
+
+/** @returns the address that a webhook call announces; null if it announces none. */
+export function readNewServer(rawBody: string): string | null {
+  const { type, data } = Event.parse(readJsonBody(rawBody));
+  return type === NEW_SERVER ? (z.url().safeParse(data).data?.replace(/\/$/, '') ?? null) : null;
 }
 
 /**

@@ -62,7 +62,13 @@ export function* macChecks(response: Exchange, method: string): Iterable<Connect
 /** The server shows them on one page, so there are few. */
 const MAX_WEBHOOKS = 200;
 /** The response of `GET /webhook`. */
-export const Webhooks = envelope(listOf(z.object({ url: z.string() }), MAX_WEBHOOKS));
+const Webhook = z.object({
+  url: z.string(),
+  id: z.int().optional().catch(undefined),
+  events: listOf(z.string(), MAX_WEBHOOKS).optional().catch(undefined),
+});
+export type Webhook = z.infer<typeof Webhook>;
+export const Webhooks = envelope(listOf(Webhook, MAX_WEBHOOKS));
 
 /** Whether the server reports to the line. */
 export function webhookCheck(response: Exchange, callbackUrl: string): ConnectionCheck {

@@ -7,7 +7,7 @@ import { searchListing } from '#domain/carrier-listing.ts';
 import { toStorable, truncate } from '#domain/text.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
-import { eventsOf, MESSAGE_EVENTS, readBlueBubblesEvent } from './bluebubbles-callback.ts';
+import { EVENTS, eventsOf, readBlueBubblesEvent, readNewServer } from './bluebubbles-callback.ts';
 import {
   BlueBubblesMessage,
   chatGuid,
@@ -25,6 +25,7 @@ import {
   macChecks,
   passwordCheck,
   ServerInfo,
+  type Webhook,
   webhookCheck,
   Webhooks,
 } from './bluebubbles-connection.ts';
@@ -125,7 +126,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   async function call(
     config: BlueBubblesConfig,
     path: string,
-    { body, signal, maxBytes = MAX_OBJECT_BYTES }: { body?: unknown; signal: AbortSignal; maxBytes?: number },
+    {
+      body,
+      signal,
+      method = body === undefined ? 'GET' : 'POST',
+      maxBytes = MAX_OBJECT_BYTES,
+    }: { body?: unknown; signal: AbortSignal; method?: 'GET' | 'POST' | 'DELETE'; maxBytes?: number },
   ): Promise<Exchange> {
     const url = addressOf(config, path);
     const { contentType, content } = await encode(body);
@@ -134,13 +140,18 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       {
         origin: url.origin,
         path: url.pathname + url.search,
-        method: body === undefined ? 'GET' : 'POST',
+        method,
         headers: contentType === null ? {} : { 'content-type': contentType },
         ...(content !== null && { body: content }),
       },
       signal,
       maxBytes,
     );
+  }
+
+  /** A webhook that is gone already is no failure, and one that stays costs only traffic. */
+  async function remove(config: BlueBubblesConfig, path: string): Promise<void> {
+    await call(config, path, { method: 'DELETE', signal: AbortSignal.timeout(QUERY_TIMEOUT_MS) });
   }
 
   const query = (config: BlueBubblesConfig, path: string, body?: unknown): Promise<Exchange> =>
@@ -339,9 +350,26 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const known = await query(config, '/webhook');
       const webhooks = readOk(known, Webhooks);
       if (!webhooks) throw new Error(reasonOf(known));
-      if (webhooks.data.some((webhook) => webhook.url === url)) return;
-      const response = await query(config, '/webhook', { url, events: MESSAGE_EVENTS });
-      if (!isOk(response)) throw new Error(reasonOf(response));
+      const isCurrent = (webhook: Webhook): boolean =>
+        webhook.url === url && EVENTS.every((event) => webhook.events?.includes(event) ?? true);
+      if (!webhooks.data.some(isCurrent)) {
+        const response = await query(config, '/webhook', { url, events: EVENTS });
+        if (!isOk(response)) throw new Error(reasonOf(response));
+      }
+      // Those with a former public URL, secret or list of events. The server would post every event to each of them.
+      const path = new URL(callbackUrl).pathname;
+      const former = webhooks.data.filter(
+        (webhook) => !isCurrent(webhook) && URL.parse(webhook.url)?.pathname === path,
+      );
+      for (const { id } of former) if (id !== undefined) await remove(config, `/webhook/${id}`);
+    },
+
+    movedTo(config, { rawBody }) {
+      const url = readNewServer(rawBody);
+      if (url === null || url === config.url.replace(/\/$/, '')) return null;
+      // The password is not sent in clear because of a callback.
+      if (config.url.startsWith('https:') && !url.startsWith('https:')) return null;
+      return BlueBubblesConfig.safeParse({ ...config, url }).data ?? null;
     },
 
     async send(config, message, signal) {
@@ -421,11 +449,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       return sanitizeEvents(eventsOf(message, { baseUrl: config.url, mayBeByHand, now }), now);
     },
 
-    async openMedia(config, address, signal) {
-      const url = new URL(address);
-      if (url.origin !== new URL(config.url).origin) throw new Error("not one of this carrier's addresses");
-      url.searchParams.set('password', config.password);
-      return mediaOf(await request(url, { dispatcher: agent, signal }));
+    /** The server may have moved since it announced the file. */
+    async openMedia(config, address, signal, from = 0) {
+      const [path] = /\/attachment\/[^/]+\/download$/.exec(new URL(address).pathname) ?? [];
+      if (path === undefined) throw new Error("not one of this carrier's addresses");
+      const headers = from > 0 ? { range: `bytes=${from}-` } : {};
+      return mediaOf(await request(addressOf(config, path), { dispatcher: agent, signal, headers }), from);
     },
 
     close: () => agent.destroy(),

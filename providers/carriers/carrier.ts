@@ -81,14 +81,20 @@ export interface Carrier<Config = unknown> {
    * @param tenant the workspace, for fair scheduling of parsing.
    */
   readInbox?(config: Config, position: string | null, tenant: string): Promise<InboxBatch | null>;
+  /**
+   * The settings after a callback that announces another address of the provider's server; null: it announces none. The
+   * caller checks that the same server answers there.
+   */
+  movedTo?(config: Config, request: CallbackRequest): Config | null;
   /** The response to callbacks, if the provider does not accept JSON. */
   readonly callbackAnswer?: { contentType: string; body: string };
   /** The maximum size of a callback in bytes, if it contains files. */
   readonly callbackLimit?: number;
   /**
    * Downloads a file of a callback. Throws if the URL is not this carrier's or the file is not available.
+   * @param from the byte to start at, if the provider can; `from` of the result says where it starts.
    */
-  openMedia(config: Config, url: string, signal: AbortSignal): Promise<CarrierMedia>;
+  openMedia(config: Config, url: string, signal: AbortSignal, from?: number): Promise<CarrierMedia>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
@@ -216,6 +222,8 @@ export type FetchMedia = (
 
 export interface CarrierMedia {
   contentType: string | null;
+  /** The first byte of `body`. Default: 0. */
+  from?: number;
   /** In bytes, if known in advance. */
   size?: number;
   body: Readable;

@@ -72,12 +72,24 @@ export function failureOfLine(
   return isOwn && !ABOUT_THE_LINE.has(status) ? null : { kind: 'transient', reason, ofLine: true };
 }
 
-/** The file in a response. @throws unless the status is 200. */
-export async function mediaOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<CarrierMedia> {
-  if (statusCode !== 200) {
+/**
+ * The file in a response.
+ * @param from the byte at which it was asked to start.
+ * @throws unless the status is 200, or 206 for such a part.
+ */
+export async function mediaOf(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  from = 0,
+): Promise<CarrierMedia> {
+  const isPart = statusCode === 206 && String(headers['content-range']).startsWith(`bytes ${from}-`);
+  if (statusCode !== 200 && !isPart) {
     await body.dump();
     throw new Error(`the carrier responded ${statusCode}`);
   }
   const contentType = headers['content-type'];
-  return { contentType: typeof contentType === 'string' ? contentType : null, body };
+  return {
+    contentType: typeof contentType === 'string' ? contentType : null,
+    body,
+    ...(isPart && { from }),
+  };
 }

@@ -36,3 +36,21 @@ export async function connectLine(
   wake(db, lineRequestId(line.id), now, 'connected');
   wake(db, linePacerId(line.id), now, 'connected');
 }
+
+/** Records another address of the server of a line. @param carrierConfig with encrypted secrets, as they are stored. */
+export async function moveServer(
+  db: TenantDb,
+  lineId: string,
+  carrierConfig: Record<string, unknown>,
+  now: Date,
+): Promise<void> {
+  const url = String(carrierConfig['url']);
+  // Only if nobody has connected it to another server meanwhile.
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update lines set carrier_config = carrier_config || ${sql.jsonb({ url })}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${lineId}
+      and carrier_config - 'url' = ${sql.jsonb(carrierConfig as Record<string, string>)} - 'url'`);
+  if (rowCount === 0) return;
+  wake(db, mailboxReaderId(lineId), now, 'connected');
+  wake(db, linePacerId(lineId), now, 'connected');
+}

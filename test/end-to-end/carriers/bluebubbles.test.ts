@@ -315,3 +315,47 @@ describe('what a person sends from the phone or the Mac', () => {
     expect(await thread(contact)).toEqual([]);
   });
 });
+
+describe('a server that gets another address', () => {
+  const urlOf = async () => (await api('GET', `/api/lines/${lineId}/carrier`)).body.connection.config.url;
+
+  it('is followed there, if it is the same server', async () => {
+    const [registered] = mac.webhooks;
+    const moved = await startBlueBubbles(PASSWORD);
+    const stranger = await startBlueBubbles('another password');
+    await mac.callWebhooks('new-server', stranger.url);
+    await mac.callWebhooks('new-server', moved.url);
+    await mac.callWebhooks('new-server', 'no address');
+    expect(await urlOf()).toBe(mac.url);
+    await fetch(`${moved.url}/api/v1/webhook?password=${encodeURIComponent(PASSWORD)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(registered),
+    });
+    await mac.callWebhooks('new-server', moved.url);
+    expect(await urlOf()).toBe(moved.url);
+    const to = phone();
+    await settled(await send(to), 'delivered');
+    expect(moved.messages.map((sent) => sent.to)).toEqual([to]);
+    await Promise.all([moved.stop(), stranger.stop()]);
+  });
+
+  it('keeps one webhook of the line: former ones are deleted', async () => {
+    const [registered] = mac.webhooks;
+    const former = (registered?.url ?? '')
+      .replace('localhost', 'former.example')
+      .replace(/secret=.*/, 'secret=former');
+    const another = 'https://another.example/hook';
+    for (const url of [former, another])
+      await fetch(`${mac.url}/api/v1/webhook?password=${encodeURIComponent(PASSWORD)}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ url, events: ['new-message'] }),
+      });
+    const config = { url: mac.url, password: PASSWORD, method: 'apple-script' };
+    expect(
+      (await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'bluebubbles', config })).status,
+    ).toBe(200);
+    expect(mac.webhooks.map(({ url }) => url)).toEqual([registered?.url, another]);
+  });
+});
