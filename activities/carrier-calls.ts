@@ -10,8 +10,8 @@ import type { LineAtCarrier } from './line-home.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
 import type { Settle } from './settlement.ts';
 
-/** An attempt whose outcome its carrier could not tell for this long counts as unknown, unless the carrier says otherwise. */
-const RECONCILE_FOR_MS = 15 * 60_000;
+/** As long as messages are retried while their carrier cannot be reached: nobody knows before whether this one was sent. */
+const RECONCILE_FOR_MS = 24 * 3_600_000;
 
 const OUTCOME_UNKNOWN = { kind: 'unknown', reason: 'outcome_unknown' } as const;
 
@@ -150,8 +150,7 @@ export function createCarrierCalls(
     if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
     if (found.kind === 'not_sent')
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
-    const { reconcileForMs = RECONCILE_FOR_MS } = account.carrier;
-    const isTooOld = currentTime().getTime() - startedAt.getTime() > reconcileForMs;
+    const isTooOld = currentTime().getTime() - startedAt.getTime() > RECONCILE_FOR_MS;
     if (found.kind === 'unknown' || isTooOld) await settle(line, attempt, OUTCOME_UNKNOWN);
   };
 

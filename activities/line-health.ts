@@ -33,8 +33,9 @@ const LINES_PER_STATEMENT = 500;
 export function createLineHealthActivities(dependencies: Dependencies) {
   const { pools, secrets, logger } = dependencies;
 
-  const notifyIfDown: OnProbed = async (db, line, { wentDown }, now) => {
-    if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, line.workspaceId), now);
+  const notifyIfDown: OnProbed = async (db, line, { wentDown, wasBlocked, failure }, now) => {
+    if (wentDown && !wasBlocked)
+      await notifyLineDown(db, line, failure, mailSeal(secrets, line.workspaceId), now);
   };
 
   /** Asks each account once that several lines share. */
@@ -59,7 +60,7 @@ export function createLineHealthActivities(dependencies: Dependencies) {
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
       const probed = line && (await recordProbed(pools, line, failure, notifyIfDown));
       if (probed?.wentDown || probed?.recovered)
-        logger.warn({ lineId: id, status: probed.status }, 'the health of a line changed');
+        logger.warn({ lineId: id, status: probed.status, reason: failure }, 'the health of a line changed');
     } catch (error) {
       logger.error({ lineId: id, error }, 'a probe could not be recorded');
     }

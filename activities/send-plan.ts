@@ -1,4 +1,5 @@
 import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
+import { tellBlocked } from '#db/commands/lines/line-block.ts';
 import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { recordHold } from '#db/queries/line-holds.ts';
@@ -86,6 +87,7 @@ export async function planSends(
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);
   await recordHold(db, row, reasonToRecord(line, now), now);
+  await tellBlocked(db, row, line, seal, now);
 
   const nothing = nothingPlanned(state);
   if (row.heldUntil !== null && row.heldUntil > now)
@@ -115,7 +117,7 @@ export async function planSends(
   const isStable = claims.length === 0 && (state.firstAnswerBy === null || holds.all?.at === null);
   return {
     ...nothing,
-    ...nextLook(line, holds, claimed, others, isStable ? hold : undefined, now),
+    ...nextLook(state, holds, claimed, others, isStable ? hold : undefined, now),
     claims,
     isLong,
     isResting: waitsFor === 'line_resting',
@@ -145,7 +147,7 @@ type OutsideQueue = Awaited<ReturnType<typeof workOutsideQueue>>;
 
 /** When the line plans again, and why not before. */
 function nextLook(
-  line: PacedLine,
+  state: LineState,
   holds: LineHolds,
   claimed: Claimed,
   others: OutsideQueue,
@@ -153,12 +155,12 @@ function nextLook(
   now: Date,
 ): Pick<SendPlan, 'nextAt' | 'resumesAt' | 'reason' | 'blockedBy' | 'keepsOpen' | 'hold'> {
   const { nextAt, waitsFor, leavesMore } = claimed;
-  const blockedBy = blockOf(line, holds, claimed, now);
+  const blockedBy = blockOf(state, holds, claimed, now);
   // Stored with the decision, so that they are sent even if this run of the workflow is lost.
   const owedAgainAt = others.owed.length > 0 ? new Date(now.getTime() + FALLBACK_AGAIN_MS) : null;
   const nextOther = earliest(others.nextForcedAt, earliest(others.nextOwedAt, owedAgainAt));
   const isAlone = others.forced.length === 0 && others.owed.length === 0;
-  const gapEnd = leavesMore && isAlone ? endOfGap(line, now) : null;
+  const gapEnd = leavesMore && isAlone ? endOfGap(state.line, now) : null;
   const lookAt = nextAt && isCap(waitsFor) ? endOf(hold, nextAt) : nextAt;
   return {
     nextAt: others.forced.length > 0 ? now : earliest(lookAt, nextOther),
@@ -171,9 +173,15 @@ function nextLook(
 }
 
 /** Why the line cannot send at all; null: it can. */
-function blockOf(line: PacedLine, { all }: LineHolds, claimed: Claimed, now: Date): HoldReason | null {
+function blockOf(
+  { line, firstAnswerBy }: LineState,
+  { all }: LineHolds,
+  claimed: Claimed,
+  now: Date,
+): HoldReason | null {
   if (all?.at === null) return all.reason;
-  return triesCarrier(line, claimed, now) ? 'carrier_pause' : null;
+  const isUnanswered = firstAnswerBy !== null && firstAnswerBy <= now && claimed.claims.length === 0;
+  return isUnanswered || triesCarrier(line, claimed, now) ? 'carrier_pause' : null;
 }
 
 /**
@@ -183,9 +191,13 @@ function blockOf(line: PacedLine, { all }: LineHolds, claimed: Claimed, now: Dat
 const triesCarrier = (line: PacedLine, { waitsFor, nextAt }: Claimed, now: Date): boolean =>
   waitsFor === 'carrier_pause' ||
   (waitsFor === 'scheduled' &&
-    reasonToRecord(line, now) === 'carrier_pause' &&
+    isFailing(line) &&
     nextAt !== null &&
     nextAt.getTime() - now.getTime() <= LONGEST_PAUSE_MS);
+
+/** Whether the last call for the line failed. */
+const isFailing = ({ circuit }: PacedLine): boolean =>
+  circuit !== undefined && (circuit.state !== 'closed' || circuit.failing === true);
 
 /** A hold on messages that join the queue. */
 const messageHold = ({ all, newContacts }: LineHolds): MessageHold => ({

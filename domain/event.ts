@@ -13,6 +13,8 @@ export const EVENT_NAMES = [
   'message.ai_draft',
   'message.ai_draft_approved',
   'message.ai_draft_rejected',
+  'line.down',
+  'line.up',
   'line.reputation_changed',
   'contact.opt_out_suspected',
   'conversation.assigned',

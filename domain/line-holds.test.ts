@@ -27,7 +27,7 @@ const lines: fc.Arbitrary<PacedLine> = fc
     ...line,
     // Otherwise hardly any line could send.
     ...(usable && { active: true, down: false, paused: false, pastDue: false }),
-    ...(circuit && { circuit: { state: 'open' as const, until: circuit } }),
+    ...(circuit && { circuit: { state: 'open' as const, until: circuit, trials: 0 } }),
   }));
 
 test('no message that is due before the end of a hold may be sent before it', () => {

@@ -53,6 +53,9 @@ export const Line = z
     reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
     reputation: LineReputation,
     usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
+    blocked: z.object({ since: z.iso.datetime(), reason: z.string().nullable() }).nullable().meta({
+      description: "Its carrier takes no messages, with the carrier's reason. They keep their places.",
+    }),
     healthCheck: z
       .object({
         status: HealthStatus,
@@ -61,6 +64,7 @@ export const Line = z
           description:
             'Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.',
         }),
+        reason: z.string().optional().meta({ description: 'Why the last check failed.' }),
       })
       .optional(),
     createdAt: z.iso.datetime(),

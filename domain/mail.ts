@@ -69,7 +69,12 @@ export const MailData = {
     since: z.iso.datetime(),
     reason: z.string(),
   }),
-  lineDown: z.object({ workspaceName: Name, lineName: z.string(), since: z.iso.datetime() }),
+  lineDown: z.object({
+    workspaceName: Name,
+    lineName: z.string(),
+    since: z.iso.datetime(),
+    reason: z.string().optional(),
+  }),
 } as const;
 
 export type MailTemplate = keyof typeof MailData;

@@ -94,7 +94,7 @@ describe('the order of sends', () => {
   });
 
   it('allows one trial message after the circuit of a line was open', () => {
-    const line: PacedLine = { ...EAGER, circuit: { state: 'trial' } };
+    const line: PacedLine = { ...EAGER, circuit: { state: 'trial', trials: 0 } };
     expect(plan(line, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
@@ -147,7 +147,7 @@ describe('a line that may not send holds all its messages', () => {
   });
 
   it('with carrier_pause, until the pause ends', () => {
-    const line: PacedLine = { ...EAGER, circuit: { state: 'open', until: NEXT_HOUR } };
+    const line: PacedLine = { ...EAGER, circuit: { state: 'open', until: NEXT_HOUR, trials: 0 } };
     const { send, next } = plan(line, FRESH, [message('a')]);
     expect([send, next]).toEqual([[], { at: NEXT_HOUR, reason: 'carrier_pause' }]);
   });

@@ -340,6 +340,8 @@ export function shownWait(
   if (moved && moved.to > now) return { scheduledAt: shown, holdReason: moved.reason, moved };
   const gapEnd = endOfGap(line, lastSentAt);
   const holdReason = gapEnd !== null && gapEnd > now ? 'line_gap' : null;
+  // Of those that are due, one is tried.
+  if (line.circuit?.state === 'trial') return { scheduledAt: shown, holdReason: 'carrier_pause', moved };
   return { scheduledAt: shown, holdReason, moved };
 }
 

@@ -206,6 +206,7 @@ function beginning({ message, moves, orders, attempts, timezone }: MessageRecord
 
 const RULES: Record<MoveReason, string> = {
   line_resting: 'the reputation of the line is critical, so it opens no new conversations',
+  carrier_pause: 'the carrier takes no messages',
   carrier_retry: 'the carrier did not take it',
   contact_gap: 'the contact had just been sent another message',
   credentials_refused: 'the carrier refused the credentials of the line',

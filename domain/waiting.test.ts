@@ -25,6 +25,7 @@ const line: WaitingLine = {
   switchedOn: true,
   circuit: { state: 'closed' },
   heldUntil: null,
+  healthReason: null,
   lastSentAt: null,
 };
 
@@ -51,7 +52,7 @@ const facts = ({ message, line: given, ...rest }: Given): WaitFacts => ({
 const movedTo = (holdReason: WaitReason, scheduledAt: Date): Given => ({
   message: { status: 'scheduled', holdReason, scheduledAt },
 });
-const pause = { circuit: { state: 'open', until: seconds(30) } } as const;
+const pause = { circuit: { state: 'open', until: seconds(30), trials: 0 } } as const;
 
 /** For each reason: the facts that lead to it, until when it holds, and its text. */
 const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: string]> = {

@@ -65,6 +65,8 @@ export interface WaitingLine extends PacedLine {
   circuit: Circuit;
   /** Set while the line is moved or connected to another carrier. */
   heldUntil: Date | null;
+  /** Why its last check failed. */
+  healthReason: string | null;
   lastSentAt: Date | null;
 }
 
@@ -90,6 +92,7 @@ export type WaitReason =
 
 /** Reasons for which a message was moved to its scheduled time. */
 const MOVED = [
+  'carrier_pause',
   'carrier_retry',
   'contact_gap',
   'credentials_refused',
@@ -178,12 +181,12 @@ function lineBusy({ now, line, lastFailure, unserved }: WaitFacts): Wait {
   if (!line) return { reason: 'no_line' };
   if (unserved !== null) return { reason: 'worker_unavailable' };
   if (line.down) return { reason: 'line_down' };
-  if (line.circuit.state === 'open') {
+  if (line.circuit.state !== 'closed') {
     const reason =
       lastFailure !== null && credentialsRefusal(lastFailure) !== null
         ? 'credentials_refused'
         : 'carrier_pause';
-    return { reason, until: line.circuit.until };
+    return { reason, until: line.circuit.state === 'open' ? line.circuit.until : now };
   }
   if (line.heldUntil !== null && line.heldUntil > now)
     return { reason: 'line_changing', until: line.heldUntil };
@@ -229,8 +232,8 @@ const TEXTS: Record<WaitReason, Text> = {
   line_paused: () => 'The line is paused. The message keeps its place and is sent once the line is resumed.',
   line_inactive: () =>
     'The line is switched off. The message keeps its place and is sent once the line is switched on.',
-  line_down: () =>
-    'The line is down: it failed three checks in a row. The message keeps its place and is sent once the line recovers.',
+  line_down: ({ line }) =>
+    `The line is down: it failed three checks in a row${answered(line?.healthReason ?? null)}. The message keeps its place and is sent once the line recovers.`,
   line_changing: () =>
     'The line is being moved or connected to another carrier. The message will be sent shortly.',
   worker_unavailable: ({ unserved }) =>

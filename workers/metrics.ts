@@ -93,8 +93,8 @@ function observeCredentials(temporal: TemporalOptions, registry: Registry): void
 
 /** Scrapes within this time get the same counts. */
 const COUNT_EVERY_MS = 5000;
-/** Counting lines reads them all. Probes change what is counted once a minute. */
-const COUNT_LINES_EVERY_MS = 60_000;
+/** Counting lines reads them all. */
+const COUNT_LINES_EVERY_MS = 20_000;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that have not become messages yet'],
@@ -107,6 +107,13 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   runningImports: ['linepace_running_imports', 'Lead imports in progress'],
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
+
+const CARRIER_STATES = ['sending', 'down', 'blocked'] as const;
+
+function carrierState(state: string): (typeof CARRIER_STATES)[number] | null {
+  if (state === 'down' || state === 'blocked') return state;
+  return ['not_provisioned', 'inactive', 'paused'].includes(state) ? null : 'sending';
+}
 
 const RUN_AGES: Record<RecordedRun, [name: string, help: string]> = {
   sweep: ['linepace_last_sweep_age_seconds', 'Time since the last sweep for overdue workflows'],
@@ -139,6 +146,13 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     name: 'linepace_lines',
     help: 'Lines by state',
     labelNames: ['state'] as const,
+    registers,
+    collect: () => counts(),
+  });
+  const carrierLines = new Gauge({
+    name: 'linepace_carrier_lines',
+    help: 'Active lines by carrier: that can send, are down, or whose carrier takes no messages',
+    labelNames: ['carrier', 'state'] as const,
     registers,
     collect: () => counts(),
   });
@@ -186,15 +200,22 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
       for (const gauge of ages.values()) gauge.remove();
       for (const { run, seconds } of runs) ages.get(run)?.set(seconds);
       lines.reset();
+      carrierLines.reset();
       reputations.reset();
-      for (const { state, reputation, count } of lineRows) {
+      for (const { carrier, state, reputation, count } of lineRows) {
         lines.inc({ state }, count);
+        // Zeros, too: an alert compares with the past.
+        for (const own of CARRIER_STATES) {
+          const isOwn = carrierState(state) === own;
+          carrierLines.inc({ carrier, state: own }, isOwn ? count : 0);
+        }
         if (reputation !== null) reputations.inc({ state: reputation }, count);
       }
     } catch (error) {
       logger.warn({ error }, 'the backlog could not be counted');
       for (const gauge of [...gauges.map(({ gauge }) => gauge), ...ages.values()]) gauge.remove();
       lines.reset();
+      carrierLines.reset();
       reputations.reset();
     }
   }

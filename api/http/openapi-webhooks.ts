@@ -16,6 +16,8 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft': 'The AI copilot, a user or a program drafted a message for review',
   'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
+  'line.down': 'A line sends nothing: it failed three checks in a row, or its carrier takes no messages',
+  'line.up': 'A line that was down can send again',
   'line.reputation_changed': 'The reputation of a line changed its state',
   'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
   'conversation.assigned': 'A conversation was assigned to a member, or to nobody',

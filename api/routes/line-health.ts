@@ -47,8 +47,9 @@ export const lineHealthRoutes = [
         pools,
         { workspaceId, lineId: line.id },
         () => settings.carrier.probe(settings.config, line.id, line.phone ?? line.email),
-        async (db, current, { wentDown }, at) => {
-          if (wentDown) notified = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
+        async (db, current, { wentDown, wasBlocked, failure }, at) => {
+          if (wentDown && !wasBlocked)
+            notified = await notifyLineDown(db, current, failure, mailSeal(secrets, workspaceId), at);
         },
       );
       if (!probed) throw lineNotFound();

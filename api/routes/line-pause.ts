@@ -37,7 +37,7 @@ export const linePauseRoutes = [
     method: 'POST',
     path: '/api/lines/{id}/resume',
     tag: 'Lines',
-    summary: 'Resume a paused line, whoever paused it',
+    summary: 'Resume a paused line, whoever paused it, or try the carrier of a blocked one',
     params,
     role: 'admin',
     responses: { 200: OneLine },

@@ -4,7 +4,7 @@ import { Channel } from '#domain/channel.ts';
 import { realTime } from '#domain/clock.ts';
 import { firstId } from '#domain/ids.ts';
 import type { LineHistory } from '#domain/pacing.ts';
-import type { CallHistory } from '#domain/circuit.ts';
+import { type CallHistory, callHistoryOf, REFUSALS_TO_OPEN } from '#domain/circuit.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, ROWS_INSERTED } from '#db/recordset.ts';
@@ -55,20 +55,28 @@ export async function finishAttempt(
   {
     outcome,
     reason,
+    about,
     carrierMessageId,
     now,
   }: {
     outcome: AttemptOutcome;
     reason?: string | undefined;
+    about?: 'line' | 'recipient' | undefined;
     carrierMessageId?: string | undefined;
     now: Date;
   },
 ): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update attempts set outcome = ${outcome}, reason = ${reason ?? null},
+    update attempts set outcome = ${outcome}, reason = ${reason ?? null}, about = ${about ?? null},
       carrier_message_id = ${carrierMessageId ?? null}, finished_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${id} and outcome is null`);
   return rowCount > 0;
+}
+
+/** The refusal of an attempt is about its line, not about its recipient. */
+export async function markOfLine(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update attempts set about = 'line' where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
 /** The carrier's id of an accepted message, and the time of its acceptance. */
@@ -175,6 +183,20 @@ const HistoryRow = z.object({
   firstAnswerBy: z.date().nullable(),
 });
 
+/** Attempts that were, or may have been, sent, and the calls that ended otherwise. Each has an index. */
+const SENT = sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`;
+const NOT_SENT = sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`;
+
+/** The last call for a line `line_id`, whatever came back: a line calls its carrier at most once a gap. */
+export const lastCallAt = (
+  workspaceId: string,
+  lineId: ReturnType<typeof sql.fragment>,
+) => sql.fragment`greatest(
+  (select max(started_at) from attempts where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary'
+    and ${SENT}),
+  (select max(started_at) from attempts where workspace_id = ${workspaceId} and line_id = ${lineId} and kind = 'primary'
+    and ${NOT_SENT}))`;
+
 /**
  * What the pacing rules need to know about a line: its sends of the current day and hour, counting those that may have
  * happened, and by when the first of its attempts without an outcome is answered; null: it has none.
@@ -187,8 +209,7 @@ export async function lineHistory(
   return db.one(sql.type(HistoryRow)`
     select count(*) sent_today, count(*) filter (where is_new) new_today,
       count(*) filter (where is_new and started_at >= ${sql.timestamp(since.hour)}) new_this_hour,
-      (select max(started_at) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-        and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))) last_sent_at,
+      ${lastCallAt(db.workspaceId, sql.fragment`${lineId}`)} last_sent_at,
       (select min(answer_by) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
         and outcome is null) first_answer_by
     from attempts
@@ -199,53 +220,78 @@ export async function lineHistory(
 /** More calls than the rounds that open the circuit breaker can have made. */
 const CALLS_LOOKED_AT = 200;
 
-const RoundRow = z.object({ lineId: z.string(), failed: z.boolean(), endedAt: z.date() });
+const RoundRow = z.object({
+  lineId: z.string(),
+  failed: z.boolean(),
+  ofLine: z.boolean(),
+  running: z.boolean(),
+  endedAt: z.date(),
+});
 
 /**
- * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed. A
- * change of the line's settings starts the count again.
+ * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed, and so
+ * does one that was refused because of the line. A change of the line's settings starts the count again.
  * @param since a day is enough.
  */
 export async function callHistories(
   db: TenantDb,
   lineIds: readonly string[],
-  since: Date,
+  { since, now }: { since: Date; now: Date },
 ): Promise<Map<string, CallHistory>> {
   const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
-    select started_at, finished_at, outcome from attempts
+    select started_at, finished_at, outcome, about, answer_by from attempts
     where workspace_id = ${db.workspaceId} and line_id = l.id and kind = 'primary' and ${condition}
       and started_at > greatest(${sql.timestamp(since)}, l.updated_at)
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
   const rounds = await db.any(sql.type(RoundRow)`
-    select l.id line_id, round.failed, round.ended_at
+    select l.id line_id, round.failed, round.of_line, round.running, round.ended_at
     from ${sql.unnest(
       lineIds.map((id) => [id]),
       ['text'],
     )} as asked (id) cross join lateral (
       select id, updated_at from lines where workspace_id = ${db.workspaceId} and id = asked.id offset 0
     ) l cross join lateral (
-      select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
+      select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown') or about is not distinct from 'line') failed,
+        bool_or(about is not distinct from 'line') of_line,
+        bool_or(outcome is null and answer_by > ${sql.timestamp(now)}) running,
         max(coalesce(finished_at, started_at)) ended_at, started_at
-      from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
-        union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
+      from (${latest(SENT)} union all ${latest(NOT_SENT)}) calls
       group by started_at order by started_at desc limit 20
     ) round
     order by l.id, round.started_at desc`);
   const byLine = Map.groupBy(rounds, ({ lineId }) => lineId);
-  return new Map(
-    lineIds.map((lineId) => {
-      const [last, ...earlier] = byLine.get(lineId) ?? [];
-      const all = last ? [last, ...earlier] : [];
-      const firstAnswered = all.findIndex(({ failed }) => !failed);
-      return [
-        lineId,
-        {
-          failedRounds: firstAnswered === -1 ? all.length : firstAnswered,
-          lastFailedAt: last?.failed ? last.endedAt : null,
-        },
-      ];
-    }),
-  );
+  return new Map(lineIds.map((lineId) => [lineId, callHistoryOf(byLine.get(lineId) ?? [])]));
+}
+
+const CountRow = z.object({ count: z.int() });
+
+/**
+ * How many different recipients the carrier of a line has refused since it last accepted a message, and since the line's
+ * settings changed; at most as many as open the circuit, and one more.
+ * @param since a day is enough.
+ */
+export async function refusedInARow(db: TenantDb, lineId: string, since: Date): Promise<number> {
+  return db.oneFirst(sql.type(CountRow)`
+    select count(*) from (
+      select distinct a.address from attempts a
+      where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.kind = 'primary' and a.outcome = 'refused'
+        and a.about is distinct from 'recipient'
+        and a.started_at > greatest(${sql.timestamp(since)},
+          (select l.updated_at from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${lineId}),
+          (select max(s.started_at) from attempts s where s.workspace_id = ${db.workspaceId} and s.line_id = ${lineId}
+            and s.kind = 'primary' and (s.outcome is null or s.outcome in ('accepted', 'unknown')) and s.outcome = 'accepted'))
+      limit ${REFUSALS_TO_OPEN + 1}) refused`);
+}
+
+const ReasonRow = z.object({ reason: z.string().nullable() });
+
+/** The carrier's reason for the last failed call of a line. */
+export async function lastFailure(db: TenantDb, lineId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(ReasonRow)`
+    select reason from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
+      and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line')
+    order by started_at desc limit 1`);
 }
 
 const AtRow = z.object({ at: z.date() });

@@ -41,6 +41,7 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
 }
 
 const LineCount = z.object({
+  carrier: z.string(),
   state: z.string(),
   /** The reputation of active lines; null for others. */
   reputation: ReputationState.nullable(),
@@ -48,15 +49,16 @@ const LineCount = z.object({
 });
 export type LineCount = z.infer<typeof LineCount>;
 
-/** The number of lines by state and reputation. Reads all lines. */
+/** The number of lines by carrier, state and reputation. Reads all lines. */
 export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
   return db.any(sql.type(LineCount)`
-    select case
+    select carrier, case
         when provisioning_status <> 'active' then 'not_provisioned'
         when not is_active then 'inactive'
         when paused_at is not null then 'paused'
+        when blocked_at is not null and health_status <> 'down' then 'blocked'
         else health_status
       end state,
       case when is_active and provisioning_status = 'active' then reputation_state end reputation, count(*) count
-    from lines group by 1, 2`);
+    from lines group by 1, 2, 3`);
 }

@@ -13,7 +13,7 @@ import type { LineRow } from './lines.ts';
  */
 export async function recordHold(
   db: TenantDb,
-  line: Pick<LineRow, 'id' | 'recordedHold'>,
+  line: Pick<LineRow, 'id' | 'recordedHold' | 'healthReason'>,
   reason: HoldReason | null,
   now: Date,
   order: { by: string | null; reason: string | null } | null = null,
@@ -23,11 +23,11 @@ export async function recordHold(
   if (reason === null) return;
   const failed = sql.fragment`
     select id from attempts where workspace_id = ${db.workspaceId} and line_id = ${line.id} and kind = 'primary'
-      and outcome in ('transient', 'not_sent') order by started_at desc limit 1`;
+      and (outcome in ('transient', 'not_sent') or outcome = 'refused' and about = 'line') order by started_at desc limit 1`;
   await db.query(sql.type(NoRows)`
-    insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id)
+    insert into line_holds (workspace_id, line_id, began_at, reason, by_name, note, attempt_id, error)
     select ${db.workspaceId}, ${line.id}, ${sql.timestamp(now)}, ${reason}, ${order?.by ?? null}, ${order?.reason ?? null},
-      ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null}
+      ${reason === 'carrier_pause' ? sql.fragment`(${failed})` : null}, ${reason === 'line_down' ? line.healthReason : null}
     on conflict do nothing`);
 }
 
@@ -68,7 +68,7 @@ export async function holdsBetween(
   { from, until }: { from: Date; until: Date },
 ): Promise<RecordedHold[]> {
   const holds = await db.any(sql.type(Hold)`
-    select h.began_at, h.ended_at, h.reason, h.by_name "by", h.note, a.reason error
+    select h.began_at, h.ended_at, h.reason, h.by_name "by", h.note, coalesce(a.reason, h.error) error
     from line_holds h left join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
     where h.workspace_id = ${db.workspaceId} and h.line_id = ${lineId} and h.began_at < ${sql.timestamp(until)}
       and coalesce(h.ended_at > ${sql.timestamp(from)}, true)

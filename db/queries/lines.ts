@@ -53,6 +53,10 @@ export const LineRow = z.object({
   /** Since when its mailbox cannot be read, and why. */
   inboxFailingSince: z.date().nullable(),
   inboxFailure: z.string().nullable(),
+  /** Why the last check failed. */
+  healthReason: z.string().nullable(),
+  /** See `tellBlocked`. */
+  blockedAt: z.date().nullable(),
   heldUntil: z.date().nullable(),
   /** See domain/lost-records.ts. */
   lostFrom: z.date().nullable(),
@@ -142,12 +146,17 @@ const usageSince = (
     group by a.workspace_id
   ) usage on true`;
 
-const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
+/** The carrier's reason for which a line `l` is blocked. */
+const BLOCK_REASON = sql.fragment`(
+  select a.reason from line_holds h join attempts a on a.workspace_id = h.workspace_id and a.id = h.attempt_id
+  where h.workspace_id = l.workspace_id and h.line_id = l.id and h.ended_at is null and h.reason = 'carrier_pause')`;
+
+const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int(), blockReason: z.string().nullable() });
 
 /** All lines with today's usage, oldest first. */
 export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} order by l.id`);
   return rows.map((row) => presentLine(row, localDate(timezone, now)));
@@ -164,7 +173,7 @@ export async function listLinesOf(
 ): Promise<Line[]> {
   const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason
     from ${sql.unnest(
       workspaces.map(({ id, timezone }) => [id, dayBounds(timezone, now).start.toISOString()]),
       ['text', 'timestamptz'],
@@ -203,7 +212,7 @@ export async function findLineWithUsage(
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
-    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new from lines l
+    select l.*, coalesce(usage.total, 0) total, coalesce(usage.new, 0) new, ${BLOCK_REASON} block_reason from lines l
       ${usageSince(db.workspaceId, sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   return row && presentLine(row, localDate(timezone, now));
@@ -335,6 +344,7 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
     contactGapSeconds: row.contactGapSeconds,
     lineDownNotifications: row.lineDownNotifications,
     isPaused: row.pausedAt !== null,
+    blocked: row.blockedAt && { since: row.blockedAt.toISOString(), reason: row.blockReason },
     reputationPolicy: row.reputationPolicy,
     reputation: { state: row.reputationState, score: row.reputationScore },
     usage: { date, newMessages: row.new, totalMessages: row.total },
@@ -342,6 +352,7 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
       healthCheck: {
         status: withInbox(row.healthStatus, row.inboxFailingSince, currentTime()),
         lastCheckedAt: row.healthCheckedAt.toISOString(),
+        ...(row.healthStatus !== 'healthy' && row.healthReason !== null && { reason: row.healthReason }),
         ...(row.inboxFailingSince && {
           inbox: { failingSince: row.inboxFailingSince.toISOString(), reason: row.inboxFailure ?? '' },
         }),

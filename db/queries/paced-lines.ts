@@ -4,7 +4,7 @@ import { circuitAt } from '#domain/circuit.ts';
 import type { PacedLine, UsedUp } from '#domain/pacing.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { callHistories } from './attempts.ts';
+import { callHistories, lastCallAt } from './attempts.ts';
 import { LineRow, pacedLine } from './lines.ts';
 import { workspacePace } from './workspaces.ts';
 
@@ -27,10 +27,7 @@ export async function findPacedLines(
 ): Promise<Map<string, LinePace>> {
   if (lineIds.length === 0) return new Map();
   const rows = await db.any(sql.type(SendingRow)`
-    select l.*, (
-      select max(a.started_at) from attempts a where a.workspace_id = ${db.workspaceId} and a.line_id = l.id
-        and a.kind = 'primary' and (a.outcome is null or a.outcome in ('accepted', 'unknown'))
-    ) last_sent_at
+    select l.*, ${lastCallAt(db.workspaceId, sql.fragment`l.id`)} last_sent_at
     from lines l where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})`);
   const paced = await paceLines(db, rows, now);
   return new Map(
@@ -53,7 +50,7 @@ async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Pro
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),
-    new Date(now.getTime() - CALLS_COUNT_MS),
+    { since: new Date(now.getTime() - CALLS_COUNT_MS), now },
   );
   return rows.map((row) => {
     const history = calls.get(row.id);

@@ -34,11 +34,13 @@ export async function showWaits(
 ): Promise<{ row: MessageRow; moved: ShownWait['moved'] }[]> {
   const waiting = rows.filter(isUnsent);
   const lineIds = new Set(waiting.flatMap((row) => (isQueued(row) ? (row.lineId ?? []) : [])));
+  for (const { status, lineId } of rows) if (status === 'sending' && lineId !== null) lineIds.add(lineId);
   const lines = await findPacedLines(db, [...lineIds], now);
   const stopped = await stoppedCampaigns(db, waiting);
   const isUnpaced = (row: MessageRow): boolean => !isQueued(row) || row.lineId === null;
   const stop = waiting.some(isUnpaced) ? await findWorkspaceStop(db) : null;
   return rows.map((row) => {
+    if (row.status === 'sending') return { row: withAnswer(row, lines), moved: null };
     if (!isUnsent(row)) return { row, moved: null };
     if (stop && isUnpaced(row)) return { row: { ...row, holdReason: stop }, moved: null };
     const campaign = stopped.get(row.campaignId ?? '');
@@ -81,6 +83,13 @@ export async function listShownMessages(
 const isUnsent = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
 
 const isQueued = (row: MessageRow): boolean => isUnsent(row) && !row.held;
+
+/** A message that was handed to a carrier which answers nothing any more. */
+function withAnswer(row: MessageRow, lines: ReadonlyMap<string, LinePace>): MessageRow {
+  const circuit = lines.get(row.lineId ?? '')?.line.circuit;
+  const isFailing = circuit !== undefined && (circuit.state !== 'closed' || circuit.failing === true);
+  return isFailing ? { ...row, holdReason: 'carrier_pause' } : row;
+}
 
 /** The reasons are those of `waitingFor`, in the same order. */
 function withCampaign(

@@ -9,7 +9,7 @@ import { NO_CARRIER } from '#domain/line.ts';
 import { wakingHours } from '#domain/quiet-hours.ts';
 import { dueTime, type MessageRecord } from '#domain/timeline.ts';
 import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
-import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attempts.ts';
+import { AttemptOutcome, AttemptRow, callHistories, lastFailure, lineHistory } from './attempts.ts';
 import { holdsBetween } from './line-holds.ts';
 import { findLine, pacedLine } from './lines.ts';
 import { findMessage, type MessageRow } from './messages.ts';
@@ -127,7 +127,8 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       line: line && (await waitingLine(db, pacedLine(line, workspace, now), line, now)),
       openAttempt: open ?? null,
       lastFailure:
-        attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ?? (await lastFailure(db, row)),
+        attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ??
+        (row.lineId && (await lastFailure(db, row.lineId))),
       ahead: await countAhead(db, stored),
     },
     neededCarrier: isDue(row, now) && line && line.carrier !== NO_CARRIER ? line.carrier : null,
@@ -179,12 +180,19 @@ async function deliveriesOf(
 async function waitingLine(
   db: TenantDb,
   paced: ReturnType<typeof pacedLine>,
-  { id, carrier, provisioningStatus, isActive, heldUntil }: NonNullable<Awaited<ReturnType<typeof findLine>>>,
+  {
+    id,
+    carrier,
+    provisioningStatus,
+    isActive,
+    heldUntil,
+    healthReason,
+  }: NonNullable<Awaited<ReturnType<typeof findLine>>>,
   now: Date,
 ): Promise<WaitingLine> {
   const since = { day: dayBounds(paced.timezone, now).start, hour: hourBounds(paced.timezone, now).start };
   const { lastSentAt } = await lineHistory(db, id, since);
-  const calls = (await callHistories(db, [id], new Date(now.getTime() - DAY_MS))).get(id);
+  const calls = (await callHistories(db, [id], { since: new Date(now.getTime() - DAY_MS), now })).get(id);
   return {
     ...paced,
     provisioning: provisioningStatus,
@@ -192,6 +200,7 @@ async function waitingLine(
     switchedOn: isActive,
     circuit: calls ? circuitAt(calls, now) : { state: 'closed' },
     heldUntil,
+    healthReason,
     lastSentAt,
   };
 }
@@ -213,17 +222,6 @@ async function previousStep(
     where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId}
       and step_index < ${stepIndex} and status in ('pending', 'scheduled', 'sending')
     order by step_index limit 1`);
-}
-
-const ReasonRow = z.object({ reason: z.string().nullable() });
-
-/** The carrier's reason for the last failed call of the message's line. */
-async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(ReasonRow)`
-    select reason from attempts
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
-      and outcome in ('transient', 'not_sent')
-    order by started_at desc limit 1`);
 }
 
 /** Older failures say nothing about the carrier's current state. */

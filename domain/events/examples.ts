@@ -221,6 +221,15 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     ...draftBase,
     data: { replyId: REPLY, approvalChannel: 'api' },
   },
+  'line.down': {
+    event: 'line.down',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    lineId: LINE,
+    reason: 'carrier_pause',
+    error: 'the carrier responded 404',
+  },
+  'line.up': { event: 'line.up', timestamp: REPLIED_AT, workspaceId: WORKSPACE, lineId: LINE },
   'line.reputation_changed': {
     event: 'line.reputation_changed',
     timestamp: REPLIED_AT,

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { DeliveredEvent } from '../event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
 import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';
+import { LineDown, LineUp } from './line-health.ts';
 import { LineReputationChanged } from './line-reputation.ts';
 import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
 import { OptOutSuspected } from './opt-out-suspected.ts';
@@ -25,6 +26,8 @@ export const EVENT_PAYLOADS = {
   'message.ai_draft': AiDraft,
   'message.ai_draft_approved': AiDraftApproved,
   'message.ai_draft_rejected': AiDraftRejected,
+  'line.down': LineDown,
+  'line.up': LineUp,
   'line.reputation_changed': LineReputationChanged,
   'contact.opt_out_suspected': OptOutSuspected,
   'conversation.assigned': ConversationAssigned,

@@ -86,8 +86,6 @@ const TIMEOUT_MS = 130_000;
 /** How long after its start an attempt without a response may still be sent; the server can take 20 minutes for files. */
 const SETTLE_MS = 180_000;
 const SETTLE_FILES_MS = 21 * 60_000;
-/** Longer than that, so that an outage of the server in between does not leave the outcome unknown. */
-const RECONCILE_FOR_MS = 30 * 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
 /** A callback waits for this question. */
 const COMPLETE_TIMEOUT_MS = 3000;
@@ -338,7 +336,6 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     callbackSecret: 'callbackSecret',
     servers: ({ url }) => ({ url: { url, ports: PORTS } }),
     timeoutMs,
-    reconcileForMs: RECONCILE_FOR_MS,
 
     async checkAvailability(config, address) {
       const { answered: _, ...found } = await checkReach(config, address);

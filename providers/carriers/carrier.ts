@@ -20,12 +20,6 @@ export interface Carrier<Config = unknown> {
   readonly config: z.ZodType<Config>;
   /** The timeout of a send, in milliseconds, after which its outcome is unknown. */
   readonly timeoutMs: number;
-  /**
-   * How long after its start an attempt may be `unreachable` to `reconcile`, in milliseconds; then its outcome counts as unknown.
-   * Default: 15 minutes.
-   */
-  readonly reconcileForMs?: number;
-
   /** The setting that is sent as `secret` in the callback URL, for providers that do not sign callbacks. */
   readonly callbackSecret?: string;
   /**

@@ -38,6 +38,7 @@ const line = (number: number, firstName: string, lastName: string, fields: Parti
   contactGapSeconds: 60,
   lineDownNotifications: true,
   isPaused: false,
+  blocked: null,
   reputationPolicy: null,
   reputation: { state: 'healthy', score: 94 },
   usage: { date: '2026-05-12', newMessages: 12 * number, totalMessages: 48 * number },

@@ -9,12 +9,19 @@ export interface Front {
   posts: number;
   /** The response to the next POST requests; null to forward them to the provider. */
   refusal: { status: number; body: object } | null;
+  /** What somebody else answers to all requests, or nothing at all; null to let them pass. */
+  outage: { status: number; html: string } | 'hangs' | null;
   close(): Promise<void>;
 }
 
 export async function startFront(target: string): Promise<Front> {
   const server = createServer(async (request, response) => {
     if (request.method === 'POST') front.posts += 1;
+    if (front.outage === 'hangs') return;
+    if (front.outage) {
+      response.writeHead(front.outage.status, { 'content-type': 'text/html' }).end(front.outage.html);
+      return;
+    }
     if (request.method === 'POST' && front.refusal) {
       const { status, body } = front.refusal;
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -34,6 +41,7 @@ export async function startFront(target: string): Promise<Front> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     posts: 0,
     refusal: null,
+    outage: null,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

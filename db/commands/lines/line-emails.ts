@@ -9,17 +9,19 @@ const EmailRow = z.object({ email: z.string() });
 
 /**
  * Emails the owner and the admins that a line went down, unless the line's notifications are off.
+ * @param reason the text of the check, or the carrier's.
  * @returns whether any email was queued.
  */
 export async function notifyLineDown(
   db: TenantDb,
   line: LineRow,
+  reason: string | null,
   seal: Pick<MailSeal, 'seal'>,
   now: Date,
 ): Promise<boolean> {
   const { workspaceName, lineName, recipients } = await lineEmail(db, line);
   for (const to of recipients) {
-    const data = { workspaceName, lineName, since: now.toISOString() };
+    const data = { workspaceName, lineName, since: now.toISOString(), ...(reason !== null && { reason }) };
     // One email each time the line goes down.
     const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
     await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { afterProbe } from '#domain/line-health.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { emitLineDown, emitLineUp } from './line-events.ts';
 import { rehomeMessages } from './line-rehoming.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -12,18 +13,22 @@ export interface ProbeEffect {
   status: z.infer<typeof HealthStatus>;
   wentDown: boolean;
   recovered: boolean;
+  /** The line was already known to send nothing, because its carrier takes nothing. */
+  wasBlocked: boolean;
   lineDownNotifications: boolean;
 }
 
 const ProbedLineRow = z.object({
   healthStatus: HealthStatus,
   failedProbes: z.int(),
+  blockedAt: z.date().nullable(),
   lineDownNotifications: z.boolean(),
 });
 
 /**
  * Records the result of a probe. A line that went down keeps the messages that are pinned to it; the others are
  * assigned to other lines.
+ * @param failure why the probe failed.
  * @returns null if the line does not exist.
  */
 export async function recordProbe(
@@ -31,9 +36,10 @@ export async function recordProbe(
   lineId: string,
   succeeded: boolean,
   now: Date,
+  failure: string | null = null,
 ): Promise<ProbeEffect | null> {
   const line = await db.maybeOne(sql.type(ProbedLineRow)`
-    select health_status, failed_probes, line_down_notifications from lines
+    select health_status, failed_probes, blocked_at, line_down_notifications from lines
     where workspace_id = ${db.workspaceId} and id = ${lineId} for no key update`);
   if (!line) return null;
   const { status, failedProbes, wentDown, recovered } = afterProbe(
@@ -41,9 +47,13 @@ export async function recordProbe(
     succeeded,
   );
   await db.query(sql.type(NoRows)`
-    update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)}
+    update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)},
+      health_reason = ${failure}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  const wasBlocked = line.blockedAt !== null;
   if (wentDown) await rehomeMessages(db, lineId);
+  if (wentDown && !wasBlocked) await emitLineDown(db, lineId, { reason: 'line_down', error: failure }, now);
+  if (recovered && !wasBlocked) await emitLineUp(db, lineId, now);
   if (wentDown || recovered) wake(db, linePacerId(lineId), now, 'lineChanged');
-  return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications };
+  return { status, wentDown, recovered, wasBlocked, lineDownNotifications: line.lineDownNotifications };
 }

@@ -3,6 +3,7 @@ import { recordHold } from '#db/queries/line-holds.ts';
 import { setPaused } from '#db/queries/line-orders.ts';
 import type { LineRow } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { unblock } from './line-block.ts';
 import { wake } from '#db/wakes.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
@@ -12,7 +13,7 @@ export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;
 
 /**
  * Pauses or resumes a line, for its workspace and for operators alike. A paused line sends nothing until somebody resumes it; its
- * messages keep their places and say who paused it. Changes and records nothing if the line is already in that state. Requires
+ * messages keep their places and say who paused it. Resuming also ends the block of a line whose carrier took nothing. Changes and records nothing if the line is already in that state. Requires
  * `lockLine`.
  */
 export async function pauseOrResume(
@@ -22,7 +23,10 @@ export async function pauseOrResume(
   { actor, channel, reason = null }: PauseAuthor,
   now: Date,
 ): Promise<void> {
-  if ((line.pausedAt !== null) === isPaused) return;
+  const isBlocked = line.blockedAt !== null;
+  // Resuming a line that is blocked has its carrier tried again as if nothing had failed.
+  if ((line.pausedAt !== null) === isPaused && (isPaused || !isBlocked)) return;
+  if (!isPaused) await unblock(db, line, now);
   await setPaused(db, line.id, isPaused ? now : null);
   const by = actor.name ?? actor.id;
   // Also when it is resumed, so that the next pause is recorded with its own author, however soon it follows.

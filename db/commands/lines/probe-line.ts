@@ -12,7 +12,12 @@ export interface Probed extends ProbeEffect {
 }
 
 /** Runs in the transaction that records the result of a probe, for notifications. */
-export type OnProbed = (db: TenantDb, line: LineRow, effect: ProbeEffect, now: Date) => Promise<void>;
+export type OnProbed = (
+  db: TenantDb,
+  line: LineRow,
+  effect: ProbeEffect & Pick<Probed, 'failure'>,
+  now: Date,
+) => Promise<void>;
 
 /**
  * Probes a line and records the result. The carrier is called outside of any transaction.
@@ -50,8 +55,8 @@ export async function recordProbed(
 ): Promise<Probed | null> {
   const checkedAt = currentTime();
   const effect = await withTenant(pools, line.workspaceId, async (db) => {
-    const recorded = await recordProbe(db, line.id, failure === null, checkedAt);
-    if (recorded) await onProbed(db, line, recorded, checkedAt);
+    const recorded = await recordProbe(db, line.id, failure === null, checkedAt, failure);
+    if (recorded) await onProbed(db, line, { ...recorded, failure }, checkedAt);
     return recorded;
   });
   return effect && { ...effect, line, failure, checkedAt };

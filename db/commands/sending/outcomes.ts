@@ -2,7 +2,7 @@ import { isLinked } from '#domain/first-touch.ts';
 import { SILENT_FROM } from '#domain/line-signals.ts';
 import { failureSignals } from '#domain/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
-import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
+import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import {
   type AttemptRow,
@@ -10,6 +10,8 @@ import {
   fallbackFailures,
   finishAttempt,
   firstAttemptAt,
+  markOfLine,
+  refusedInARow,
 } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/erasure.ts';
@@ -17,6 +19,7 @@ import { isOfDeleted, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { emitMessageEvents } from './message-events.ts';
+import { lockLine } from '#db/queries/lines.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
@@ -59,10 +62,13 @@ export async function settlePrimary(
   outcome: NotAccepted,
   now: Date,
 ): Promise<void> {
+  // Before the rows of messages: the refusals of a line are counted one after the other.
+  if (outcome.kind === 'refused' && !isOptOut(outcome)) await lockLine(db, attempt.lineId);
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
+  const refusal = await aboutTheLine(db, attempt, outcome, now);
   const found = await findMessage(db, attempt.messageId);
   if (outcome.kind !== 'unknown') await uncountSend(db, attempt, found);
-  if (outcome.kind === 'refused') countRefusal(db, attempt, outcome, now);
+  if (outcome.kind === 'refused' && refusal !== 'kept') countRefusal(db, attempt, outcome, now);
   if (!found) return;
   if (isOptOut(outcome)) {
     await lockContact(db, found.address, [found.id]);
@@ -75,15 +81,57 @@ export async function settlePrimary(
     case 'unavailable':
       return fallBackUnavailable(db, message, outcome.reason, now);
     case 'refused':
+      if (refusal === 'kept') return keepPlace(db, message, outcome, now);
       return settleRefused(db, message, outcome, now);
     case 'unsendable':
       return fail(db, message, outcome.reason, now);
     case 'unknown':
       return fail(db, message, 'outcome_unknown', now);
     case 'transient':
+      if (outcome.ofLine) return keepPlace(db, message, outcome, now);
+      return retryLater(db, message, outcome, now);
     case 'not_sent':
       return retryLater(db, message, outcome, now);
   }
+}
+
+/**
+ * After five recipients in a row, a refusal is about the line rather than about its recipient: its carrier is called as after a failure
+ * of the line, and no further message fails. Requires the line's lock.
+ * @returns `kept` if the message keeps its place.
+ */
+async function aboutTheLine(
+  db: TenantDb,
+  { id, lineId }: AttemptRow,
+  outcome: NotAccepted,
+  now: Date,
+): Promise<'kept' | 'counted' | null> {
+  if (outcome.kind !== 'refused' || isOptOut(outcome)) return null;
+  const refused = await refusedInARow(db, lineId, new Date(now.getTime() - OUTAGE_TOLERANCE_MS));
+  if (refused < REFUSALS_TO_OPEN) return null;
+  await markOfLine(db, id);
+  return refused > REFUSALS_TO_OPEN ? 'kept' : 'counted';
+}
+
+/**
+ * Returns a message to the queue that another of the line would not replace. It waits as long as the line is blocked, and keeps its
+ * place, unless only its recipient was refused: then another one is tried next.
+ */
+async function keepPlace(
+  db: TenantDb,
+  message: MessageRow,
+  outcome: Extract<NotAccepted, { kind: 'transient' | 'refused' }>,
+  now: Date,
+): Promise<void> {
+  if (await isOfDeleted(db, message)) return cancelReturned(db, message, now);
+  const isRefused = outcome.kind === 'refused';
+  const credentials = credentialsRefusal(outcome.reason) !== null;
+  await advanceMessage(db, message.id, ['sending'], {
+    to: 'scheduled',
+    ...((isRefused || credentials) && { scheduledAt: retryAt(outcome, message.transientFailures, now) }),
+    holdReason: credentials ? 'credentials_refused' : 'carrier_pause',
+    countTransientFailure: true,
+  });
 }
 
 /** Subtracts a send that did not happen from the counts of its claim. */
@@ -117,10 +165,21 @@ async function recordOutcome(
 ): Promise<boolean> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
-  return finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now });
+  return finishAttempt(db, attempt.id, {
+    outcome: outcome.kind,
+    reason,
+    about: aboutOf(outcome),
+    carrierMessageId,
+    now,
+  });
 }
 
 const isOptOut = (outcome: Settled): boolean => outcome.kind === 'refused' && outcome.optedOut === true;
+
+function aboutOf(outcome: Settled): 'line' | 'recipient' | undefined {
+  if (outcome.kind === 'transient' && outcome.ofLine) return 'line';
+  return isOptOut(outcome) ? 'recipient' : undefined;
+}
 
 async function settleRefused(
   db: TenantDb,
@@ -175,7 +234,7 @@ async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Prom
 async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
   if (message.lineId === null) return false;
   const yesterday = new Date(now.getTime() - OUTAGE_TOLERANCE_MS);
-  const calls = await callHistories(db, [message.lineId], yesterday);
+  const calls = await callHistories(db, [message.lineId], { since: yesterday, now });
   const failedRounds = calls.get(message.lineId)?.failedRounds ?? 0;
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }

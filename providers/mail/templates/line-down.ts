@@ -11,18 +11,26 @@ export const lineDown = template('lineDown', {
     workspaceName,
     lineName,
     since,
-  }) => `The line ${lineName} of ${workspaceName} has not responded since ${when(since)}.
+    reason,
+  }) => `The line ${lineName} of ${workspaceName} has not been able to send since ${when(since)}.${
+    reason === undefined
+      ? ''
+      : `
+The reason: ${reason}`
+  }
 
 It sends nothing until it recovers. Its messages wait, or are sent through your other lines.
 This email is sent once. You can turn off line notifications in the line's settings.
 `,
 
-  html: ({ workspaceName, lineName, since }) =>
+  html: ({ workspaceName, lineName, since, reason }) =>
     layout(
       'A line is down',
       html`<p>
-          The line <strong>${lineName}</strong> of ${workspaceName} has not responded since ${when(since)}.
+          The line <strong>${lineName}</strong> of ${workspaceName} has not been able to send since
+          ${when(since)}.
         </p>
+        ${reason === undefined ? html`` : html`<p>The reason: ${reason}</p>`}
         <p>It sends nothing until it recovers. Its messages wait, or are sent through your other lines.</p>
         ${small(html`This email is sent once. You can turn off line notifications in the line's settings.`)}`,
     ),

@@ -11,6 +11,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { type Front, startFront } from '#test/support/front.ts';
+import { registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
 import { DANA } from '#test/support/operators.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { activitiesOf } from '#test/support/workflows.ts';
@@ -126,6 +127,48 @@ describe.concurrent('a line that cannot send', () => {
       reason: 'The carrier currently accepts no messages; one is tried after a growing pause',
     });
     line.front.refusal = null;
+  }, 150_000);
+
+  it('is blocked, keeps its messages and tells about it while a tunnel answers for its carrier', async () => {
+    const line = await refusedLine();
+    const endpoint = await startEndpoint();
+    await registerWebhook(line.api, endpoint.url, { events: ['line.down', 'line.up'] });
+    line.front.refusal = null;
+    line.front.outage = { status: 404, html: '<!DOCTYPE html><title>ERR_NGROK_3200</title>' };
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n += 1) ids.push(await post(line, { messageType: 'sms' }));
+    await shows(line.lineId, 'blocked', { timeoutMs: 60_000 });
+    const told = () => endpoint.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    await eventually(async () => told().some(({ event }) => event === 'line.down'), 90_000);
+    expect(told()[0]).toMatchObject({
+      event: 'line.down',
+      lineId: line.lineId,
+      reason: 'carrier_pause',
+      error: 'the carrier responded 404',
+    });
+    const shown = (await line.api('GET', `/api/messages?lineId=${line.lineId}`)).body.messages;
+    expect(shown).toHaveLength(8);
+    for (const message of shown) expect(message).toMatchObject({ holdReason: 'carrier_pause' });
+    // The first, and one after each pause.
+    expect(line.front.posts).toBeLessThan(8);
+    line.front.outage = null;
+    await eventually(
+      async () => (await Promise.all(ids.map((id) => isSent(line, id)))).every(Boolean),
+      120_000,
+    );
+    await eventually(async () => told().some(({ event }) => event === 'line.up'), 60_000);
+    await endpoint.close();
+  }, 240_000);
+
+  it('is blocked from the first message on that its carrier does not answer', async () => {
+    const line = await refusedLine();
+    line.front.refusal = null;
+    line.front.outage = 'hangs';
+    const id = await post(line, { messageType: 'sms' });
+    await shows(line.lineId, 'blocked', { timeoutMs: 90_000 });
+    const { body } = await line.api('GET', `/api/messages/${id}`);
+    expect(body).toMatchObject({ status: 'pending', holdReason: 'carrier_pause' });
+    line.front.outage = null;
   }, 150_000);
 
   it('is blocked while it is down, and idle again once it recovers', async () => {

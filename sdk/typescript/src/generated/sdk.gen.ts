@@ -1468,7 +1468,7 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * Resume a paused line, whoever paused it
+     * Resume a paused line, whoever paused it, or try the carrier of a blocked one
      *
      * A key needs the scope `manage`. Recorded in the audit log as `line.resumed`.
      */

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -609,7 +609,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -1027,32 +1027,6 @@ export type ReactionMessage = {
     fromEmail?: string;
 };
 
-export type EditedMessage = {
-    messageId: string;
-    /**
-     * `in`: the contact wrote it.
-     */
-    direction: 'in' | 'out';
-    fromPhone?: string;
-    fromEmail?: string;
-    /**
-     * The new text. The former one is not told.
-     */
-    message: string;
-    editedAtUtc: string;
-};
-
-export type UnsentMessage = {
-    messageId: string;
-    /**
-     * `in`: the contact wrote it.
-     */
-    direction: 'in' | 'out';
-    fromPhone?: string;
-    fromEmail?: string;
-    unsentAtUtc: string;
-};
-
 export type DraftLead = {
     firstName: string;
     lastName: string;
@@ -1161,14 +1135,9 @@ export type TimelineEvent = {
      */
     text: string;
     data: {
-        [key: string]: JsonValue;
+        [key: string]: Schema0;
     };
 };
-
-/**
- * Any JSON value.
- */
-export type JsonValue = unknown;
 
 export type Conversation = {
     /**
@@ -1291,14 +1260,6 @@ export type ThreadItem = {
         from: string;
         at: string;
     }>;
-    /**
-     * When it was last edited.
-     */
-    editedAt: string | null;
-    /**
-     * When it was taken back: its text and files are no longer shown.
-     */
-    unsentAt: string | null;
 };
 
 export type ThreadFile = {
@@ -1608,16 +1569,20 @@ export type Line = {
         newMessages: number;
         totalMessages: number;
     };
+    /**
+     * Its carrier takes no messages, with the carrier's reason. They keep their places.
+     */
+    blocked: {
+        since: string;
+        reason: string | null;
+    } | null;
     healthCheck?: {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
         /**
-         * Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.
+         * Why the last check failed.
          */
-        inbox?: {
-            failingSince: string;
-            reason: string;
-        };
+        reason?: string;
     };
     createdAt: string;
     updatedAt: string;
@@ -2041,7 +2006,7 @@ export type ContactExport = {
         messageId: string;
         acceptedAt: string;
         draft: {
-            [key: string]: JsonValue;
+            [key: string]: Schema1;
         };
     }>;
     messages: Array<{
@@ -2216,7 +2181,7 @@ export type ContactExport = {
          * What webhooks received.
          */
         body: {
-            [key: string]: JsonValue;
+            [key: string]: Schema2;
         };
         deliveries: Array<{
             deliveryId: string;
@@ -2547,7 +2512,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -2883,7 +2848,7 @@ export type AuditEntry = {
     };
     reason: string | null;
     changes: {
-        [key: string]: JsonValue;
+        [key: string]: Schema3;
     };
 };
 
@@ -2967,6 +2932,22 @@ export type SignInOptions = {
      * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
+};
+
+export type Schema0 = string | number | boolean | null | Array<Schema0> | {
+    [key: string]: Schema0;
+};
+
+export type Schema1 = string | number | boolean | null | Array<Schema1> | {
+    [key: string]: Schema1;
+};
+
+export type Schema2 = string | number | boolean | null | Array<Schema2> | {
+    [key: string]: Schema2;
+};
+
+export type Schema3 = string | number | boolean | null | Array<Schema3> | {
+    [key: string]: Schema3;
 };
 
 export type MessageOutput = {
@@ -10761,82 +10742,6 @@ export type PostMessageReactionWebhookRequest = {
     query?: never;
 };
 
-export type PostMessageEditedWebhookPayload = {
-    event: 'message.edited';
-    /**
-     * When the event happened, UTC.
-     */
-    timestamp: string;
-    workspaceId: string;
-    /**
-     * The id of the message that was changed.
-     */
-    messageId: string;
-    leadId?: string;
-    campaignId?: string;
-    campaignName?: string;
-    crmAContactId: string | null;
-    crmAPortalId: string | null;
-    crmBContactId: string | null;
-    crmBLocationId: string | null;
-    crmCCompanyId: string | null;
-    crmCPersonId: string | null;
-    crmCLeadId: string | null;
-    message: EditedMessage;
-    lead?: Lead;
-    /**
-     * Empty.
-     */
-    data: {
-        [key: string]: unknown;
-    };
-};
-
-export type PostMessageEditedWebhookRequest = {
-    body: PostMessageEditedWebhookPayload;
-    key: 'message.edited';
-    path?: never;
-    query?: never;
-};
-
-export type PostMessageUnsentWebhookPayload = {
-    event: 'message.unsent';
-    /**
-     * When the event happened, UTC.
-     */
-    timestamp: string;
-    workspaceId: string;
-    /**
-     * The id of the message that was changed.
-     */
-    messageId: string;
-    leadId?: string;
-    campaignId?: string;
-    campaignName?: string;
-    crmAContactId: string | null;
-    crmAPortalId: string | null;
-    crmBContactId: string | null;
-    crmBLocationId: string | null;
-    crmCCompanyId: string | null;
-    crmCPersonId: string | null;
-    crmCLeadId: string | null;
-    message: UnsentMessage;
-    lead?: Lead;
-    /**
-     * Empty.
-     */
-    data: {
-        [key: string]: unknown;
-    };
-};
-
-export type PostMessageUnsentWebhookRequest = {
-    body: PostMessageUnsentWebhookPayload;
-    key: 'message.unsent';
-    path?: never;
-    query?: never;
-};
-
 export type PostMessageAiDraftWebhookPayload = {
     event: 'message.ai_draft';
     /**
@@ -10962,6 +10867,48 @@ export type PostMessageAiDraftRejectedWebhookPayload = {
 export type PostMessageAiDraftRejectedWebhookRequest = {
     body: PostMessageAiDraftRejectedWebhookPayload;
     key: 'message.ai_draft_rejected';
+    path?: never;
+    query?: never;
+};
+
+export type PostLineDownWebhookPayload = {
+    event: 'line.down';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    lineId: string;
+    /**
+     * `line_down`: it failed three checks in a row. `carrier_pause`: its carrier takes no messages.
+     */
+    reason: 'line_down' | 'carrier_pause';
+    /**
+     * The text of the check, or the carrier's.
+     */
+    error: string | null;
+};
+
+export type PostLineDownWebhookRequest = {
+    body: PostLineDownWebhookPayload;
+    key: 'line.down';
+    path?: never;
+    query?: never;
+};
+
+export type PostLineUpWebhookPayload = {
+    event: 'line.up';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    lineId: string;
+};
+
+export type PostLineUpWebhookRequest = {
+    body: PostLineUpWebhookPayload;
+    key: 'line.up';
     path?: never;
     query?: never;
 };

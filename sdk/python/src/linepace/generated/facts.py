@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "ccab76db52557ec8e592dc17ede33d46e50caf8bb0e76dd318c769d07e779452"
+DIGEST = "2765821054aeec49393d45a998869b347f706e7149f7bf4f97338c4ddb89e4fb"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -49,8 +49,6 @@ ErrorCode = Literal[
     "AGENCY_NOT_AVAILABLE",
     "AGENCY_NOT_FOUND",
     "AGENCY_OWNER_REQUIRED",
-    "ALREADY_SET_UP",
-    "BILLING_DISABLED",
     "BODY_TOO_LARGE",
     "CARD_DECLINED",
     "CARRIER_NOT_USABLE",
@@ -61,7 +59,6 @@ ErrorCode = Literal[
     "FALLBACK_NOT_CONFIGURED",
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
-    "IDENTITY_PROVIDER_ERROR",
     "INCOMPLETE_BODY",
     "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",
@@ -94,6 +91,5 @@ ErrorCode = Literal[
     "VALIDATION_ERROR",
     "WEBHOOK_INACTIVE",
     "WORKSPACE_NOT_FOUND",
-    "WORKSPACE_SUSPENDED",
 ]
 """The codes of errors. A later version of the API may have more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Optional, TypeAlias, TypedDict, Union
 
 from typing_extensions import NotRequired
 
@@ -313,7 +313,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -440,7 +440,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -544,23 +544,6 @@ class ReactionMessage(TypedDict):
     reactedAtUtc: str
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
-
-
-class EditedMessage(TypedDict):
-    messageId: str
-    direction: Literal["in", "out"]
-    fromPhone: NotRequired[str]
-    fromEmail: NotRequired[str]
-    message: str
-    editedAtUtc: str
-
-
-class UnsentMessage(TypedDict):
-    messageId: str
-    direction: Literal["in", "out"]
-    fromPhone: NotRequired[str]
-    fromEmail: NotRequired[str]
-    unsentAtUtc: str
 
 
 class DraftLead(TypedDict):
@@ -821,15 +804,15 @@ class LineUsage(TypedDict):
     totalMessages: int
 
 
-class LineHealthCheckInbox(TypedDict):
-    failingSince: str
-    reason: str
+class LineBlocked(TypedDict):
+    since: str
+    reason: str | None
 
 
 class LineHealthCheck(TypedDict):
     status: Literal["healthy", "degraded", "down", "unknown"]
     lastCheckedAt: str
-    inbox: NotRequired[LineHealthCheckInbox]
+    reason: NotRequired[str]
 
 
 class Line(TypedDict):
@@ -857,6 +840,7 @@ class Line(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"] | None
     reputation: LineReputation
     usage: LineUsage
+    blocked: LineBlocked | None
     healthCheck: NotRequired[LineHealthCheck]
     createdAt: str
     updatedAt: str
@@ -1136,12 +1120,6 @@ class ContactExportRejectedRow(TypedDict):
     fields: dict[str, str]
 
 
-class ContactExportDrip(TypedDict):
-    messageId: str
-    acceptedAt: str
-    draft: dict[str, Any]
-
-
 ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
@@ -1273,14 +1251,6 @@ class ContactExportEventDelivery(TypedDict):
     createdAt: str
 
 
-class ContactExportEvent(TypedDict):
-    eventId: str
-    event: str
-    createdAt: str
-    body: dict[str, Any]
-    deliveries: list[ContactExportEventDelivery]
-
-
 class LeadList(TypedDict):
     _id: str
     name: str
@@ -1340,7 +1310,7 @@ class FunnelShare(TypedDict):
 
 
 class FunnelComparison(TypedDict):
-    variants: list[Literal["A", "B", "C", "D"]]
+    variants: tuple[Literal["A", "B", "C", "D"], Literal["A", "B", "C", "D"]]
     metric: Literal["replied", "optedOut"]
     difference: float
     low: float
@@ -1378,7 +1348,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1390,7 +1360,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -1610,17 +1580,6 @@ class AuditEntryTarget(TypedDict):
     id: str
 
 
-class AuditEntry(TypedDict):
-    _id: str
-    at: str
-    actor: AuditEntryActor
-    channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
-    target: AuditEntryTarget
-    reason: str | None
-    changes: dict[str, Any]
-
-
 TestSend = TypedDict(
     "TestSend",
     {
@@ -1696,6 +1655,18 @@ class RpcResponse(TypedDict):
 class SignInOptions(TypedDict):
     method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
+
+
+FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
+
+
+FieldSchema1: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema1"], dict[str, "FieldSchema1"]]]
+
+
+FieldSchema2: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema2"], dict[str, "FieldSchema2"]]]
+
+
+FieldSchema3: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema3"], dict[str, "FieldSchema3"]]]
 
 
 MessageOutputReaction = TypedDict(
@@ -2958,7 +2929,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2967,7 +2938,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2990,7 +2961,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -3383,12 +3354,6 @@ class ListAuditLogParametersQuery(TypedDict):
     workspaceId: NotRequired[str]
 
 
-class ListAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
 class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
@@ -3511,12 +3476,6 @@ class ListAgencyAuditLogParametersQuery(TypedDict):
     until: NotRequired[str]
 
 
-class ListAgencyAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
 class ListSubAccountsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -3637,7 +3596,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -3648,7 +3607,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3850,46 +3809,6 @@ class OnMessageReactionRequest(TypedDict):
     data: dict[str, Any]
 
 
-class OnMessageEditedRequest(TypedDict):
-    event: Literal["message.edited"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: EditedMessage
-    lead: NotRequired[Lead]
-    data: dict[str, Any]
-
-
-class OnMessageUnsentRequest(TypedDict):
-    event: Literal["message.unsent"]
-    timestamp: str
-    workspaceId: str
-    messageId: str
-    leadId: NotRequired[str]
-    campaignId: NotRequired[str]
-    campaignName: NotRequired[str]
-    crmAContactId: str | None
-    crmAPortalId: str | None
-    crmBContactId: str | None
-    crmBLocationId: str | None
-    crmCCompanyId: str | None
-    crmCPersonId: str | None
-    crmCLeadId: str | None
-    message: UnsentMessage
-    lead: NotRequired[Lead]
-    data: dict[str, Any]
-
-
 class OnMessageAiDraftRequestData(TypedDict):
     replyId: str
     source: Literal["copilot", "dashboard", "api"]
@@ -3969,6 +3888,22 @@ class OnMessageAiDraftRejectedRequest(TypedDict):
     message: str
     lead: NotRequired[DraftLead]
     data: OnMessageAiDraftRejectedRequestData
+
+
+class OnLineDownRequest(TypedDict):
+    event: Literal["line.down"]
+    timestamp: str
+    workspaceId: str
+    lineId: str
+    reason: Literal["line_down", "carrier_pause"]
+    error: str | None
+
+
+class OnLineUpRequest(TypedDict):
+    event: Literal["line.up"]
+    timestamp: str
+    workspaceId: str
+    lineId: str
 
 
 OnLineReputationChangedRequest = TypedDict(
@@ -4105,7 +4040,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -4169,7 +4104,7 @@ class TimelineEvent(TypedDict):
     at: str
     type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
-    data: dict[str, Any]
+    data: dict[str, FieldSchema0]
 
 
 class ThreadItem(TypedDict):
@@ -4193,8 +4128,6 @@ class ThreadItem(TypedDict):
     attachmentNames: list[str]
     attachments: list[ThreadFile]
     reactions: list[ThreadItemReaction]
-    editedAt: str | None
-    unsentAt: str | None
 
 
 class OptOutSuspicion(TypedDict):
@@ -4233,6 +4166,20 @@ class ContactTimelineEntryContactTimelineEntry(TypedDict):
     at: str
     address: str
     message: ThreadItem
+
+
+class ContactExportDrip(TypedDict):
+    messageId: str
+    acceptedAt: str
+    draft: dict[str, FieldSchema1]
+
+
+class ContactExportEvent(TypedDict):
+    eventId: str
+    event: str
+    createdAt: str
+    body: dict[str, FieldSchema2]
+    deliveries: list[ContactExportEventDelivery]
 
 
 class ContactExport(TypedDict):
@@ -4299,7 +4246,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -4307,6 +4254,17 @@ class WebhookDelivery(TypedDict):
     latencyMs: int | None
     attemptCount: int
     createdAt: str
+
+
+class AuditEntry(TypedDict):
+    _id: str
+    at: str
+    actor: AuditEntryActor
+    channel: Literal["api", "session", "operator", "system"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    target: AuditEntryTarget
+    reason: str | None
+    changes: dict[str, FieldSchema3]
 
 
 class CampaignStepOutput(TypedDict):
@@ -4402,6 +4360,18 @@ class UpdateCampaignRequest(TypedDict):
 class ListWebhookDeliveriesResponse(TypedDict):
     success: Literal[True]
     deliveries: list[WebhookDelivery]
+    nextCursor: str | None
+
+
+class ListAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
+class ListAgencyAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
     nextCursor: str | None
 
 

@@ -709,7 +709,7 @@ class Lines:
         return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
 
     def resume(self, id: str) -> models.ResumeLineResponse:
-        """Resume a paused line, whoever paused it.
+        """Resume a paused line, whoever paused it, or try the carrier of a blocked one.
 
         A key needs the scope `manage`. Recorded in the audit log as `line.resumed`."""
         return self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
@@ -810,7 +810,7 @@ class AsyncLines:
         return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/pause", body=body)
 
     async def resume(self, id: str) -> models.ResumeLineResponse:
-        """Resume a paused line, whoever paused it.
+        """Resume a paused line, whoever paused it, or try the carrier of a blocked one.
 
         A key needs the scope `manage`. Recorded in the audit log as `line.resumed`."""
         return await self._transport.call("POST", f"/api/lines/{self._transport.escape(id)}/resume")
