@@ -16,6 +16,7 @@ import { takeFairly } from '#domain/fair-batch.ts';
 import { createFairQueue } from '#domain/fair-queue.ts';
 import { areProbesDue, probePeriods } from '#domain/line-health.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { SecretBoxError } from '#providers/secret-box.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -37,6 +38,18 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     if (wentDown && !wasBlocked)
       await notifyLineDown(db, line, failure, mailSeal(secrets, line.workspaceId), now);
   };
+
+  /** Settings that cannot be decrypted say something about the keys of this process, not about the line. */
+  function canProbe(line: ProbedLine): boolean {
+    try {
+      lineCarrier(dependencies, line);
+      return true;
+    } catch (error) {
+      if (!(error instanceof SecretBoxError)) return true;
+      logger.error({ lineId: line.id, error }, 'the settings of a line cannot be decrypted');
+      return false;
+    }
+  }
 
   /** Asks each account once that several lines share. */
   function prober(): (line: ProbedLine) => Promise<string | null> {
@@ -114,6 +127,7 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         }
         async function probe(line: ProbedLine): Promise<void> {
           if (isOver()) return;
+          if (!canProbe(line)) return;
           const failure = await failureOfProbe(line);
           if (failure === null && line.healthStatus !== 'down') return note(line, currentTime());
           probed += 1;

@@ -15,6 +15,7 @@ import { decide } from '#db/decisions.ts';
 import { isMailSuppressed } from '#db/queries/mail-suppressions.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
+import { SecretBoxError } from '#providers/secret-box.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
 import { mailSenderId } from '#workflows/messages/workflow-ids.ts';
@@ -51,6 +52,8 @@ export function createMailActivities({
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {
       logger.error({ ownerId, mailId: id, error }, 'an email cannot be rendered');
+      if (error instanceof SecretBoxError)
+        return { kind: 'later', reason: 'its content cannot be decrypted', code: 'ENCRYPTION_KEYS' };
       return { kind: 'refused', reason: 'it cannot be rendered', code: 'UNWRITABLE' };
     }
   }

@@ -19,7 +19,7 @@ const ASK_AGAIN_MS = 10_000;
 
 /** Determines the outcome of attempts that a crash or a lost response left open. */
 export function createReconciliation(
-  { pools, carriers, secrets }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets'>,
+  { pools, carriers, secrets, logger }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets' | 'logger'>,
   calls: CarrierCalls,
   settle: Settle,
 ) {
@@ -65,6 +65,16 @@ export function createReconciliation(
     else await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
   }
 
+  /** An attempt that nobody can be asked about now, for example because a key is missing, stays open and delays no other. */
+  async function reconcileApart(line: LineAtCarrier, attempt: AttemptRow): Promise<void> {
+    try {
+      await reconcileOne(line, attempt);
+    } catch (error) {
+      const { workspaceId, lineId } = line;
+      logger.error({ workspaceId, lineId, attemptId: attempt.id, error }, 'an attempt cannot be reconciled');
+    }
+  }
+
   /**
    * Settles the open attempts of a line whose `answerBy` is past: their calls have ended, one way or another.
    * @param isOver as in `send` of the sender.
@@ -77,7 +87,7 @@ export function createReconciliation(
     for (const attempt of open) {
       if (isOver()) break;
       if (attempt.answerBy.getTime() + MARGIN_MS <= currentTime().getTime())
-        await reconcileOne(line, attempt);
+        await reconcileApart(line, attempt);
     }
     const left = await findOpen();
     if (left.length === 0 || left.length < open.length) return currentTime();

@@ -136,6 +136,7 @@ async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[
 
 /**
  * Records the attempt of a fallback SMS.
+ * @param requireSettings throws if the settings of the account cannot be read: then nothing is claimed.
  * @param timeoutOf how long a provider may take to answer, in milliseconds.
  * @returns null if it may not be sent any more, or not now: something may have changed since the plan.
  */
@@ -144,6 +145,7 @@ export async function claimFallback(
   lineId: string,
   messageId: string,
   timeoutOf: (provider: string) => number,
+  requireSettings: (account: NonNullable<Awaited<ReturnType<typeof findFallbackAccount>>>) => void = () => {},
 ) {
   const row = await lockLine(db, lineId);
   if (!row || (row.heldUntil !== null && row.heldUntil > currentTime())) return null;
@@ -162,6 +164,7 @@ export async function claimFallback(
     await endFallbackSms(db, messageId, 'failed');
     return null;
   }
+  requireSettings(account);
   const now = currentTime();
   const attempt: AttemptRow = {
     id: newId(now),

@@ -33,6 +33,10 @@ import { VOICE_NOTES_AHEAD_MS } from './voice-notes.ts';
 /** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
 const FALLBACK_AGAIN_MS = 10_000;
 
+/** Until somebody corrects the keys of the process. */
+const UNREADABLE_AGAIN_MS = 60_000;
+const UNREADABLE = 'the settings of the line cannot be decrypted: ENCRYPTION_KEYS lacks a key';
+
 export interface SendPlan extends Look {
   claims: Claim[];
   /** When the line may send again, if the carrier accepts all claims; null: only a new plan can tell. */
@@ -64,6 +68,7 @@ export interface SendPlan extends Look {
  * @param clock read after the line is locked, so that messages that became due while the plan waited for the lock are included.
  * @param options.hasVoiceNotes the voice notes that are due soon have been created.
  * @param options.isBrief claims nothing if more than a few messages may be sent now.
+ * @param options.canCall whether the settings of the line can be decrypted; otherwise nothing is claimed.
  * @param options.seal encrypts an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
@@ -76,7 +81,13 @@ export async function planSends(
     hasVoiceNotes = false,
     isBrief = false,
     seal,
-  }: { hasVoiceNotes?: boolean; isBrief?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
+    canCall = () => true,
+  }: {
+    hasVoiceNotes?: boolean;
+    isBrief?: boolean;
+    seal?: Pick<MailSeal, 'seal'>;
+    canCall?: (row: LineRow) => boolean;
+  } = {},
 ): Promise<SendPlan | null> {
   const locked = await lockLine(db, lineId);
   if (!locked) return null;
@@ -101,6 +112,10 @@ export async function planSends(
     return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, keepsOpen: true, hold };
   }
 
+  if (!canCall(row)) {
+    const nextAt = new Date(now.getTime() + UNREADABLE_AGAIN_MS);
+    return { ...nothing, nextAt, reason: UNREADABLE, blockedBy: 'carrier_pause', keepsOpen: true };
+  }
   const voiceNotesUntil = new Date(now.getTime() + VOICE_NOTES_AHEAD_MS);
   const others = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
   if (others.hasVoiceNotes && !hasVoiceNotes)

@@ -21,7 +21,7 @@ import { createSettle } from './settlement.ts';
 
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
-  const { pools, carriers, secrets } = dependencies;
+  const { pools, carriers, secrets, logger } = dependencies;
   const settle = createSettle(dependencies);
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
@@ -36,6 +36,17 @@ export function createSender(dependencies: Dependencies) {
         : await withTenant(pools, row.workspaceId, (db) => otherLinesWithLoss(db, row));
     const others = rows.map((other) => ({ lineId: other.id, ...lineAccount({ carriers, secrets }, other) }));
     return { lost, others };
+  }
+
+  /** A line whose settings cannot be decrypted claims nothing: it could call nobody. */
+  function opensSettings(row: LineRow): boolean {
+    try {
+      lineAccount({ carriers, secrets }, row);
+      return true;
+    } catch (error) {
+      logger.error({ lineId: row.id, error }, 'the settings of a line cannot be read');
+      return false;
+    }
   }
 
   /** @returns whether the carrier accepted it. */
@@ -67,7 +78,9 @@ export function createSender(dependencies: Dependencies) {
   async function sendFallback(line: LineAtCarrier, messageId: string): Promise<void> {
     const timeoutOf = (provider: string): number => carriers.get(provider).timeoutMs;
     const claim = await withTenant(pools, line.workspaceId, (db) =>
-      claimFallback(db, line.lineId, messageId, timeoutOf),
+      claimFallback(db, line.lineId, messageId, timeoutOf, (account) => {
+        fallbackConfig(carriers.get(account.provider), account, line.workspaceId, secrets);
+      }),
     );
     if (!claim) return;
     const { line: row, message, account, attempt, lead } = claim;
@@ -94,7 +107,11 @@ export function createSender(dependencies: Dependencies) {
       const { timeoutMs } = carriers.get(line.carrier);
       const seal = mailSeal(secrets, line.workspaceId);
       const look = async (db: TenantDb) => {
-        const plan = await planSends(db, line.lineId, timeoutMs, currentTime, { ...options, seal });
+        const plan = await planSends(db, line.lineId, timeoutMs, currentTime, {
+          ...options,
+          seal,
+          canCall: opensSettings,
+        });
         if (!plan) return null;
         // If the round waits for the end of the gap anyway, it needs no plan that says so.
         const planned = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;

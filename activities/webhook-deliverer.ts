@@ -8,9 +8,10 @@ import {
   type ClaimedDelivery,
   type DeliveryResult,
   finishDeliveries,
+  releaseDelivery,
 } from '#db/queries/webhook-deliveries.ts';
 import type { Egress } from '#providers/egress.ts';
-import type { SecretBox } from '#providers/secret-box.ts';
+import { SecretBoxError, type SecretBox } from '#providers/secret-box.ts';
 import { FIRST_LIMIT, nextLimit } from '#domain/delivery-limit.ts';
 import { postDelivery } from '#providers/webhook-post.ts';
 
@@ -43,6 +44,8 @@ const REMEMBERED_MS = 10 * 60_000;
 /** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
 const RECORD_RETRY_MS = 1000;
 const RECORD_RETRIES = 15;
+/** Until somebody corrects the keys of the process. */
+const SECRET_AGAIN_MS = 60_000;
 
 export function createWebhookDeliverer(services: {
   pools: Pools;
@@ -56,7 +59,8 @@ export function createWebhookDeliverer(services: {
   const lanes = new Map<string, DeliveryLane>();
   const running = new Set<Promise<void>>();
 
-  async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult> {
+  /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
+  async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult | null> {
     try {
       const { success, responseStatus, error, latencyMs, responseBody } = await postDelivery(
         services,
@@ -66,6 +70,7 @@ export function createWebhookDeliverer(services: {
       return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1, responseBody };
     } catch (error) {
       logger.error({ deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
+      if (error instanceof SecretBoxError) return null;
       return {
         id: delivery.id,
         success: false,
@@ -114,19 +119,33 @@ export function createWebhookDeliverer(services: {
       }
     }
 
-    function end(webhookId: string, result: DeliveryResult): Promise<void> {
-      onDelivery(result);
-      finished.push(result);
+    function leave(webhookId: string): void {
       underWay -= 1;
-      const inProgress = busy.get(webhookId) ?? 1;
-      limits.set(webhookId, nextLimit(limits.get(webhookId) ?? FIRST_LIMIT, inProgress, result.success));
-      const left = inProgress - 1;
+      const left = (busy.get(webhookId) ?? 1) - 1;
       if (left > 0) busy.set(webhookId, left);
       else busy.delete(webhookId);
       if (underWay === 0) forgetLater();
       notify();
+    }
+
+    function end(webhookId: string, result: DeliveryResult): Promise<void> {
+      onDelivery(result);
+      finished.push(result);
+      const inProgress = busy.get(webhookId) ?? 1;
+      limits.set(webhookId, nextLimit(limits.get(webhookId) ?? FIRST_LIMIT, inProgress, result.success));
+      leave(webhookId);
       recording ??= record().finally(() => (recording = null));
       return recording;
+    }
+
+    /** Returns a delivery to the queue. Its webhook gets none until the key may be there. */
+    async function giveBack({ id, webhookId }: ClaimedDelivery): Promise<void> {
+      limits.set(webhookId, 0);
+      setTimeout(() => limits.delete(webhookId), SECRET_AGAIN_MS).unref();
+      leave(webhookId);
+      await withTenant(pools, workspaceId, (db) => releaseDelivery(db, id)).catch((error: unknown) =>
+        logger.error({ deliveryId: id, error }, 'a delivery could not be returned to the queue'),
+      );
     }
 
     function forgetLater(): void {
@@ -147,7 +166,7 @@ export function createWebhookDeliverer(services: {
         underWay += 1;
         lanes.set(workspaceId, this);
         const done = send(workspaceId, delivery)
-          .then((result) => end(delivery.webhookId, result))
+          .then((result) => (result ? end(delivery.webhookId, result) : giveBack(delivery)))
           .finally(() => running.delete(done));
         running.add(done);
       },

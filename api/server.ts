@@ -1,4 +1,5 @@
 import { startClock } from '#db/clock.ts';
+import { checkKeys } from '#db/key-check.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
 import { testSends } from '#db/queries/test-sends.ts';
@@ -20,7 +21,7 @@ import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { withTenantReads } from '#db/transactions.ts';
+import { systemDb, withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { localKeysOf } from './auth/local-issuer.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
@@ -121,6 +122,10 @@ export async function startApi(config: Config): Promise<RunningApi> {
   };
   const { identityProvider: provider } = services;
   if (provider) reportAtStart('the identity provider', () => provider.check(), logger);
+  // A process with wrong keys is not ready (`/readyz`). The first process of a database creates what others check.
+  await checkKeys(systemDb(pools), { secrets, signer }).catch((error: unknown) => {
+    logger.fatal({ error }, 'the keys of the API cannot read what is stored');
+  });
   services.callers.onChange(() => services.streams.checkSoon());
   const { host } = config;
   const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });

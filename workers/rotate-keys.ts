@@ -56,6 +56,14 @@ export const SEALED: readonly Target[] = [
     secret: 'idempotency',
   },
   { table: 'user_sessions', column: 'tokens_sealed', key: ROWS, kind: 'text', secret: 'session' },
+  {
+    table: 'key_canaries',
+    column: 'value',
+    key: ['kind'],
+    kind: 'text',
+    secret: 'canary',
+    recordId: 'value',
+  },
   { table: 'hash_keys', column: 'key_sealed', key: ['id'], kind: 'text', secret: 'hash', recordId: 'key' },
 ];
 

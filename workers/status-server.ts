@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
 import { ping } from '#db/queries/readiness.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -26,16 +27,17 @@ interface Observed {
   /** null: none is configured. */
   model: Pick<Model, 'check'> | null;
   routing: Pick<BuildRouting, 'isReady'>;
+  keys: ProcessKeys;
   logger: Logger;
 }
 
 /**
  * Serves `/healthz` (the process runs), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
- * respond; `degraded` if the file store or the model does not) and `/metrics` of a worker.
+ * respond, and it has the right keys; `degraded` if the file store or the model does not) and `/metrics` of a worker.
  */
 export async function startStatusServer(
   { host, port }: { host: string; port: number },
-  { pools, temporal, metrics, sdkMetrics, isPolling, storage, model, routing, logger }: Observed,
+  { pools, temporal, metrics, sdkMetrics, isPolling, storage, model, routing, keys, logger }: Observed,
 ): Promise<StatusServer> {
   const checks = {
     polling: async () => {
@@ -46,6 +48,7 @@ export async function startStatusServer(
     },
     postgresql: () => ping(systemDb(pools)),
     temporal: () => checkTemporal(temporal),
+    keys: () => checkKeys(systemDb(pools), keys),
   };
   const others = {
     storage: cachedCheck(() => storage.check()),

@@ -1,7 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
 import { createActivities } from '#activities/index.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
+import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createLogger } from '#providers/log.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
@@ -85,29 +90,36 @@ export async function startWorker(
     ...(buildId !== null && versioned(buildId)),
   } as const;
   const failures = failuresWithoutData(logger);
-  const workers = await Promise.all(
-    queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
-      Worker.create({
-        ...shared,
-        taskQueue,
-        maxConcurrentActivityTaskExecutions: slots,
-        maxConcurrentActivityTaskPolls: pollers,
-        interceptors: { activity: [activitySpans, fairShare(share), failures, workspaceTime] },
-        ...(runsWorkflows && {
-          workflowBundle: bundle ?? (await bundleWorkflows(config.temporal.codecKeys)),
-          maxCachedWorkflows: config.temporal.maxCachedWorkflows,
+  const createWorkers = () =>
+    Promise.all(
+      queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
+        Worker.create({
+          ...shared,
+          taskQueue,
+          maxConcurrentActivityTaskExecutions: slots,
+          maxConcurrentActivityTaskPolls: pollers,
+          interceptors: { activity: [activitySpans, fairShare(share), failures, workspaceTime] },
+          ...(runsWorkflows && {
+            workflowBundle: bundle ?? (await bundleWorkflows(config.temporal.codecKeys)),
+            maxCachedWorkflows: config.temporal.maxCachedWorkflows,
+          }),
         }),
-      }),
-    ),
-  );
-  connection.follow(workers);
-  const runs = Promise.all(workers.map((worker) => worker.run()));
-  // `ended` reports the error of a worker that fails before it is returned.
-  runs.catch(() => {});
+      ),
+    );
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
-  if (runsWorkflows) {
-    await upsertSchedules(temporal);
-    await sweepAfterStart(temporal);
+  let workers: Worker[] = [];
+  const ending = Promise.withResolvers<void>();
+  // `ended` reports the error of a worker that fails before it is returned.
+  ending.promise.catch(() => {});
+  async function poll(): Promise<void> {
+    workers = await createWorkers();
+    connection.follow(workers);
+    Promise.all(workers.map((worker) => worker.run())).then(() => ending.resolve(), ending.reject);
+    if (runsWorkflows) {
+      await upsertSchedules(temporal);
+      await sweepAfterStart(temporal);
+    }
+    logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
   const counting = runsWorkflows ? startCounting(pools, logger) : null;
   const routing = watchBuildRouting(
@@ -116,8 +128,6 @@ export async function startWorker(
     logger,
     metrics.onBuildServed,
   );
-  logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
-
   const { host, metricsPort } = config;
   const status =
     metricsPort === null
@@ -132,12 +142,22 @@ export async function startWorker(
             routing,
             storage,
             model,
-            isPolling: () => workers.every((worker) => worker.getState() === 'RUNNING'),
+            isPolling: () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
+            keys: dependencies,
             logger,
           },
         );
 
-  const ended = runs.then(async () => {
+  // A process with wrong keys takes no task: it could not carry it out, and others can.
+  const stopping = new AbortController();
+  const polling = (await hasKeys(pools, dependencies, logger))
+    ? await poll()
+    : awaitKeys(pools, dependencies, logger, stopping.signal).then((found) =>
+        found ? poll() : ending.resolve(),
+      );
+  if (polling) polling.catch(ending.reject);
+
+  const ended = ending.promise.then(async () => {
     routing.close();
     await Promise.all([counting?.stop(), status?.close()]);
     await connection.close();
@@ -146,11 +166,39 @@ export async function startWorker(
   return {
     ended,
     async stop() {
+      stopping.abort();
       gapWaits.close();
+      await polling;
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },
   };
+}
+
+const KEYS_AGAIN_MS = 10_000;
+
+async function hasKeys(pools: Pools, keys: ProcessKeys, logger: Logger): Promise<boolean> {
+  try {
+    await checkKeys(systemDb(pools), keys);
+    return true;
+  } catch (error) {
+    logger.fatal({ error }, 'the worker takes no tasks until its keys can read what is stored');
+    return false;
+  }
+}
+
+/** Waits until the keys are right, which somebody may have rotated. @returns false if it was aborted before. */
+async function awaitKeys(
+  pools: Pools,
+  keys: ProcessKeys,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    await pause(KEYS_AGAIN_MS, undefined, { signal }).catch(() => {});
+    if (!signal.aborted && (await hasKeys(pools, keys, logger))) return true;
+  }
+  return false;
 }
 
 if (import.meta.main) {

@@ -1,3 +1,4 @@
+import { checkKeys } from '#db/key-check.ts';
 import { newestMigration } from '#db/migrate.ts';
 import { hasMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -44,11 +45,11 @@ export const systemRoutes = [
     method: 'GET',
     path: '/readyz',
     tag: 'System',
-    summary: 'Check that PostgreSQL and Temporal respond and that the schema is current',
+    summary: 'Check that PostgreSQL and Temporal respond, that the schema is current and the keys are right',
     description:
       '`degraded` with status 200 means that the file store fails: only requests that need files are refused. In production, `setup` is `needed` as long as nobody owns a workspace (`POST /api/setup`).',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
-    async respond(context, { pools, temporal, logger, config, storageCheck }) {
+    async respond(context, { pools, temporal, secrets, signer, logger, config, storageCheck }) {
       const { ready, body } = await readiness({
         pools,
         async check() {
@@ -60,6 +61,7 @@ export const systemRoutes = [
                   throw new Error('the schema lacks a migration');
               },
               temporal: () => checkTemporal(temporal),
+              keys: () => checkKeys(systemDb(pools), { secrets, signer }),
             },
             logger,
             { storage: storageCheck },

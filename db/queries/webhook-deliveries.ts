@@ -115,7 +115,7 @@ export async function claimDeliveries(
   },
 ): Promise<ClaimedDelivery[]> {
   const recent = firstId(realFromNow(-STRAGGLER_MS));
-  const known = [...new Set([...busy.keys(), ...last.keys()])].map((webhookId) => [
+  const known = [...new Set([...busy.keys(), ...last.keys(), ...limits.keys()])].map((webhookId) => [
     webhookId,
     busy.get(webhookId) ?? 0,
     limits.get(webhookId) ?? FIRST_LIMIT,
@@ -155,6 +155,13 @@ export async function claimDeliveries(
     ) e
     order by c.id`);
   return [...rows];
+}
+
+/** Returns a claimed delivery, of which nothing was sent, to the queue. */
+export async function releaseDelivery(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update webhook_deliveries set status = 'pending', claimed_at = null
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'sending'`);
 }
 
 const ClaimedAtRow = z.object({ claimedAt: z.date().nullable() });

@@ -122,6 +122,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
     'agency_mails.data_sealed': 1,
     'idempotency_keys.response': 1,
     'agency_idempotency_keys.response_sealed': 1,
+    'key_canaries.value': 1,
     'hash_keys.key_sealed': 1,
   });
   expect(await tablesWith('v1.1.')).toEqual([]);
