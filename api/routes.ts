@@ -54,6 +54,7 @@ import { poolRoutes } from './routes/pools.ts';
 import { optOutHistoryRoutes } from './routes/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
+import { operationsRoutes } from './routes/operations.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { quietHoursRoutes } from './routes/quiet-hours.ts';
@@ -178,6 +179,7 @@ export const routes: readonly Route[] = [
 
   ...under(['/healthz', '/readyz', '/metrics', '/.well-known'], systemRoutes),
   ...under('/codec', payloadCodecRoutes),
+  ...under('/api/operations', operationsRoutes),
   ...under(
     ['/openapi.json', '/docs'],
     referenceRoutes(() => routes),

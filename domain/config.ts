@@ -30,6 +30,8 @@ const configOf = (env: Variables) => ({
     maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     buildId: env.WORKER_BUILD_ID,
   },
+  /** The users who operate the installation, by the `sub` of their session; null: nobody. */
+  operators: env.OPERATORS ?? env.TEMPORAL_CODEC_OPERATORS,
   /** The users who may decode payloads, by the `sub` of their session; null: nobody. */
   codec: {
     operators: env.TEMPORAL_CODEC_OPERATORS,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toStorable } from './text.ts';
 import { DraftTag, Sentiment } from './ai-draft.ts';
 import { chooseDocuments } from './document-choice.ts';
 import type { KnowledgeBase } from './knowledge-base.ts';
@@ -59,7 +60,11 @@ export function draftPrompt(
 
 /** The model's output. */
 export const DraftOutput = z.object({
-  draft: z.string().trim().min(1).max(MAX_BODY_LENGTH).transform(withoutTemplates),
+  draft: z
+    .string()
+    .transform(toStorable)
+    .pipe(z.string().trim().min(1).max(MAX_BODY_LENGTH))
+    .transform(withoutTemplates),
   confidence: z.number().min(0).max(1),
   tags: z
     .array(z.string())

@@ -178,6 +178,14 @@ const TEMPORAL_SERVER = {
   ),
 };
 
+const OPERATORS = {
+  OPERATORS: forApi(
+    optional(List),
+    'comma-separated ids (`sub`) of users who operate the installation: `/api/operations/…` is theirs',
+    '`TEMPORAL_CODEC_OPERATORS`',
+  ),
+};
+
 const TEMPORAL_CODEC = {
   TEMPORAL_CODEC_OPERATORS: forApi(
     optional(List),
@@ -454,7 +462,7 @@ export const SUBJECTS: readonly Subject[] = [
       "All database URLs take `?sslmode=verify-full` for TLS, with `&sslrootcert=/path/to/ca.pem` if the server's CA is not a public one.",
     variables: { ...DATABASE_LOGINS, ...DATABASE_OWNER, ...DATABASE },
   },
-  { title: 'Temporal', variables: { ...TEMPORAL_SERVER, ...TEMPORAL_CODEC } },
+  { title: 'Temporal', variables: { ...TEMPORAL_SERVER, ...TEMPORAL_CODEC, ...OPERATORS } },
   { title: 'Address', variables: ADDRESS },
   { title: 'Keys', variables: KEYS },
   { title: 'Sessions and signing in', variables: SIGN_IN },
@@ -476,6 +484,7 @@ export const Environment = z.object({
   ...DATABASE,
   ...TEMPORAL_SERVER,
   ...TEMPORAL_CODEC,
+  ...OPERATORS,
   ...ADDRESS,
   ...KEYS,
   ...SIGN_IN,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toStorable } from './text.ts';
 import type { DraftPrompt } from './draft-prompt.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { type TemplateLead, withoutTemplates } from './template.ts';
@@ -57,7 +58,11 @@ export function personalizationPrompt(
 
 /** The model's output. */
 export const PersonalizedMessage = z.object({
-  message: z.string().trim().min(1).max(MAX_BODY_LENGTH).transform(withoutTemplates),
+  message: z
+    .string()
+    .transform(toStorable)
+    .pipe(z.string().trim().min(1).max(MAX_BODY_LENGTH))
+    .transform(withoutTemplates),
 });
 
 /** A URL, or anything that could be a host name with a path. */

@@ -105,6 +105,7 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   openAttempts: ['linepace_open_attempts', 'Attempts to send without an outcome'],
   undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for a draft by the model'],
   runningImports: ['linepace_running_imports', 'Lead imports in progress'],
+  setAside: ['linepace_set_aside', 'Work that always fails and waits for an operator'],
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 

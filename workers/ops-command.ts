@@ -36,6 +36,8 @@ export interface Options {
   country?: string | undefined;
   organization?: string | undefined;
   history?: boolean | undefined;
+  retry?: string | undefined;
+  drop?: string | undefined;
 }
 
 export interface Command {

@@ -52,6 +52,7 @@ import {
 import { linkOrganizationCommand } from './ops-organizations.ts';
 import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';
+import { setAside } from './ops-set-aside.ts';
 import { TENANT_COMMANDS } from './ops-tenants.ts';
 import { SWEEP_TIMEOUT } from './schedules.ts';
 
@@ -191,6 +192,7 @@ export const COMMANDS: Record<string, Command> = {
     },
   },
   ...TENANT_COMMANDS,
+  'set-aside': setAside,
   replay,
   release,
   'link-organization': linkOrganizationCommand,

@@ -6,7 +6,7 @@ import { readOperatorsConfig } from '#domain/config.ts';
 import { isId, WorkspaceId } from '#domain/ids.ts';
 import { createLogger } from '#providers/log.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
-import { type Command, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';
+import { type Command, type Options, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';
 import { COMMANDS } from './ops-commands.ts';
 
 /** The operators' command line: parses the arguments, runs one command and prints its verdict. */
@@ -25,7 +25,7 @@ const VERDICT_TIMEOUT_MS = 30_000;
 
 async function run(args: string[], environment: Environment): Promise<unknown> {
   const { values, positionals } = parse(args);
-  const [name, id = '', ...more] = positionals;
+  const [name, id = '', ...more] = shortForm(positionals, values);
   if (values.help || name === undefined) return HELP;
   const command = COMMANDS[name];
   if (!command) throw new WrongUsage(`There is no command ${name}`);
@@ -38,6 +38,14 @@ async function run(args: string[], environment: Environment): Promise<unknown> {
 function isIdOf(argument: string | null, id: string): boolean {
   if (argument === 'WORKSPACE_ID') return WorkspaceId.safeParse(id).success;
   return !argument?.endsWith('_ID') || isId(id);
+}
+
+/** `set-aside retry ID` is `set-aside --retry ID`. */
+function shortForm([name, action, id, ...more]: string[], values: Options): string[] {
+  if (name !== 'set-aside' || (action !== 'retry' && action !== 'drop'))
+    return [name, action, id, ...more].filter((part) => part !== undefined);
+  values[action] ??= id;
+  return [name, ...more];
 }
 
 function parse(args: string[]) {
@@ -66,6 +74,8 @@ function parse(args: string[]) {
         timezone: text,
         country: text,
         organization: text,
+        retry: text,
+        drop: text,
         history: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },

@@ -23,6 +23,7 @@ import { createShare, fairShare } from './fair-share.ts';
 import { servedQueues } from './queues.ts';
 import { openResources } from './resources.ts';
 import { sweepAfterStart, upsertSchedules } from './schedules.ts';
+import { setsAside } from './set-aside.ts';
 import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { startStatusServer } from './status-server.ts';
@@ -90,6 +91,7 @@ export async function startWorker(
     ...(buildId !== null && versioned(buildId)),
   } as const;
   const failures = failuresWithoutData(logger);
+  const apart = setsAside(pools, logger);
   const createWorkers = () =>
     Promise.all(
       queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
@@ -98,7 +100,7 @@ export async function startWorker(
           taskQueue,
           maxConcurrentActivityTaskExecutions: slots,
           maxConcurrentActivityTaskPolls: pollers,
-          interceptors: { activity: [activitySpans, fairShare(share), failures, workspaceTime] },
+          interceptors: { activity: [activitySpans, fairShare(share), failures, apart, workspaceTime] },
           ...(runsWorkflows && {
             workflowBundle: bundle ?? (await bundleWorkflows(config.temporal.codecKeys)),
             maxCachedWorkflows: config.temporal.maxCachedWorkflows,

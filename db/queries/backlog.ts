@@ -13,6 +13,7 @@ const Backlog = z.object({
   openAttempts: z.int(),
   undraftedReplies: z.int(),
   runningImports: z.int(),
+  setAside: z.int(),
   deadlocks: z.int(),
 });
 /** The pending work of all workspaces. */
@@ -33,6 +34,7 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from attempts where outcome is null) open_attempts,
       (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
       (select count(*) from lead_imports where status = 'running') running_imports,
+      (select count(*) from set_aside where set_aside_at is not null) set_aside,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
       (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MAX_COUNT}) d) drips,

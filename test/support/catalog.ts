@@ -13,6 +13,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   console_codes: 'are looked up before a tenant is known',
   event_streams: 'are counted by key',
   hash_keys: 'belong to the whole installation',
+  key_canaries: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
   mail_suppressions: 'hold for invitations of all tenants',
   migrations: 'the record of the schema itself',
@@ -22,6 +23,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   setup_codes: 'belong to the whole installation',
   sign_in_links: 'are looked up before a tenant is known',
   user_identities: 'belong to a person',
+  set_aside: 'is what operators of the installation see and settle',
   user_sessions: 'belong to a person, who may sign in to many workspaces',
   users: 'a person may belong to many workspaces',
 };

@@ -57,6 +57,10 @@ test.each(['encryptionKeys', 'signingKeys'] as const)(
   },
 );
 
+const openOf = (webhookId: string): Promise<number> =>
+  systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
+    select count(*) from webhook_deliveries where webhook_id = ${webhookId} and status <> 'done'`);
+
 /** Stores what a key has encrypted that the process does not have. */
 const loseKey = (table: string, column: string, id: string, back = false): Promise<unknown> =>
   connected(app.ownerUrl, (client) =>
@@ -92,8 +96,7 @@ test('what cannot be decrypted is neither claimed nor lost, while all else goes 
   const waiting = await send(sealedLine, 'sms');
   await send(lineId, 'imessage');
   await eventually(async () => kept.received.length === 1);
-  const deliveries = async () => (await api('GET', `/api/webhooks/${webhookId}/deliveries`)).body.deliveries;
-  await eventually(async () => (await deliveries()).length === 1);
+  await eventually(async () => (await openOf(webhookId)) === 1);
   expect(lost.received).toEqual([]);
   expect(await attemptsOf(waiting)).toBe(0);
   expect((await api('GET', `/api/messages/${waiting}`)).body.status).toBe('pending');

@@ -2934,6 +2934,30 @@ export type SignInOptions = {
     sessionId: string | null;
 };
 
+export type SetAside = {
+    id: string;
+    workspaceId: string;
+    /**
+     * In Temporal.
+     */
+    workflowId: string;
+    activity: string;
+    /**
+     * The ids of what it is about.
+     */
+    subject: {
+        [key: string]: unknown;
+    };
+    /**
+     * The last error. The worker's log has all of them.
+     */
+    reason: string;
+    failures: number;
+    firstFailedAt: string;
+    lastFailedAt: string;
+    setAsideAt: string;
+};
+
 export type Schema0 = string | number | boolean | null | Array<Schema0> | {
     [key: string]: Schema0;
 };

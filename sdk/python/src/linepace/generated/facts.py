@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "2765821054aeec49393d45a998869b347f706e7149f7bf4f97338c4ddb89e4fb"
+DIGEST = "a1eac842e0c3c2f20bfc1e4c6ebaeff1dfea92dee6a4d84153728cb8574a5241"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -49,6 +49,8 @@ ErrorCode = Literal[
     "AGENCY_NOT_AVAILABLE",
     "AGENCY_NOT_FOUND",
     "AGENCY_OWNER_REQUIRED",
+    "ALREADY_SET_UP",
+    "BILLING_DISABLED",
     "BODY_TOO_LARGE",
     "CARD_DECLINED",
     "CARRIER_NOT_USABLE",
@@ -91,5 +93,6 @@ ErrorCode = Literal[
     "VALIDATION_ERROR",
     "WEBHOOK_INACTIVE",
     "WORKSPACE_NOT_FOUND",
+    "WORKSPACE_SUSPENDED",
 ]
 """The codes of errors. A later version of the API may have more."""

@@ -1657,6 +1657,19 @@ class SignInOptions(TypedDict):
     sessionId: str | None
 
 
+class SetAside(TypedDict):
+    id: str
+    workspaceId: str
+    workflowId: str
+    activity: str
+    subject: dict[str, Any]
+    reason: str
+    failures: int
+    firstFailedAt: str
+    lastFailedAt: str
+    setAsideAt: str
+
+
 FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
 
 
