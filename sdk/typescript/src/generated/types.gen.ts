@@ -1580,6 +1580,13 @@ export type Line = {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
         /**
+         * Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.
+         */
+        inbox?: {
+            failingSince: string;
+            reason: string;
+        };
+        /**
          * Why the last check failed.
          */
         reason?: string;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "a1eac842e0c3c2f20bfc1e4c6ebaeff1dfea92dee6a4d84153728cb8574a5241"
+DIGEST = "3166481f6a53592daab25649ffa9d2ddb449fae717949a38af7acdaf49232872"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

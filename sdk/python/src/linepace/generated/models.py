@@ -809,9 +809,15 @@ class LineBlocked(TypedDict):
     reason: str | None
 
 
+class LineHealthCheckInbox(TypedDict):
+    failingSince: str
+    reason: str
+
+
 class LineHealthCheck(TypedDict):
     status: Literal["healthy", "degraded", "down", "unknown"]
     lastCheckedAt: str
+    inbox: NotRequired[LineHealthCheckInbox]
     reason: NotRequired[str]
 
 
