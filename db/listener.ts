@@ -9,6 +9,9 @@ export interface Listener {
 }
 
 const RECONNECT_MS = 1000;
+/** A server that has vanished without a word sends no notification, and no error. */
+const PING_MS = 10_000;
+const PING_TIMEOUT_MS = 5000;
 
 /**
  * Behind a pooler it gives up: notifications reach the pooler's connection and not the one that listened.
@@ -26,6 +29,7 @@ export function listen(url: string, channel: string, onNotification: (payload: s
       connectionString: url,
       connectionTimeoutMillis: 5000,
       keepAlive: true,
+      query_timeout: PING_TIMEOUT_MS,
       application_name: `linepace listener: ${channel}`,
     });
     const lost = new Promise<void>((resolve) => {
@@ -44,7 +48,7 @@ export function listen(url: string, channel: string, onNotification: (payload: s
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       // The first notification proves that they arrive here.
       await client.query('select pg_notify($1, $2)', [channel, '']);
-      await lost;
+      await Promise.race([lost, failedPing(client, closing.signal)]);
     } finally {
       isListening = false;
       onNotification('');
@@ -75,4 +79,16 @@ export function listen(url: string, channel: string, onNotification: (payload: s
 async function isBehindPooler(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() pid');
   return rows[0]?.pid !== (client as pg.Client & { processID: number }).processID;
+}
+
+/** Resolves when the server does not respond any more. */
+async function failedPing(client: pg.Client, signal: AbortSignal): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      await delay(PING_MS, undefined, { signal });
+      await client.query('select');
+    }
+  } catch {
+    // The connection is lost, or closed.
+  }
 }

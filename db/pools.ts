@@ -4,6 +4,7 @@ import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
 import { type NodeWatch, NODE_TIMEOUT_MS, watchNodes } from './node-watch.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
+import { withDeadlines } from './query-deadline.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
 import type { WakeSignals } from './transaction-wakes.ts';
@@ -88,6 +89,11 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     },
   };
 }
+
+/** Of statements. A server that has vanished costs this and a few seconds more. */
+const STATEMENT_MS = 20_000;
+/** How long a connection that is destroyed may take to say goodbye. */
+const GRACEFUL_MS = 1000;
 
 /**
  * How long a connection stays open that nobody uses. The first queries of a new one take PostgreSQL about 20 ms, because it
@@ -180,7 +186,7 @@ async function openPool(
   login: string,
   {
     size = 10,
-    statementTimeoutMs = 30_000,
+    statementTimeoutMs = STATEMENT_MS,
     withinTransactions = false,
   }: PoolOptions & { withinTransactions?: boolean },
 ) {
@@ -195,6 +201,8 @@ async function openPool(
     // Settings are transaction-local, so there is no session state to discard.
     resetConnection: async () => {},
     statementTimeout: statementTimeoutMs,
+    driverFactory: withDeadlines(statementTimeoutMs),
+    gracefulTerminationTimeout: GRACEFUL_MS,
     typeParsers,
     ...(tls && { ssl: tls }),
   });

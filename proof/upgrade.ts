@@ -22,7 +22,7 @@ import { seeded } from './simulate/workload.ts';
  * `npm run prove -- upgrade [--from <commit>] [--messages 300]`: runs an API and a worker process of an earlier release, by
  * default that of the newest tag. They write messages of all kinds; the migrations of this checkout are applied meanwhile, and
  * they go on writing to the new schema. Then processes of this checkout take over. Judges what arrived at the carrier and at a
- * customer's server. Without a release there is nothing to upgrade from, which it says.
+ * customer's server. Without a release there is nothing to upgrade from: it fails.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string' }, messages: { type: 'string', default: '300' } },
@@ -40,8 +40,10 @@ const say = (text: string): void =>
 
 const release = values.from ?? previousRelease();
 if (release === null) {
-  say('There is no release to upgrade from: no commit before this one has a tag v<version>.');
-  process.exit(0);
+  say(
+    'There is no release to upgrade from: no commit before this one has a tag v<version>, or is a "chore: release".',
+  );
+  process.exit(1);
 }
 const from = git('rev-parse', `${release}^{commit}`);
 const folder = mkdtempSync(path.join(tmpdir(), 'linepace-upgrade-'));
@@ -161,10 +163,13 @@ async function createDatabase() {
   return { ownerUrl: named(ownerUrl), tenantUrl: named(tenantUrl), systemUrl: named(systemUrl) };
 }
 
-/** @returns the tag of the newest release before this commit; null: there is none. */
+/** @returns the newest release before this commit, by its tag or its commit; null: there is none. */
 function previousRelease(): string | null {
   const tags = git('tag', '--list', 'v*', '--sort=-version:refname', '--merged', 'HEAD~1').split('\n');
-  return tags.find((tag) => /^v\d+\.\d+\.\d+$/.test(tag)) ?? null;
+  const tag = tags.find((name) => /^v\d+\.\d+\.\d+$/.test(name));
+  if (tag !== undefined) return tag;
+  const commit = git('log', '-1', '--format=%H', '--grep', String.raw`^chore: release [0-9]`, 'HEAD~1');
+  return commit === '' ? null : commit;
 }
 
 /** The files of a commit, with the dependencies of this checkout. */

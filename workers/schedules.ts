@@ -10,7 +10,7 @@ import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
  * The version of `housekeepingEvery`, to be raised with every change of it. The schedule's action carries it as a memo, so
  * that a worker of an earlier release that starts during an upgrade leaves the newer schedule alone.
  */
-const VERSION = 2;
+const VERSION = 3;
 const EVERY_MS = 10 * 60_000;
 
 /** The only schedule. Lines have no schedules, because their pacers set their own timers. */
@@ -19,7 +19,8 @@ export const housekeepingEvery = (runMs: number) =>
     scheduleId: 'housekeeping',
     spec: { intervals: [{ every: runMs }] },
     // A long run is followed by the next one at once, because no sweeps run in between.
-    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
+    // When Temporal is back after an outage, the run that it missed starts at once.
+    policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 hour' },
     action: {
       type: 'startWorkflow',
       workflowType: 'housekeeping',

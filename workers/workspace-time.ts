@@ -1,23 +1,26 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { toRealTime } from '#domain/clock.ts';
+import { realTime, toRealTime } from '#domain/clock.ts';
 import { inWorkspaceTime } from '#db/workspace-clock.ts';
 
 /**
  * Runs an activity in the time of its workspace, which is ahead in test mode, and converts the time of its next run:
- * workflows wait in real time.
+ * workflows wait in real time. How long, they are told as well: the clock of Temporal's server may differ from PostgreSQL's, by which
+ * the time is meant, and then each look would be too early or too late.
  */
 export const workspaceTime: ActivityInterceptorsFactory = () => ({
   inbound: {
     execute(input, next) {
       const [{ workspaceId } = {}] = input.args as [{ workspaceId?: unknown }?];
       if (typeof workspaceId !== 'string') return next(input);
-      return inWorkspaceTime(workspaceId, async () => inRealTime(await next(input)));
+      return inWorkspaceTime(workspaceId, async () => nextWait(await next(input)));
     },
   },
 });
 
-function inRealTime(result: unknown): unknown {
+/** The result of an activity, with the time of the next run in real time. */
+export function nextWait(result: unknown): unknown {
   const { nextAt } = (result ?? {}) as { nextAt?: unknown };
   if (typeof nextAt !== 'string') return result;
-  return { ...(result as object), nextAt: toRealTime(new Date(nextAt)).toISOString() };
+  const at = toRealTime(new Date(nextAt));
+  return { ...(result as object), nextAt: at.toISOString(), waitMs: at.getTime() - realTime().getTime() };
 }

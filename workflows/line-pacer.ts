@@ -112,7 +112,7 @@ async function sendBriefly({ workspaceId, carrier }: LineHome, lineId: string): 
 const LONG_PAUSE_MS = 2 * 60_000;
 
 function stateOf(
-  { nextAt, isPaused, isBlocked, isResting, unservedRounds }: LineRound,
+  { nextAt, waitMs, isPaused, isBlocked, isResting, unservedRounds }: LineRound,
   { carrier }: LineHome,
 ): string {
   if (carrier === null) return 'unconnected';
@@ -121,7 +121,7 @@ function stateOf(
   if (isBlocked) return 'blocked';
   if (isResting) return 'resting';
   if (nextAt === null) return 'idle';
-  return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
+  return (waitMs ?? Date.parse(nextAt) - Date.now()) > LONG_PAUSE_MS ? 'waiting' : 'sending';
 }
 
 /** The details that operators see during the next round. */

@@ -82,7 +82,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
   }
 
   /** Waits for the next round. @returns false if the workflow may end: its work is over, or it was idle for too long. */
-  async function continues({ nextAt, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
+  async function continues({ nextAt, waitMs, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
     if (signaled || goesOn) return true;
     if (ended) return false;
     if (nextAt === null && keepsOpen) {
@@ -91,7 +91,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
     }
     if (nextAt === null)
       return condition(isSignaled, MAX_IDLE, { summary: `${reason}; ends if it stays idle for a day` });
-    const ms = Date.parse(nextAt) - Date.now();
+    const ms = waitMs ?? Date.parse(nextAt) - Date.now();
     if (ms > 0) await condition(isSignaled, ms, { summary: reason });
     return true;
   }

@@ -59,6 +59,8 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     max: SIZE,
     connectionTimeoutMillis: TIMEOUT_MS,
     statement_timeout: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS + 1000,
+    keepAlive: true,
   });
   pool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
   // Requests of one caller to one endpoint wait for the row that counts them.

@@ -8,6 +8,8 @@ export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 export interface Round {
   /** ISO 8601; null: when a signal arrives. */
   nextAt: string | null;
+  /** How long to wait until then, by PostgreSQL's clock, in milliseconds; absent in rounds of earlier releases. */
+  waitMs?: number;
   /** What the workflow waits for, for operators. */
   reason: string;
   /** The work is over and the workflow may end. */

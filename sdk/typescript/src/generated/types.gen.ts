@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -609,7 +609,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -1027,6 +1027,32 @@ export type ReactionMessage = {
     fromEmail?: string;
 };
 
+export type EditedMessage = {
+    messageId: string;
+    /**
+     * `in`: the contact wrote it.
+     */
+    direction: 'in' | 'out';
+    fromPhone?: string;
+    fromEmail?: string;
+    /**
+     * The new text. The former one is not told.
+     */
+    message: string;
+    editedAtUtc: string;
+};
+
+export type UnsentMessage = {
+    messageId: string;
+    /**
+     * `in`: the contact wrote it.
+     */
+    direction: 'in' | 'out';
+    fromPhone?: string;
+    fromEmail?: string;
+    unsentAtUtc: string;
+};
+
 export type DraftLead = {
     firstName: string;
     lastName: string;
@@ -1135,9 +1161,14 @@ export type TimelineEvent = {
      */
     text: string;
     data: {
-        [key: string]: Schema0;
+        [key: string]: JsonValue;
     };
 };
+
+/**
+ * Any JSON value.
+ */
+export type JsonValue = unknown;
 
 export type Conversation = {
     /**
@@ -1260,6 +1291,14 @@ export type ThreadItem = {
         from: string;
         at: string;
     }>;
+    /**
+     * When it was last edited.
+     */
+    editedAt: string | null;
+    /**
+     * When it was taken back: its text and files are no longer shown.
+     */
+    unsentAt: string | null;
 };
 
 export type ThreadFile = {
@@ -2013,7 +2052,7 @@ export type ContactExport = {
         messageId: string;
         acceptedAt: string;
         draft: {
-            [key: string]: Schema1;
+            [key: string]: JsonValue;
         };
     }>;
     messages: Array<{
@@ -2188,7 +2227,7 @@ export type ContactExport = {
          * What webhooks received.
          */
         body: {
-            [key: string]: Schema2;
+            [key: string]: JsonValue;
         };
         deliveries: Array<{
             deliveryId: string;
@@ -2519,7 +2558,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -2855,7 +2894,7 @@ export type AuditEntry = {
     };
     reason: string | null;
     changes: {
-        [key: string]: Schema3;
+        [key: string]: JsonValue;
     };
 };
 
@@ -2963,22 +3002,6 @@ export type SetAside = {
     firstFailedAt: string;
     lastFailedAt: string;
     setAsideAt: string;
-};
-
-export type Schema0 = string | number | boolean | null | Array<Schema0> | {
-    [key: string]: Schema0;
-};
-
-export type Schema1 = string | number | boolean | null | Array<Schema1> | {
-    [key: string]: Schema1;
-};
-
-export type Schema2 = string | number | boolean | null | Array<Schema2> | {
-    [key: string]: Schema2;
-};
-
-export type Schema3 = string | number | boolean | null | Array<Schema3> | {
-    [key: string]: Schema3;
 };
 
 export type MessageOutput = {
@@ -10769,6 +10792,82 @@ export type PostMessageReactionWebhookPayload = {
 export type PostMessageReactionWebhookRequest = {
     body: PostMessageReactionWebhookPayload;
     key: 'message.reaction';
+    path?: never;
+    query?: never;
+};
+
+export type PostMessageEditedWebhookPayload = {
+    event: 'message.edited';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * The id of the message that was changed.
+     */
+    messageId: string;
+    leadId?: string;
+    campaignId?: string;
+    campaignName?: string;
+    crmAContactId: string | null;
+    crmAPortalId: string | null;
+    crmBContactId: string | null;
+    crmBLocationId: string | null;
+    crmCCompanyId: string | null;
+    crmCPersonId: string | null;
+    crmCLeadId: string | null;
+    message: EditedMessage;
+    lead?: Lead;
+    /**
+     * Empty.
+     */
+    data: {
+        [key: string]: unknown;
+    };
+};
+
+export type PostMessageEditedWebhookRequest = {
+    body: PostMessageEditedWebhookPayload;
+    key: 'message.edited';
+    path?: never;
+    query?: never;
+};
+
+export type PostMessageUnsentWebhookPayload = {
+    event: 'message.unsent';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    /**
+     * The id of the message that was changed.
+     */
+    messageId: string;
+    leadId?: string;
+    campaignId?: string;
+    campaignName?: string;
+    crmAContactId: string | null;
+    crmAPortalId: string | null;
+    crmBContactId: string | null;
+    crmBLocationId: string | null;
+    crmCCompanyId: string | null;
+    crmCPersonId: string | null;
+    crmCLeadId: string | null;
+    message: UnsentMessage;
+    lead?: Lead;
+    /**
+     * Empty.
+     */
+    data: {
+        [key: string]: unknown;
+    };
+};
+
+export type PostMessageUnsentWebhookRequest = {
+    body: PostMessageUnsentWebhookPayload;
+    key: 'message.unsent';
     path?: never;
     query?: never;
 };

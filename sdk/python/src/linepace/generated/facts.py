@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "3166481f6a53592daab25649ffa9d2ddb449fae717949a38af7acdaf49232872"
+DIGEST = "831daafad73fb96b8110c80ef53287458c65e900bed8cc0773ec122c7d0e2fdc"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -61,6 +61,7 @@ ErrorCode = Literal[
     "FALLBACK_NOT_CONFIGURED",
     "FORBIDDEN_LINE_TYPE",
     "IDEMPOTENCY_KEY_REUSED",
+    "IDENTITY_PROVIDER_ERROR",
     "INCOMPLETE_BODY",
     "INSUFFICIENT_SCOPE",
     "INTERNAL_ERROR",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, TypeAlias, TypedDict, Union
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from typing_extensions import NotRequired
 
@@ -313,7 +313,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -440,7 +440,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -544,6 +544,23 @@ class ReactionMessage(TypedDict):
     reactedAtUtc: str
     fromPhone: NotRequired[str]
     fromEmail: NotRequired[str]
+
+
+class EditedMessage(TypedDict):
+    messageId: str
+    direction: Literal["in", "out"]
+    fromPhone: NotRequired[str]
+    fromEmail: NotRequired[str]
+    message: str
+    editedAtUtc: str
+
+
+class UnsentMessage(TypedDict):
+    messageId: str
+    direction: Literal["in", "out"]
+    fromPhone: NotRequired[str]
+    fromEmail: NotRequired[str]
+    unsentAtUtc: str
 
 
 class DraftLead(TypedDict):
@@ -1126,6 +1143,12 @@ class ContactExportRejectedRow(TypedDict):
     fields: dict[str, str]
 
 
+class ContactExportDrip(TypedDict):
+    messageId: str
+    acceptedAt: str
+    draft: dict[str, Any]
+
+
 ContactExportMessageReaction = TypedDict(
     "ContactExportMessageReaction",
     {
@@ -1257,6 +1280,14 @@ class ContactExportEventDelivery(TypedDict):
     createdAt: str
 
 
+class ContactExportEvent(TypedDict):
+    eventId: str
+    event: str
+    createdAt: str
+    body: dict[str, Any]
+    deliveries: list[ContactExportEventDelivery]
+
+
 class LeadList(TypedDict):
     _id: str
     name: str
@@ -1316,7 +1347,7 @@ class FunnelShare(TypedDict):
 
 
 class FunnelComparison(TypedDict):
-    variants: tuple[Literal["A", "B", "C", "D"], Literal["A", "B", "C", "D"]]
+    variants: list[Literal["A", "B", "C", "D"]]
     metric: Literal["replied", "optedOut"]
     difference: float
     low: float
@@ -1354,7 +1385,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1366,7 +1397,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -1586,6 +1617,17 @@ class AuditEntryTarget(TypedDict):
     id: str
 
 
+class AuditEntry(TypedDict):
+    _id: str
+    at: str
+    actor: AuditEntryActor
+    channel: Literal["api", "session", "operator", "system"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    target: AuditEntryTarget
+    reason: str | None
+    changes: dict[str, Any]
+
+
 TestSend = TypedDict(
     "TestSend",
     {
@@ -1674,18 +1716,6 @@ class SetAside(TypedDict):
     firstFailedAt: str
     lastFailedAt: str
     setAsideAt: str
-
-
-FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
-
-
-FieldSchema1: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema1"], dict[str, "FieldSchema1"]]]
-
-
-FieldSchema2: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema2"], dict[str, "FieldSchema2"]]]
-
-
-FieldSchema3: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema3"], dict[str, "FieldSchema3"]]]
 
 
 MessageOutputReaction = TypedDict(
@@ -2948,7 +2978,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2957,7 +2987,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2980,7 +3010,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -3373,6 +3403,12 @@ class ListAuditLogParametersQuery(TypedDict):
     workspaceId: NotRequired[str]
 
 
+class ListAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
 class ExportAuditLogParametersQuery(TypedDict):
     since: NotRequired[str]
     until: NotRequired[str]
@@ -3495,6 +3531,12 @@ class ListAgencyAuditLogParametersQuery(TypedDict):
     until: NotRequired[str]
 
 
+class ListAgencyAuditLogResponse(TypedDict):
+    success: Literal[True]
+    entries: list[AuditEntry]
+    nextCursor: str | None
+
+
 class ListSubAccountsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -3615,7 +3657,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -3626,7 +3668,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3824,6 +3866,46 @@ class OnMessageReactionRequest(TypedDict):
     crmCPersonId: str | None
     crmCLeadId: str | None
     message: ReactionMessage
+    lead: NotRequired[Lead]
+    data: dict[str, Any]
+
+
+class OnMessageEditedRequest(TypedDict):
+    event: Literal["message.edited"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: EditedMessage
+    lead: NotRequired[Lead]
+    data: dict[str, Any]
+
+
+class OnMessageUnsentRequest(TypedDict):
+    event: Literal["message.unsent"]
+    timestamp: str
+    workspaceId: str
+    messageId: str
+    leadId: NotRequired[str]
+    campaignId: NotRequired[str]
+    campaignName: NotRequired[str]
+    crmAContactId: str | None
+    crmAPortalId: str | None
+    crmBContactId: str | None
+    crmBLocationId: str | None
+    crmCCompanyId: str | None
+    crmCPersonId: str | None
+    crmCLeadId: str | None
+    message: UnsentMessage
     lead: NotRequired[Lead]
     data: dict[str, Any]
 
@@ -4059,7 +4141,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -4123,7 +4205,7 @@ class TimelineEvent(TypedDict):
     at: str
     type: Literal["accepted", "scheduled", "moved", "held", "ordered", "claimed", "sent", "delivered", "read", "failed", "fallback", "canceled", "reconciled", "webhook_delivered", "webhook_failed"]
     text: str
-    data: dict[str, FieldSchema0]
+    data: dict[str, Any]
 
 
 class ThreadItem(TypedDict):
@@ -4147,6 +4229,8 @@ class ThreadItem(TypedDict):
     attachmentNames: list[str]
     attachments: list[ThreadFile]
     reactions: list[ThreadItemReaction]
+    editedAt: str | None
+    unsentAt: str | None
 
 
 class OptOutSuspicion(TypedDict):
@@ -4185,20 +4269,6 @@ class ContactTimelineEntryContactTimelineEntry(TypedDict):
     at: str
     address: str
     message: ThreadItem
-
-
-class ContactExportDrip(TypedDict):
-    messageId: str
-    acceptedAt: str
-    draft: dict[str, FieldSchema1]
-
-
-class ContactExportEvent(TypedDict):
-    eventId: str
-    event: str
-    createdAt: str
-    body: dict[str, FieldSchema2]
-    deliveries: list[ContactExportEventDelivery]
 
 
 class ContactExport(TypedDict):
@@ -4265,7 +4335,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -4273,17 +4343,6 @@ class WebhookDelivery(TypedDict):
     latencyMs: int | None
     attemptCount: int
     createdAt: str
-
-
-class AuditEntry(TypedDict):
-    _id: str
-    at: str
-    actor: AuditEntryActor
-    channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
-    target: AuditEntryTarget
-    reason: str | None
-    changes: dict[str, FieldSchema3]
 
 
 class CampaignStepOutput(TypedDict):
@@ -4379,18 +4438,6 @@ class UpdateCampaignRequest(TypedDict):
 class ListWebhookDeliveriesResponse(TypedDict):
     success: Literal[True]
     deliveries: list[WebhookDelivery]
-    nextCursor: str | None
-
-
-class ListAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
-    nextCursor: str | None
-
-
-class ListAgencyAuditLogResponse(TypedDict):
-    success: Literal[True]
-    entries: list[AuditEntry]
     nextCursor: str | None
 
 

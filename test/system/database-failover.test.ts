@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { startApi } from '#api/server.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { startBlackHole } from '#test/support/black-hole.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { startWorker } from '#workers/worker.ts';
+
+let app: OwnApp;
+beforeAll(async () => void (app = await startTestApp({ worker: false })));
+afterAll(() => app.stop());
+
+test('a primary that vanishes without a word costs half a minute, for requests and for sends', async () => {
+  const { hostname, port } = new URL(app.config.database.systemUrl);
+  const hole = await startBlackHole(hostname, Number(port));
+  const through = (url: string): string => Object.assign(new URL(url), { port: String(hole.port) }).href;
+  const { database } = app.config;
+  const config = {
+    ...app.config,
+    port: 0,
+    metricsPort: null,
+    database: {
+      ...database,
+      tenantUrl: through(database.tenantUrl),
+      systemUrl: through(database.systemUrl),
+      listenUrl: through(database.listenUrl),
+    },
+  };
+  const api = await startApi(config);
+  const worker = await startWorker(config, { codePath: inject('workflowBundle') });
+  const { key, lineId } = await createWorkspaceWithLine(app);
+  const call = apiClient(api.url, key);
+  const send = async (to: string) =>
+    call('POST', '/api/messages', { message: 'Hello', recipientPhone: to, fromLineId: lineId }).catch(
+      () => null,
+    );
+  const before = phone();
+  await send(before);
+  await eventually(async () => (await sentTo(app, before)).length === 1);
+
+  expect(hole.swallow()).toBeGreaterThan(4);
+  const after = phone();
+  await eventually(async () => (await send(after))?.status === 201, 30_000);
+  await eventually(async () => (await sentTo(app, after)).length > 0, 30_000);
+  await eventually(async () => (await fetch(`${api.url}/readyz`)).status === 200, 60_000);
+  await worker.stop();
+  await api.stop();
+  await hole.close();
+}, 240_000);
