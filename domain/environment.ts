@@ -409,7 +409,7 @@ const OBSERVABILITY = {
   ),
   METRICS_PORT: forBoth(
     optional(Port),
-    "separate port for the API's `/metrics`, which production serves nowhere else, and for a worker's `/healthz`, `/readyz` and `/metrics` ([observability](observability.md))",
+    "separate port for the API's `/metrics`, which production serves nowhere else, and for a worker's `/healthz`, `/readyz` and `/metrics` ([observability](observability.md)); with `npm start`, the worker has the next port",
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: forBoth(
     optional(HttpUrl),

@@ -27,8 +27,9 @@ const WORDS: Record<string, string> = {
 export function connectionFailure(error: unknown, code = codeOf(error)): string {
   if (error instanceof UrlNotAllowed) return `url not allowed: ${error.message}`;
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout';
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'the response is not valid HTTP';
   return WORDS[code] ?? `request failed (${code})`;
 }
 
 export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';

@@ -58,7 +58,8 @@ export async function postDelivery(
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
-  const success = error === null && status !== null && status >= 200 && status < 300;
+  // The endpoint has answered in time, whatever happens to the body of its response.
+  const success = status !== null && status >= 200 && status < 300;
   const reason = success ? null : (error ?? `the endpoint responded ${status}`);
   const retryable = status === null && error !== 'timeout' && !blocked;
   const responseBody = success ? null : keptBody(body);

@@ -14,7 +14,7 @@ import { requireFreePorts } from './ports.ts';
 import { startPostgres } from './postgres.ts';
 import { loadSecrets } from './secrets.ts';
 import { keepRunning, type Service, type ServiceOptions } from './service.ts';
-import { type Settings, wantedPorts, withoutEmpty } from './settings.ts';
+import { type Settings, wantedPorts, withoutEmpty, workerMetricsPort } from './settings.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 import { startTemporal } from './temporal.ts';
 import { becomesTrue } from './wait.ts';
@@ -227,12 +227,15 @@ export function createLauncher(
       };
       // Only short-lived scripts get the owner's login.
       const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
-      const service = (part: Part, entry: string, flags: readonly string[] = []): Promise<void> =>
-        run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn, flags));
+      const service = (part: Part, entry: string, flags: readonly string[] = [], more = {}): Promise<void> =>
+        run(part, (onSpawn) => startNode(entry, { ...env, ...more }, logFile(part), onSpawn, flags));
+      const metricsPort = settings.METRICS_PORT;
+      const workerEnv =
+        metricsPort === undefined ? {} : { METRICS_PORT: String(workerMetricsPort(metricsPort)) };
       await step('Database schema', () => runNode('db/migrate.ts', ownerEnv, stopping.signal));
       await service('simulator', 'simulator/server.ts');
       await service('api', 'api/server.ts');
-      await service('worker', 'workers/worker.ts', WORKER_FLAGS);
+      await service('worker', 'workers/worker.ts', WORKER_FLAGS, workerEnv);
       const consoleCode = env['AUTH_JWKS_URL'] === undefined ? newConsoleCode() : null;
       const demoEnv = {
         ...ownerEnv,

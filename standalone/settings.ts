@@ -23,6 +23,7 @@ const Environment = z.object({
     })
     .optional(),
   PORT: Port.default(3000),
+  METRICS_PORT: Port.max(65_534).optional(),
   ...LAUNCHER_VARIABLES,
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.string().optional(),
@@ -61,8 +62,19 @@ export function wantedPorts(settings: Settings): WantedPort[] {
     ['SIMULATOR_PORT', 'simulated providers', true],
     ['SIMULATOR_SMTP_PORT', 'simulated mail server', true],
   ];
-  return ports.flatMap(([variable, purpose, used]) => {
+  const own = ports.flatMap(([variable, purpose, used]) => {
     const port = settings[variable];
     return used && typeof port === 'number' ? [{ port, variable, purpose }] : [];
   });
+  const { METRICS_PORT: port } = settings;
+  if (port === undefined) return own;
+  const ofWorker = {
+    port: workerMetricsPort(port),
+    variable: 'METRICS_PORT',
+    purpose: "the worker's metrics",
+  };
+  return [...own, { port, variable: 'METRICS_PORT', purpose: "the API's metrics" }, ofWorker];
 }
+
+/** API and worker share a machine here, so the worker has the next port. */
+export const workerMetricsPort = (port: number): number => port + 1;

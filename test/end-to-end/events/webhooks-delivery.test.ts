@@ -138,6 +138,21 @@ describe('events', () => {
       lastFailureAt: expect.any(String),
     });
   });
+
+  it('succeed with a status line of 2xx, even if the body of the response ends early', async () => {
+    const { call, send } = await createSender();
+    const target = await startTestEndpoint((response) => {
+      response.writeHead(200, { 'Content-Length': '100' });
+      response.write('short', () => response.destroy());
+    });
+    const hook = await registerWebhook(call, target.url);
+    await send();
+    const [delivery] = await eventually(async () => {
+      const all = await log(call, hook.path);
+      return all[0]?.success !== null && all.length === 1 && all;
+    });
+    expect(delivery).toMatchObject({ success: true, responseStatus: 200, error: null });
+  });
 });
 
 test('deliveries that are committed late or held by an inactive webhook are not skipped', async () => {
