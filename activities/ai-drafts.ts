@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
-import { type DraftRow, findDraft } from '#db/queries/ai-drafts.ts';
+import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/ai-drafts.ts';
 import { listThread } from '#db/queries/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
@@ -14,6 +14,7 @@ import { isRecorded } from '#db/queries/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
+import { TOO_MANY_DRAFTS } from '#domain/ai-budget.ts';
 import { DraftResolution } from '#domain/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
@@ -32,12 +33,13 @@ interface Reply {
   replyId: string;
 }
 
-type Needs = Pick<Dependencies, 'pools' | 'model' | 'logger' | 'links'>;
+type Needs = Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger' | 'links'>;
 
 /** The number of messages of the conversation that the model reads. */
 const THREAD_LENGTH = 20;
 
-export function createDraftActivities({ pools, model, logger, links }: Needs) {
+export function createDraftActivities({ logger, links, ...needs }: Needs) {
+  const { pools } = needs;
   async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
     const found = await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId));
     return { ...roundOf(found), status: found.status, approvalChannel: found.approvalChannel };
@@ -51,7 +53,11 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
       const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
       const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
       if (!prompt) return rest();
-      const written = await withHeartbeat((canceled) => askModel(model, prompt, DraftOutput, canceled));
+      const written: Asked<DraftOutput> = (await tenant((db) => isDraftedOften(db, replyId, currentTime())))
+        ? { use: NO_USE, answer: { error: TOO_MANY_DRAFTS } }
+        : await withHeartbeat((canceled) =>
+            askModel(needs, workspaceId, { prompt, schema: DraftOutput, canceled }),
+          );
       if ('error' in written.answer) {
         logger.warn(
           { workspaceId, replyId, model: written.use.model, reason: written.answer.error },
@@ -100,6 +106,8 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
     },
   };
 }
+
+const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 
 /** The prompt of the draft that is due now; null if none is due. */
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {

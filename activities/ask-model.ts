@@ -1,8 +1,14 @@
 import type { z } from 'zod';
+import { emitEvents } from '#db/commands/outbox/events.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
+import { addTokens, modelBudget } from '#db/queries/ai-usage.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { EXHAUSTED, isExhausted, type ModelBudget } from '#domain/ai-budget.ts';
+import { currentTime } from '#domain/clock.ts';
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
 import { parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { type Model, ModelFailure, type TokenUse } from '#providers/models/model.ts';
+import type { Dependencies } from './dependencies.ts';
 
 /** The token usage of a model call, and its output or the reason for its failure. */
 export interface Asked<T> {
@@ -10,8 +16,41 @@ export interface Asked<T> {
   answer: T | { error: string };
 }
 
-/** Calls the model. Its failure is a result, not an error. @throws only when the worker stops. */
+export type ModelNeeds = Pick<Dependencies, 'pools' | 'model' | 'testModel'>;
+
+/**
+ * Calls the model within the workspace's budget of the day. Its failure is a result, not an error.
+ * @throws only when the worker stops, or the database does not respond.
+ */
 export async function askModel<T extends object>(
+  { pools, model, testModel }: ModelNeeds,
+  workspaceId: string,
+  { prompt, schema, canceled }: { prompt: DraftPrompt; schema: z.ZodType<T>; canceled: AbortSignal },
+): Promise<Asked<T>> {
+  const budget = await withTenant(pools, workspaceId, (db) => modelBudget(db, currentTime()));
+  if (isExhausted(budget)) return { use: useOf('none', null), answer: { error: EXHAUSTED } };
+  const asked = await ask(budget.isTest ? testModel : model, prompt, schema, canceled);
+  const tokens = (asked.use.promptTokens ?? 0) + (asked.use.completionTokens ?? 0);
+  if (tokens > 0)
+    await withTenant(pools, workspaceId, (db) => countTokens(db, budget, tokens, currentTime()));
+  return asked;
+}
+
+/** Of concurrent calls, the one that reaches the budget tells. */
+async function countTokens(db: TenantDb, { perDay }: ModelBudget, tokens: number, now: Date): Promise<void> {
+  const used = await addTokens(db, tokens, now);
+  if (isExhausted({ perDay, used: used - tokens }) || !isExhausted({ perDay, used })) return;
+  const event = {
+    event: 'ai.budget_exhausted' as const,
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    tokensPerDay: perDay,
+    tokensUsed: used,
+  };
+  await emitEvents(db, [event], now);
+}
+
+async function ask<T extends object>(
   model: Model | null,
   prompt: DraftPrompt,
   schema: z.ZodType<T>,

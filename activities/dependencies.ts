@@ -37,6 +37,8 @@ export interface Dependencies {
   mailer: Mailer | null;
   /** null: no language model is configured, and no drafts are made. */
   model: Model | null;
+  /** The model of workspaces in test mode. */
+  testModel: Model | null;
   waker: Waker;
   gapWaits: GapWaits;
   temporal: Client;

@@ -19,13 +19,17 @@ const ROUND_MS = 45_000;
 const MORE = 'there are more replies to judge';
 
 export function createOptOutJudgeActivities({
-  pools,
-  model,
   logger,
-}: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
+  ...needs
+}: Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger'>) {
+  const { pools } = needs;
   /** Calls the model outside of any transaction. */
   async function judge(workspaceId: string, awaited: AwaitedVerdict, canceled: AbortSignal): Promise<void> {
-    const asked = await askModel(model, verdictPrompt(awaited.replies), VerdictOutput, canceled);
+    const asked = await askModel(needs, workspaceId, {
+      prompt: verdictPrompt(awaited.replies),
+      schema: VerdictOutput,
+      canceled,
+    });
     if ('error' in asked.answer)
       logger.warn(
         { workspaceId, suspicionId: awaited.id, model: asked.use.model, reason: asked.answer.error },

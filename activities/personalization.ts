@@ -42,10 +42,10 @@ interface Work extends Look {
 }
 
 export function createPersonalizationActivities({
-  pools,
-  model,
   logger,
-}: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
+  ...needs
+}: Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger'>) {
+  const { pools } = needs;
   return {
     /** Has the model write the due messages of a campaign. Only these messages wait for it, not the lines. */
     async writeMessages({
@@ -81,7 +81,11 @@ export function createPersonalizationActivities({
         if (text === null || text.trim() === '')
           return { use: NO_USE, answer: { error: 'the message has no text to personalize' } };
         const prompt = personalizationPrompt(instructions, text, known);
-        const { use, answer } = await askModel(model, prompt, PersonalizedMessage, canceled);
+        const { use, answer } = await askModel(needs, workspaceId, {
+          prompt,
+          schema: PersonalizedMessage,
+          canceled,
+        });
         if ('error' in answer) return { use, answer };
         const fault = personalizationProblem(text, answer.message);
         return { use, answer: fault === null ? { text: answer.message } : { error: fault } };

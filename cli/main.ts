@@ -14,6 +14,7 @@ import { login, profiles } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { messages } from './commands/messages.ts';
 import { open } from './commands/open.ts';
+import { printable } from './output.ts';
 import { reputation } from './commands/reputation.ts';
 import { send } from './commands/send.ts';
 import { timeline } from './commands/timeline.ts';
@@ -85,7 +86,7 @@ function report(error: unknown): number {
   // Help and version are no failures, and commander has already printed both and wrong usage.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE;
   if (error instanceof LinepaceError) {
-    console.error(`${error.code ?? `HTTP ${error.status}`}: ${error.message}`);
+    console.error(printable(`${error.code ?? `HTTP ${error.status}`}: ${error.message}`));
     return error.status === 401 ? EXIT.UNAVAILABLE : EXIT.FAILED;
   }
   if (error instanceof LinepaceConnectionError) {
@@ -93,7 +94,7 @@ function report(error: unknown): number {
     return EXIT.UNAVAILABLE;
   }
   if (error instanceof CommandFailed) {
-    console.error(error.message);
+    console.error(printable(error.message));
     return error.exitCode;
   }
   throw error;

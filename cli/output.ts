@@ -8,9 +8,28 @@ export interface GlobalOptions {
 
 export const globalOptions = (command: Command): GlobalOptions => command.optsWithGlobals<GlobalOptions>();
 
+/**
+ * Control characters and those that change the direction of text, but not line breaks and tabs: contacts' texts must neither drive the
+ * terminal nor hide what a person approves.
+ */
+const DRIVING = /[^\P{Cc}\n\t]|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+/** A text of others, as it may be shown on a terminal: what would drive it is written as an escape. */
+export const printable = (text: string): string =>
+  text.replaceAll(DRIVING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** A text of others as a quotation, whose lines cannot be mistaken for the program's own. */
+export const quotation = (text: string): string =>
+  printable(text)
+    .split(/\n/)
+    .map((line) => `  > ${line}`)
+    .join('\n');
+
 /** Prints a result for programs with `--json`, else for people. */
 export function print<T>(command: Command, result: T, text: (result: T) => string): void {
-  console.log(globalOptions(command).json ? JSON.stringify(result, null, 2) : text(result));
+  console.log(
+    globalOptions(command).json ? printable(JSON.stringify(result, null, 2)) : printable(text(result)),
+  );
 }
 
 /** Columns of records, aligned. */
@@ -19,7 +38,7 @@ export function table(records: readonly Record<string, unknown>[], columns: read
   const cell = (value: unknown): string => {
     if (value === null || value === undefined) return '-';
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return text.replaceAll(/\s+/g, ' ').slice(0, 60);
+    return printable(text.replaceAll(/\s+/g, ' ')).slice(0, 60);
   };
   const rows = [
     columns.map((name) => name.toUpperCase()),

@@ -21,6 +21,22 @@ export interface Credentials {
   apiKey: string;
 }
 
+const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null);
+
+/** Whether a server is on this machine. */
+export const isLoopback = (url: string): boolean =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostOf(url) ?? '');
+
+const isSameServer = (one: string, other: string): boolean =>
+  URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
+
+/** A key is sent over an encrypted connection, or stays on this machine. @throws CommandFailed */
+export function requireSafe(url: string): void {
+  if (hostOf(url) === null) throw new CommandFailed(`${url} is not a URL`, EXIT.USAGE);
+  if (new URL(url).protocol !== 'https:' && !isLoopback(url))
+    throw new CommandFailed(`${url} is not https: the key would be sent unencrypted`, EXIT.USAGE);
+}
+
 const folder = (): string => join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'linepace');
 const file = (): string => join(folder(), 'config.json');
 
@@ -62,6 +78,13 @@ export async function credentials(name?: string): Promise<Credentials & { keySou
   const known = profiles[profile];
   const url = process.env['LINEPACE_URL'] ?? known?.url ?? 'http://localhost:3000';
   const ownKey = process.env['LINEPACE_API_KEY'];
+  requireSafe(url);
+  // The environment may come from a file in somebody else's folder.
+  if (ownKey === undefined && known !== undefined && !isSameServer(url, known.url))
+    throw new CommandFailed(
+      `The key of the profile ${profile} was stored for ${known.url}, and LINEPACE_URL names another server: sign in there, or set LINEPACE_API_KEY`,
+      EXIT.USAGE,
+    );
   const apiKey = ownKey ?? known?.apiKey ?? (await openKeychain()?.get(profile));
   if (!apiKey)
     throw new CommandFailed(

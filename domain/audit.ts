@@ -16,6 +16,7 @@ const AUDIT_ACTIONS = [
   'campaign.resumed',
   'campaign.started',
   'campaign.updated',
+  'consent.recorded',
   'contact.erased',
   'contact.exported',
   'contact.opted_in',

@@ -81,7 +81,11 @@ const configOf = (env: Variables) => ({
   dnsServers: env.DNS_SERVERS,
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
   mailServers: { caFile: env.SMTP_CA_FILE, ehloName: env.SMTP_EHLO_NAME },
-  llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
+  llm: {
+    timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,
+    endpoint: llmEndpoint(env),
+    inTestMode: env.TEST_MODE_MODEL === '1',
+  },
   ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },
   retention: env.RETENTION_DAYS,
   storageQuota: storageQuota(env.STORAGE_QUOTA_GB),

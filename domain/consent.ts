@@ -22,7 +22,10 @@ export const ConsentInput = z
     status: ConsentStatus,
     source: ConsentSource.default('api'),
     evidence: Evidence.optional(),
-    at: Instant.optional().meta({ description: 'When it was given or withdrawn; default: now.' }),
+    at: Instant.optional().meta({
+      description:
+        'When it was given or withdrawn; default: now. Before today, a key needs the scope `manage`.',
+    }),
   })
   .meta({ id: 'ConsentInput' });
 
@@ -35,7 +38,12 @@ export const Consent = z
     status: ConsentStatus,
     source: ConsentSource,
     evidence: z.string().nullable(),
-    at: z.iso.datetime(),
+    at: z.iso.datetime().meta({ description: 'When it was given or withdrawn, as the caller says.' }),
+    recordedAt: z.iso.datetime(),
+    recordedBy: z
+      .string()
+      .nullable()
+      .meta({ description: 'The key or person that recorded it; null: the contact themselves, or unknown.' }),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'Consent' });
@@ -58,6 +66,8 @@ export type ConsentCoverage = z.infer<typeof ConsentCoverage>;
 /** An entry to be added now. */
 export type NewConsent = Pick<Consent, 'address' | 'channel' | 'status' | 'source' | 'evidence'> & {
   at: Date;
+  /** Who records it, as the audit log names them; absent: the contact. */
+  recordedBy?: string | null;
   /** How the opt-out or opt-in came about that the entry records; absent: it records neither. */
   origin?: OptOutSource;
   /** The reply in which the contact said so. */

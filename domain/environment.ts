@@ -323,6 +323,10 @@ const PROVIDERS = {
   LLM_API_KEY: forWorkers(optional(z.string()), "the endpoint's API key"),
   LLM_CA_FILE: forWorkers(optional(z.string()), "PEM file of the endpoint's CA", 'a public CA'),
   LLM_MODEL: forWorkers(optional(z.string()), 'the model; required with `LLM_BASE_URL`'),
+  TEST_MODE_MODEL: forWorkers(
+    z.enum(['0', '1']).default('0'),
+    '`1`: the model also writes for workspaces in [test mode](test-mode.md), which otherwise use a simulated one',
+  ),
   LLM_TIMEOUT_SECONDS: forWorkers(
     z.coerce.number().min(0.1).max(120).default(45),
     'the time limit of a model call',

@@ -15,6 +15,7 @@ export const EVENT_NAMES = [
   'message.ai_draft_rejected',
   'line.down',
   'line.up',
+  'ai.budget_exhausted',
   'line.reputation_changed',
   'contact.opt_out_suspected',
   'conversation.assigned',

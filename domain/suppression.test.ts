@@ -17,17 +17,19 @@ describe('a suppression', () => {
     expect(suppressionOf(name)).toBe(value);
   });
 
-  it('can be a line of a list, with its reason', () => {
+  it('can be a line of a list, with its reason', async () => {
     expect(
-      readSuppressions('Address,Reason\n"+14155550123",asked by mail\n\nexample.com\nada@example.com;x\n'),
+      await readSuppressions(
+        'Address,Reason\n"+14155550123",asked by mail\n\nexample.com\nada@example.com;x\n',
+      ),
     ).toEqual([
       { value: '+14155550123', reason: 'asked by mail' },
       { value: '@example.com', reason: null },
       { value: 'ada@example.com', reason: 'x' },
     ]);
-    expect(readSuppressions(`example.com,${'a'.repeat(499)}😀`)).toEqual([
+    expect(await readSuppressions(`example.com,${'a'.repeat(499)}😀`)).toEqual([
       { value: '@example.com', reason: 'a'.repeat(499) },
     ]);
-    expect(readSuppressions('example.com\nnot a domain')).toEqual({ line: 2 });
+    expect(await readSuppressions('example.com\nnot a domain')).toEqual({ line: 2 });
   });
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { normalizeAddress } from './address.ts';
 import { truncate } from './text.ts';
+import { takingTurns } from './turns.ts';
 
 /** An address or a domain to which no client of an agency sends. */
 export const Suppression = z
@@ -54,12 +55,14 @@ export function suppressionOf({ address, domain }: z.infer<typeof SuppressionNam
 }
 
 /**
- * Reads a list of addresses and domains. Quotes around a value, a heading and empty lines are ignored.
+ * Reads a list of addresses and domains, in turns with other work. Quotes around a value, a heading and empty lines are ignored.
  * @returns the entries, or the number of the first line that is neither an address nor a domain.
  */
-export function readSuppressions(csv: string): { value: string; reason: string | null }[] | { line: number } {
+export async function readSuppressions(
+  csv: string,
+): Promise<{ value: string; reason: string | null }[] | { line: number }> {
   const entries: { value: string; reason: string | null }[] = [];
-  for (const [index, line] of csv.split(/\r\n|[\n\r]/).entries()) {
+  for await (const [index, line] of takingTurns(csv.split(/\r\n|[\n\r]/).entries())) {
     const [name = '', ...rest] = line.split(/[,;\t]/).map((cell) => cell.trim().replaceAll(/^"|"$/g, ''));
     if (name === '' || (index === 0 && /^(?:address|domain|email|phone)$/i.test(name))) continue;
     const isAddress = name.startsWith('+') || /[^@]@/.test(name);

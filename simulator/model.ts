@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import { parseOwnJson } from '#domain/own-json.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { CHARACTERS_PER_TOKEN, simulatedOutput, VerdictData } from '#providers/models/simulated.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
 const CompletionRequest = z.object({
@@ -10,23 +11,7 @@ const CompletionRequest = z.object({
 });
 type CompletionRequest = z.infer<typeof CompletionRequest>;
 
-/** The user message of a personalization. */
-const RewriteData = z.object({
-  message: z.string(),
-  contact: z.object({ firstName: z.string() }).nullable(),
-});
-/** The user message of a draft. */
-const DraftData = z.object({
-  contact: z.string(),
-  conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
-});
-
-/** The user message of the question whether replies ask to be left alone. */
-const VerdictData = z.object({ replies: z.array(z.string()).min(1) });
-
 const MAX_KEPT_REQUESTS = 2000;
-/** An estimate, for the token counts in responses. */
-const CHARACTERS_PER_TOKEN = 4;
 
 /**
  * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
@@ -105,45 +90,7 @@ const dataTextOf = ({ messages }: CompletionRequest): string =>
   messages.findLast(({ role }) => role === 'user')?.content ?? '{}';
 const dataOf = (request: CompletionRequest): unknown => parseOwnJson(dataTextOf(request));
 
-function outputFor(request: CompletionRequest) {
-  const data = dataOf(request);
-  const verdict = VerdictData.safeParse(data);
-  if (verdict.success) return verdictOf(verdict.data);
-  const rewrite = RewriteData.safeParse(data);
-  return rewrite.success ? rewriteOf(rewrite.data) : draftOf(DraftData.parse(data));
-}
-
-const rewriteOf = ({ message, contact }: z.infer<typeof RewriteData>) => ({
-  message: `${message} (Written for ${contact?.firstName || 'you'}.)`,
-});
-
-/** By a few words, as a stand-in for understanding. */
-function verdictOf({ replies }: z.infer<typeof VerdictData>) {
-  const text = replies.join(' ');
-  if (/ignore|instruction|verdict/i.test(text))
-    return { verdict: 'unsure', confidence: 0.5, reason: 'unclear' };
-  if (/\b(go away|who gave you|sold|had enough)\b/i.test(text))
-    return { verdict: 'opt_out', confidence: 0.9, reason: 'asks_to_stop' };
-  return { verdict: 'not_opt_out', confidence: 0.9, reason: 'about_something_else' };
-}
-
-/** Quotes the contact's last message; derives tags and sentiment from keywords. */
-function draftOf(data: z.infer<typeof DraftData>) {
-  const question = data.conversation.findLast(({ from }) => from === 'contact')?.text ?? '';
-  const excerpt = question.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
-  const wants = /\b(interested|yes|sure|great|love|tell me more|sounds good)\b/i.test(question);
-  const declines = /\b(not interested|no thanks|stop|leave me|never)\b/i.test(question);
-  const tags = [
-    ...(declines ? ['not_interested'] : wants ? ['interested'] : []),
-    ...(question.includes('?') ? ['question'] : []),
-  ];
-  return {
-    draft: `Thank you for your message, ${data.contact}. About "${excerpt}": we will gladly help. When may we call you?`,
-    confidence: wants || declines ? 0.9 : 0.6,
-    tags,
-    sentiment: declines ? 'negative' : wants ? 'positive' : 'neutral',
-  };
-}
+const outputFor = (request: CompletionRequest): object => simulatedOutput(dataOf(request));
 
 function complete(
   context: Context,

@@ -11,7 +11,7 @@ import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
-import { createModel } from '#providers/models/registry.ts';
+import { createModel, createTestModel } from '#providers/models/registry.ts';
 import { createPayments } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
@@ -85,6 +85,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       egress,
       mailer,
       model,
+      testModel: createTestModel(config),
       waker,
       logger,
       temporal,

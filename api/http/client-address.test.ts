@@ -33,10 +33,17 @@ describe('the address of a client', () => {
     expect(await addressOf(2, '198.51.100.1, 203.0.113.7, 10.0.0.1')).toBe('203.0.113.7');
   });
 
-  it('is that of the connection if X-Forwarded-For is missing or invalid', async () => {
+  it('is that of the connection if X-Forwarded-For is missing, and unknown if it is invalid', async () => {
     expect(await addressOf(1)).toBe('127.0.0.1');
-    expect(await addressOf(1, 'unknown')).toBe('127.0.0.1');
-    expect(await addressOf(1, "'; drop table rate_limits; --")).toBe('127.0.0.1');
+    expect(await addressOf(1, 'unknown')).toBe('unknown');
+    expect(await addressOf(1, "'; drop table rate_limits; --")).toBe('unknown');
+    expect(await addressOf(1, '203.0.113.7:4711:1')).toBe('unknown');
+  });
+
+  it('is read with a port', async () => {
+    expect(await addressOf(1, '203.0.113.7:4711')).toBe('203.0.113.7');
+    expect(await addressOf(1, '[2001:db8:1:2::1]:4711')).toBe(await addressOf(1, '2001:db8:1:2::1'));
+    expect(await addressOf(1, '[2001:db8:1:2::1]')).toBe(await addressOf(1, '2001:db8:1:2::1'));
   });
 
   it('is the same for all addresses of an IPv6 network, and for an IPv4 address in IPv6 notation', async () => {

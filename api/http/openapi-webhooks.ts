@@ -18,6 +18,8 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
   'line.down': 'A line sends nothing: it failed three checks in a row, or its carrier takes no messages',
   'line.up': 'A line that was down can send again',
+  'ai.budget_exhausted':
+    "The day's budget for the language model is used up: no drafts are written until tomorrow",
   'line.reputation_changed': 'The reputation of a line changed its state',
   'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
   'conversation.assigned': 'A conversation was assigned to a member, or to nobody',

@@ -20,7 +20,7 @@ import { agencyRoute } from '../http/route.ts';
 
 const NOT_A_NAME = 'must be a phone number with its country code or an email address, or else a domain';
 
-function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) {
+async function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) {
   if (csv === undefined) {
     const value = suppressionOf(name);
     if (value === null) throw invalid(name.domain === undefined ? 'address' : 'domain', NOT_A_NAME);
@@ -28,7 +28,7 @@ function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) 
   }
   if (name.address !== undefined || name.domain !== undefined)
     throw invalid('csv', 'excludes address and domain');
-  const read = readSuppressions(csv);
+  const read = await readSuppressions(csv);
   if ('line' in read)
     throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MAX_SUPPRESSIONS} lines at most`);
   if (read.length === 0) throw invalid('csv', 'has no lines');
@@ -78,7 +78,7 @@ export const agencySuppressionRoutes = [
     audit: { action: 'suppressions.updated', target: 'agency' },
     async handler({ db, caller, body, now }) {
       const by = { userId: caller.userId, now };
-      const saved = await saveSuppressions(db, caller.agency.id, entriesOf(body), by);
+      const saved = await saveSuppressions(db, caller.agency.id, await entriesOf(body), by);
       const suppressions = saved.slice(0, 100).map(presentSuppression);
       return { status: 201, body: { success: true, suppressions, count: saved.length } };
     },

@@ -15,6 +15,7 @@ import {
 } from '#domain/availability.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
+import { hasScope } from '#domain/key-scope.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/workflow-ids.ts';
 import { ApiError, invalid } from '../http/errors.ts';
@@ -68,6 +69,10 @@ const checkRoundRobinRoutes = [
   }),
 ];
 
+/** Whether the caller may change leads. */
+const mayChange = ({ key }: WorkspaceCaller): boolean =>
+  key === null || hasScope(key.scopes, ['send', 'manage']);
+
 export const availabilityRoutes = [
   workspaceRoute({
     id: 'checkLeadAvailability',
@@ -92,7 +97,9 @@ export const availabilityRoutes = [
           : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), {
               now,
             });
-      await withTenant(services.pools, caller.workspace.id, (db) => storeAvailability(db, lead.id, result));
+      // A key that only reads changes nothing.
+      if (mayChange(caller))
+        await withTenant(services.pools, caller.workspace.id, (db) => storeAvailability(db, lead.id, result));
       return {
         status: 200,
         body: { ...toAvailabilityResponse(result), leadId: lead.id, status: result.status },
@@ -129,6 +136,10 @@ export const availabilityRoutes = [
         return { status: 200, body: { ...toAvailabilityResponse(result), address } };
       }
       requireWritable(caller);
+      if (!mayChange(caller))
+        throw new ApiError('INSUFFICIENT_SCOPE', 'The key lacks the scope send or manage', {
+          required: 'send',
+        });
       const request = {
         route: 'checkAvailability',
         key: header('idempotency-key'),

@@ -3,7 +3,9 @@ import { recordConsent } from '#db/commands/sending/consents.ts';
 import { listConsents, presentConsent } from '#db/queries/consents.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import { Consent, ConsentChannel, ConsentInput, ConsentStatus } from '#domain/consent.ts';
-import { invalid } from '../http/errors.ts';
+import { dayBounds } from '#domain/calendar.ts';
+import { hasScope } from '#domain/key-scope.ts';
+import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -51,11 +53,32 @@ export const consentRoutes = [
     idempotent: true,
     body: ConsentInput,
     responses: { 201: z.object({ success: z.literal(true), consent: Consent }) },
+    errors: ['INSUFFICIENT_SCOPE'],
+    audit: {
+      action: 'consent.recorded',
+      target: 'contact',
+      targets: ({ answer }) => [{ id: answer.consent._id }],
+      changes: ['status', 'channel', 'source', 'at'],
+    },
     async handler({ db, caller, body, now }) {
       const at = body.at === undefined ? now : new Date(body.at);
       if (at.getTime() > now.getTime() + TOLERANCE_MS) throw invalid('at', 'must not be in the future');
+      if (
+        at < dayBounds(caller.workspace.timezone, now).start &&
+        caller.key &&
+        !hasScope(caller.key.scopes, ['manage'])
+      )
+        throw new ApiError(
+          'INSUFFICIENT_SCOPE',
+          'A consent that was given before today needs the scope manage',
+          {
+            required: 'manage',
+          },
+        );
       const address = addressOf(body.address, caller.workspace.country);
-      const consent = await recordConsent(db, { ...body, address, evidence: body.evidence ?? null, at }, now);
+      const { name: recordedBy } = caller.actor;
+      const entry = { ...body, address, evidence: body.evidence ?? null, at, recordedBy };
+      const consent = await recordConsent(db, entry, now);
       return { status: 201, body: { success: true, consent: presentConsent(consent) } };
     },
   }),

@@ -5,7 +5,7 @@ import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/ai-drafts.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
-import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { findLeads, findLeadsByAddress, presentLead } from '#db/queries/leads.ts';
 import { lockFirstConversation } from '#db/queries/message-locks.ts';
 import { findReply } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -15,6 +15,7 @@ import { isErased } from '#domain/erasure.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';
 import { shownReply } from '#domain/reply.ts';
+import { renderTemplate, TemplateError, withoutTemplates } from '#domain/template.ts';
 import { addressesOf } from '../contact-addresses.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
@@ -93,13 +94,14 @@ export const knowledgeBaseRoutes = [
       const last = contact.replyId === null ? await lastInbound(db, [contact.address]) : null;
       const known = await findLeadsByAddress(db, [contact.address]);
       const source = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      const leadId = contact.leadId ?? known.get(contact.address) ?? null;
       const written = {
         id: newId(now),
         source,
         address: contact.address,
         answeredReplyId: contact.replyId ?? last?.id ?? null,
-        leadId: contact.leadId ?? known.get(contact.address) ?? null,
-        text: body.message,
+        leadId,
+        text: await renderedFor(db, leadId, body.message),
       };
       await emitDraft(db, await insertWrittenDraft(db, written, now), now);
       const draft = await findListedDraft(db, written.id);
@@ -169,4 +171,15 @@ async function draftedContact(
   if (!reply || isErased(reply.address))
     throw new ApiError('NOT_FOUND', 'replyId: no such reply in this workspace');
   return { address: reply.address, leadId: reply.leadId, replyId };
+}
+
+/** What is approved is what is sent: a draft keeps no template, whose rendering the person who approves would not see. */
+async function renderedFor(db: TenantDb, leadId: string | null, text: string): Promise<string> {
+  const lead = leadId === null ? undefined : (await findLeads(db, [leadId])).get(leadId);
+  try {
+    return withoutTemplates(renderTemplate(text, lead ? presentLead(lead) : null));
+  } catch (error) {
+    if (error instanceof TemplateError) return withoutTemplates(text);
+    throw error;
+  }
 }

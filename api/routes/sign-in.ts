@@ -103,6 +103,8 @@ export const signInRoutes = [
       addCookie(context, noCookie('sign-in', publicUrl));
       context.set('Cache-Control', 'no-store');
       if (!attempt) return refuse(context, services, 'the browser has no cookie of this attempt');
+      // Before the provider is asked: an attempt can be repeated at will.
+      await services.rateLimits.consume('signInCallback', clientAddress(context), CALLBACK_LIMIT);
       await orShowFailure(context, services, async () => {
         let signedIn: SignedIn;
         try {
@@ -227,6 +229,9 @@ const cookiesOf = (context: Context) => ({
 
 /** Binds the encrypted cookie to its purpose. */
 const ATTEMPT = 'sign-in';
+
+/** Calls of the identity provider that one client may cause. */
+const CALLBACK_LIMIT = { requests: 60, seconds: 60 };
 
 const Attempt = z.object({
   state: z.string(),

@@ -5,7 +5,10 @@ import { dismissSetup } from '#db/queries/setup.ts';
 import { workspacesOfSession } from '#db/queries/user-sessions.ts';
 import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from '#db/queries/workspaces.ts';
 import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
+import { modelBudget, setTokensPerDay } from '#db/queries/ai-usage.ts';
 import { wake } from '#db/wakes.ts';
+import { isExhausted } from '#domain/ai-budget.ts';
+import { currentTime } from '#domain/clock.ts';
 import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
 import { BillingMode, SubscriptionStatus } from '#domain/entitlement.ts';
 import { isId, WorkspaceId } from '#domain/ids.ts';
@@ -37,6 +40,12 @@ const WorkspaceRecord = z
         'The operator of the installation has suspended it: nothing is sent and nothing can be changed.',
     }),
     reputationPolicy: ReputationPolicy.meta({ description: 'The policy of lines without their own.' }),
+    aiTokensPerDay: z.int().meta({
+      description: 'How many tokens the language model may use a day, in the time zone of the workspace.',
+    }),
+    aiBudgetExhausted: z
+      .boolean()
+      .meta({ description: 'Whether they are used up: until tomorrow, the model writes nothing.' }),
     mode: Mode,
     liveWorkspaceId: WorkspaceId.nullable().meta({
       description: 'The workspace whose twin for tests this is; null: it is live.',
@@ -46,6 +55,17 @@ const WorkspaceRecord = z
     }),
   })
   .meta({ id: 'Workspace' });
+
+const WorkspacePatch = z
+  .object({
+    reputationPolicy: ReputationPolicy,
+    aiTokensPerDay: z.int().min(0).max(1_000_000_000),
+    setupDismissed: z
+      .boolean()
+      .meta({ description: 'Whether the console hides the first steps (`GET /api/workspace/setup`).' }),
+  })
+  .partial()
+  .meta({ id: 'WorkspacePatch' });
 
 export const workspaceRoutes = [
   workspaceRoute({
@@ -113,53 +133,56 @@ export const workspaceRoutes = [
     },
   }),
 
-  workspaceRoute({
-    id: 'updateWorkspace',
-    method: 'PATCH',
-    path: '/api/workspace',
-    tag: 'Workspace',
-    summary:
-      'Update the workspace: what its lines do about their reputation, and whether the first steps are hidden',
-    role: 'admin',
-    body: z
-      .object({
-        reputationPolicy: ReputationPolicy,
-        setupDismissed: z
-          .boolean()
-          .meta({ description: 'Whether the console hides the first steps (`GET /api/workspace/setup`).' }),
-      })
-      .partial()
-      .meta({ id: 'WorkspacePatch' }),
-    responses: {
-      200: z.object({ success: z.literal(true), workspace: WorkspaceRecord.omit({ testWorkspaceId: true }) }),
-    },
-    audit: {
-      action: 'workspace.updated',
-      target: 'workspace',
-      changes: ['reputationPolicy', 'setupDismissed'],
-    },
-    async handler({ db, caller, body, now }) {
-      if (body.reputationPolicy !== undefined) {
-        await setReputationPolicy(db, body.reputationPolicy);
-        // The pacers sleep until times computed with the old policy.
-        for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
-      }
-      if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
-      const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
-      const mode = modeOf(caller.workspace);
-      const workspace = {
-        _id: id,
-        ...(await profileOf(db)),
-        country,
-        billingMode,
-        subscriptionStatus,
-        suspended,
-        mode,
-        liveWorkspaceId,
-      };
-      return { status: 200, body: { success: true, workspace } };
-    },
-  }),
+  ...(
+    [
+      ['updateWorkspace', 'PATCH'],
+      ['putWorkspace', 'PUT'],
+    ] as const
+  ).map(([routeId, method]) =>
+    workspaceRoute({
+      id: routeId,
+      method,
+      path: '/api/workspace',
+      tag: 'Workspace',
+      summary:
+        'Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden',
+      role: 'admin',
+      body: WorkspacePatch,
+      responses: {
+        200: z.object({
+          success: z.literal(true),
+          workspace: WorkspaceRecord.omit({ testWorkspaceId: true }),
+        }),
+      },
+      audit: {
+        action: 'workspace.updated',
+        target: 'workspace',
+        changes: ['reputationPolicy', 'aiTokensPerDay', 'setupDismissed'],
+      },
+      async handler({ db, caller, body, now }) {
+        if (body.reputationPolicy !== undefined) {
+          await setReputationPolicy(db, body.reputationPolicy);
+          // The pacers sleep until times computed with the old policy.
+          for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
+        }
+        if (body.aiTokensPerDay !== undefined) await setTokensPerDay(db, body.aiTokensPerDay);
+        if (body.setupDismissed !== undefined) await dismissSetup(db, body.setupDismissed, now);
+        const { id, country, billingMode, subscriptionStatus, suspended, liveWorkspaceId } = caller.workspace;
+        const mode = modeOf(caller.workspace);
+        const workspace = {
+          _id: id,
+          ...(await profileOf(db)),
+          country,
+          billingMode,
+          subscriptionStatus,
+          suspended,
+          mode,
+          liveWorkspaceId,
+        };
+        return { status: 200, body: { success: true, workspace } };
+      },
+    }),
+  ),
 
   workspaceRoute({
     id: 'openTestMode',
@@ -182,5 +205,11 @@ export const workspaceRoutes = [
 ];
 
 async function profileOf(db: TenantDb) {
-  return { ...(await workspaceProfile(db)), reputationPolicy: await workspaceReputationPolicy(db) };
+  const budget = await modelBudget(db, currentTime());
+  return {
+    ...(await workspaceProfile(db)),
+    reputationPolicy: await workspaceReputationPolicy(db),
+    aiTokensPerDay: budget.perDay,
+    aiBudgetExhausted: isExhausted(budget),
+  };
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { type AutoReply, type Linepace, LinepaceError, pages } from '#sdk/typescript/src/index.ts';
-import { globalOptions, print, table } from '../output.ts';
+import { globalOptions, print, printable, quotation, table } from '../output.ts';
 import { connect } from '../session.ts';
 
 type Action = 'approve' | 'reject' | 'mark_sent';
@@ -46,7 +46,7 @@ async function review(linepace: Linepace, waiting: readonly AutoReply[]): Promis
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   for (const [index, { replyId, conversationRecipient, inboundText, draftMessage }] of waiting.entries()) {
     console.log(
-      `\n${index + 1}/${waiting.length}  ${conversationRecipient}\n  They: ${inboundText}\n  Draft: ${draftMessage}`,
+      `\n${index + 1}/${waiting.length}  ${printable(conversationRecipient)}\nThey wrote:\n${quotation(inboundText)}\nDraft:\n${quotation(draftMessage)}`,
     );
     const answer = (await prompt.question('[a]pprove, [e]dit, [r]eject, [s]kip, [q]uit? '))
       .trim()
@@ -56,11 +56,11 @@ async function review(linepace: Linepace, waiting: readonly AutoReply[]): Promis
     const action = ({ a: 'approve', e: 'approve', r: 'reject' } as const)[answer];
     if (action === undefined) continue;
     try {
-      console.log((await decide(linepace, replyId, action, text)).status);
+      console.log(printable((await decide(linepace, replyId, action, text)).status));
     } catch (error) {
       // Somebody else was first; the others still wait.
       if (!(error instanceof LinepaceError) || error.status !== 409) throw error;
-      console.log(`already ${String(error.body['status'])}`);
+      console.log(printable(`already ${String(error.body['status'])}`));
     }
   }
   prompt.close();

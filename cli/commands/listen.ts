@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { Linepace } from '#sdk/typescript/src/index.ts';
-import { globalOptions } from '../output.ts';
+import { globalOptions, printable } from '../output.ts';
 import { credentials } from '../profiles.ts';
 
 interface Options {
@@ -29,7 +29,7 @@ export const listen = (): Command =>
           continue;
         }
         if (events !== undefined && !events.includes(event)) continue;
-        if (print || forwardTo === undefined) console.log(JSON.stringify(data));
+        if (print || forwardTo === undefined) console.log(printable(JSON.stringify(data)));
         if (forwardTo !== undefined)
           console.error(`${event} ${id} → ${await forward(forwardTo, secret, id, event, data)}`);
       }

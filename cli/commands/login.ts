@@ -4,13 +4,14 @@ import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { Linepace } from '#sdk/typescript/src/index.ts';
 import { CommandFailed, EXIT } from '../exit-code.ts';
-import { globalOptions, print, table } from '../output.ts';
-import { profileNames, saveProfile } from '../profiles.ts';
+import { globalOptions, print, printable, table } from '../output.ts';
+import { isLoopback, profileNames, requireSafe, saveProfile } from '../profiles.ts';
 
 interface Options {
   url?: string;
   key?: string;
   test?: boolean;
+  demo?: boolean;
 }
 
 const TEST_KEY_PREFIX = 'svc_test_';
@@ -24,17 +25,24 @@ interface Demo {
 
 export const login = (): Command =>
   new Command('login')
-    .description(
-      'Store a key for the other commands. In a clone with a running `npm start`, that of its demo.',
-    )
+    .description('Store a key for the other commands.')
     .option('--url <url>', 'where Linepace runs')
     .option('--key <key>', 'a workspace key; default: asked for, or read from standard input')
+    .option('--demo', 'in a clone with a running `npm start`: the server and the key of its demo')
     .option('--test', 'sign in to the test workspace, which reaches no carrier')
     .action(async (options: Options, command: Command) => {
-      const demo = await readDemo();
-      const url = options.url ?? process.env['LINEPACE_URL'] ?? demo.baseUrl ?? 'http://localhost:3000';
-      const ofDemo = options.url === undefined ? await keyOfDemo(url, demo, options.test) : undefined;
-      const apiKey = options.key ?? ofDemo ?? (await askForKey(options.test));
+      if (options.demo && (options.url !== undefined || options.key !== undefined))
+        throw new CommandFailed(
+          '--demo takes the server and the key of the demo: omit --url and --key',
+          EXIT.USAGE,
+        );
+      const demo = options.demo ? await readDemo() : {};
+      const url = options.url ?? demo.baseUrl ?? process.env['LINEPACE_URL'] ?? 'http://localhost:3000';
+      requireSafe(url);
+      // On standard error, so that a person sees where the key goes before they enter it.
+      console.error(printable(`Signing in at ${new URL(url).host}.`));
+      const ofDemo = options.demo ? await keyOfDemo(url, demo, options.test) : undefined;
+      const apiKey = options.key ?? ofDemo ?? (await askForKey(url, options.test));
       if (options.test && !apiKey.startsWith(TEST_KEY_PREFIX))
         throw new CommandFailed(`--test needs a key that begins with ${TEST_KEY_PREFIX}`, EXIT.USAGE);
 
@@ -55,15 +63,22 @@ async function keyOfDemo(url: string, demo: Demo, isTest = false): Promise<strin
   return (await owner.keys.create({ name: 'Command line', mode: 'test' })).key;
 }
 
+/** Any folder may contain such a file, so it names a server of this machine or none. @throws CommandFailed */
 async function readDemo(): Promise<Demo> {
-  const demo = await readFile('.data/demo.json', 'utf8').catch(() => '{}');
-  return JSON.parse(demo) as Demo;
+  const text = await readFile('.data/demo.json', 'utf8').catch(() => null);
+  if (text === null)
+    throw new CommandFailed('There is no .data/demo.json here: run `npm start` first', EXIT.USAGE);
+  const demo = JSON.parse(text) as Demo;
+  if (demo.baseUrl === undefined || !isLoopback(demo.baseUrl))
+    throw new CommandFailed('The demo in .data/demo.json is not on this machine', EXIT.USAGE);
+  return demo;
 }
 
-async function askForKey(isTest = false): Promise<string> {
+async function askForKey(url: string, isTest = false): Promise<string> {
   if (!process.stdin.isTTY) return (await text(process.stdin)).trim();
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const key = await prompt.question(isTest ? `Test key (${TEST_KEY_PREFIX}…): ` : 'API key (svc_…): ');
+  const kind = isTest ? `Test key (${TEST_KEY_PREFIX}…)` : 'API key (svc_…)';
+  const key = await prompt.question(printable(`${kind} for ${new URL(url).host}: `));
   prompt.close();
   return key.trim();
 }

@@ -11,7 +11,7 @@ export const timeline = (): Command =>
       print(command, await linepace.messages.getTimeline({ id }), ({ status, events, waitingFor }) =>
         [
           `${id} is ${status}.`,
-          ...events.map(({ at, type, text }) => `${at}  ${type.padEnd(17)} ${text}`),
+          ...events.map(({ at, type, text }) => `${at}  ${type.padEnd(17)} ${text.replaceAll(/\s+/g, ' ')}`),
           ...(waitingFor === null ? [] : [`Waits: ${waitingFor.text}`]),
         ].join('\n'),
       );

@@ -1,7 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type AutoReply, DraftStatus, DraftTag, Sentiment, StoredDraftStatus } from '#domain/ai-draft.ts';
+import { DRAFTS_PER_HOUR } from '#domain/ai-budget.ts';
 import { ApprovalChannel, DraftSource } from '#domain/events/ai-draft.ts';
+import { CountRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { findReply, type InboundRow } from './replies.ts';
 
@@ -125,3 +127,14 @@ export const presentDraft = (row: ListedDraft): AutoReply => ({
   createdAt: row.createdAt.toISOString(),
   resolvedAt: row.resolvedAt?.toISOString() ?? null,
 });
+
+/** Whether the model has written as many drafts for the contact of a draft within the hour as it may. */
+export async function isDraftedOften(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
+  const count = await db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from ai_drafts d
+    where d.workspace_id = ${db.workspaceId} and d.reply_id <> ${replyId} and d.model <> 'none'
+      and d.created_at > ${sql.timestamp(now)} - interval '1 hour'
+      and d.address = (
+        select address from ai_drafts where workspace_id = ${db.workspaceId} and reply_id = ${replyId})`);
+  return count >= DRAFTS_PER_HOUR;
+}

@@ -21,6 +21,7 @@ const ConsentRow = z.object({
   source: ConsentSource,
   evidence: z.string().nullable(),
   at: z.date(),
+  recordedBy: z.string().nullable(),
   createdAt: z.date(),
 });
 export type ConsentRow = z.infer<typeof ConsentRow>;
@@ -29,6 +30,7 @@ export const presentConsent = ({ id, at, createdAt, ...row }: ConsentRow): Conse
   _id: id,
   ...row,
   at: at.toISOString(),
+  recordedAt: createdAt.toISOString(),
   createdAt: createdAt.toISOString(),
 });
 
@@ -39,21 +41,24 @@ export async function insertConsents(
   now: Date,
 ): Promise<readonly ConsentRow[]> {
   if (consents.length === 0) return [];
-  const rows = consents.map(({ address, channel, status, source, evidence, at, origin, replyId }) => [
-    newId(now),
-    address,
-    channel,
-    status,
-    source,
-    evidence,
-    at.toISOString(),
-    origin ?? null,
-    replyId ?? null,
-  ]);
+  const rows = consents.map(
+    ({ address, channel, status, source, evidence, at, origin, replyId, recordedBy }) => [
+      newId(now),
+      address,
+      channel,
+      status,
+      source,
+      evidence,
+      at.toISOString(),
+      origin ?? null,
+      replyId ?? null,
+      recordedBy ?? null,
+    ],
+  );
   return db.any(sql.type(ConsentRow)`
-    insert into consents (workspace_id, id, address, channel, status, source, evidence, at, origin, reply_id)
-    select ${db.workspaceId}, c.* from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text'])}
-      as c (id, address, channel, status, source, evidence, at, origin, reply_id)
+    insert into consents (workspace_id, id, address, channel, status, source, evidence, at, origin, reply_id, recorded_by)
+    select ${db.workspaceId}, c.* from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'text'])}
+      as c (id, address, channel, status, source, evidence, at, origin, reply_id, recorded_by)
     returning *`);
 }
 

@@ -249,6 +249,13 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
       },
     ],
   },
+  'ai.budget_exhausted': {
+    event: 'ai.budget_exhausted',
+    timestamp: SENT_AT,
+    workspaceId: WORKSPACE,
+    tokensPerDay: 2_000_000,
+    tokensUsed: 2_000_412,
+  },
   'contact.opt_out_suspected': {
     event: 'contact.opt_out_suspected',
     timestamp: SENT_AT,

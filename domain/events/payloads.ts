@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DeliveredEvent } from '../event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
+import { AiBudgetExhausted } from './ai-budget.ts';
 import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';
 import { LineDown, LineUp } from './line-health.ts';
 import { LineReputationChanged } from './line-reputation.ts';
@@ -28,6 +29,7 @@ export const EVENT_PAYLOADS = {
   'message.ai_draft_rejected': AiDraftRejected,
   'line.down': LineDown,
   'line.up': LineUp,
+  'ai.budget_exhausted': AiBudgetExhausted,
   'line.reputation_changed': LineReputationChanged,
   'contact.opt_out_suspected': OptOutSuspected,
   'conversation.assigned': ConversationAssigned,

@@ -4,6 +4,8 @@
  * 1. Register a webhook for `message.ai_draft` at http://…/drafts. Its secret is LINEPACE_WEBHOOK_SECRET.
  * 2. Create a Slack app with an incoming webhook (SLACK_WEBHOOK_URL) and interactivity at http://…/slack. Its signing secret
  *    is SLACK_SIGNING_SECRET.
+ *
+ * Everybody in the channel may approve: make it a private one.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -16,6 +18,13 @@ const {
   SLACK_SIGNING_SECRET = '',
   PORT = '8080',
 } = process.env;
+for (const [name, value] of Object.entries({
+  LINEPACE_WEBHOOK_SECRET,
+  SLACK_WEBHOOK_URL,
+  SLACK_SIGNING_SECRET,
+}))
+  // With an empty secret, anybody could sign an approval.
+  if (value === '') throw new Error(`${name} is not set`);
 const linepace = new Linepace();
 
 const server = createServer(async (request, response) => {

@@ -1,8 +1,7 @@
 import type { Config } from '#domain/config.ts';
 import type { Model } from './model.ts';
 import { openAiModel } from './openai.ts';
-
-const SIMULATED_MODEL = 'simulated';
+import { SIMULATED_MODEL, simulatedModel } from './simulated.ts';
 
 /** The configured model, else the simulated one; null if there is neither. */
 export function createModel({ llm, simulator }: Pick<Config, 'llm' | 'simulator'>): Model | null {
@@ -17,3 +16,7 @@ export function createModel({ llm, simulator }: Pick<Config, 'llm' | 'simulator'
     caFile: null,
   });
 }
+
+/** The model of test mode: a simulated one, which costs nothing, unless the operator pays for it (`TEST_MODE_MODEL`). */
+export const createTestModel = (config: Pick<Config, 'llm' | 'simulator'>): Model | null =>
+  config.llm.inTestMode ? createModel(config) : simulatedModel();

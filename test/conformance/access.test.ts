@@ -253,6 +253,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'listRequests',
     'overrideLineReputation',
     'pauseLine',
+    'putWorkspace',
     'removeTeamMember',
     'resumeLine',
     'rotateWebhookSecret',

@@ -399,6 +399,8 @@ export const RESPONSES: {
       subscriptionStatus: 'active',
       suspended: false,
       reputationPolicy: 'protect',
+      aiTokensPerDay: 2_000_000,
+      aiBudgetExhausted: false,
       mode: 'live',
       liveWorkspaceId: null,
       testWorkspaceId: null,

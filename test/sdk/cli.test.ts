@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
@@ -84,16 +85,53 @@ describe('login', () => {
     expect(JSON.parse(lines.stdout)).toMatchObject([{ _id: workspace.lineId }]);
   });
 
-  it('takes the key of the demo in the folder of the caller, also from a clone', async () => {
+  it('takes the key of the demo in the folder of the caller with --demo, also from a clone', async () => {
     const demo = { baseUrl: app.url, workspaceKey: workspace.key };
     await mkdir(join(home, '.data'));
     await writeFile(join(home, '.data/demo.json'), JSON.stringify(demo));
     for (const file of [program, CLONE])
-      expect(await run(['login'], environment(), '', file)).toMatchObject({
+      expect(await run(['login', '--demo'], environment(), '', file)).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(`at ${app.url}`) as string,
       });
     await rm(join(home, '.data'), { recursive: true });
+  });
+
+  it('sends no key where the folder of the caller says', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.headers.authorization ?? '');
+      response.writeHead(401).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await mkdir(join(home, '.data'));
+    const demo = join(home, '.data/demo.json');
+    try {
+      await writeFile(demo, JSON.stringify({ baseUrl: elsewhere, workspaceKey: 'svc_sk_theirs' }));
+      // The product of the tests runs at another port than the default.
+      const [plain, stored] = [
+        await run(['login', '--url', app.url], environment(), `${workspace.key}\n`),
+        await run(['lines'], { ...environment(), LINEPACE_URL: elsewhere }),
+      ];
+      expect(plain).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(new URL(app.url).host) as string,
+      });
+      expect(stored).toMatchObject({ code: 2, stderr: expect.stringContaining('stored for') as string });
+      await writeFile(demo, JSON.stringify({ baseUrl: 'https://attacker.example', workspaceKey: 'x' }));
+      expect(await run(['login', '--demo'], environment())).toMatchObject({ code: 2 });
+      expect(
+        await run(['login', '--url', 'http://attacker.example'], environment(), 'svc_sk_x'),
+      ).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('not https') as string,
+      });
+      expect(asked).toEqual([]);
+    } finally {
+      server.close();
+      await rm(join(home, '.data'), { recursive: true });
+    }
   });
 
   it('refuses a wrong key and stores nothing', async () => {

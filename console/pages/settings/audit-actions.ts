@@ -19,6 +19,7 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'campaign.resumed': msg`Resumed a campaign`,
   'campaign.started': msg`Started a campaign`,
   'campaign.updated': msg`Changed a campaign`,
+  'consent.recorded': msg`Recorded a consent`,
   'contact.erased': msg`Erased a contact`,
   'contact.exported': msg`Exported a contact`,
   'contact.opted_in': msg`Opted a contact in`,

@@ -20,6 +20,7 @@ export const EVENTS: Record<EventName, MessageDescriptor> = {
   'message.ai_draft_rejected': msg`A draft was rejected`,
   'line.down': msg`A line is down`,
   'line.up': msg`A line can send again`,
+  'ai.budget_exhausted': msg`The budget for AI drafts is used up`,
   'line.reputation_changed': msg`The reputation of a line has changed`,
   'contact.opt_out_suspected': msg`A contact asks to be left alone`,
   'conversation.assigned': msg`A conversation was assigned`,

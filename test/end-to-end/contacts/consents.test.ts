@@ -10,7 +10,12 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createAgency, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import {
+  createAgency,
+  createKey,
+  createWorkspaceWithLine,
+  type WorkspaceWithLine,
+} from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -39,6 +44,23 @@ const statuses = async (address: string) =>
   );
 
 describe('the ledger of consents', () => {
+  it('says who recorded an entry and when, and takes what was before today from keys with manage only', async () => {
+    const yesterday = new Date(Date.now() - 2 * 86_400_000).toISOString();
+    const recorded = await consent({ address: phone(), at: yesterday });
+    expect(recorded).toMatchObject({ at: yesterday, recordedBy: 'Test' });
+    expect(Date.now() - Date.parse(recorded.recordedAt)).toBeLessThan(60_000);
+    const sender = apiClient(
+      app.url,
+      await createKey(app, 'workspace', workspace.id, { scopes: ['read', 'send'] }),
+    );
+    const input = { address: phone(), status: 'granted' };
+    expect(await sender('POST', '/api/consents', { ...input, at: yesterday })).toMatchObject({
+      status: 403,
+      body: { code: 'INSUFFICIENT_SCOPE', required: 'manage' },
+    });
+    expect((await sender('POST', '/api/consents', input)).status).toBe(201);
+  });
+
   it('keeps each entry with its evidence, newest first', async () => {
     const address = phone();
     const first = {

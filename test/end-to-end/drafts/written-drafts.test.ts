@@ -45,7 +45,7 @@ describe('a draft that a program writes', () => {
     expect(draft).toMatchObject({
       status: 'drafted',
       source: 'api',
-      draftMessage: 'Hello {{ firstName }}!',
+      draftMessage: 'Hello Ada!',
       conversationRecipient: contact,
       answeredReplyId: null,
       inboundText: '',

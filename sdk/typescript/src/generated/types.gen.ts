@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -239,7 +239,7 @@ export type ConsentInput = {
      */
     evidence?: string;
     /**
-     * When it was given or withdrawn; default: now.
+     * When it was given or withdrawn; default: now. Before today, a key needs the scope `manage`.
      */
     at?: string;
 };
@@ -609,7 +609,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -623,6 +623,7 @@ export type WebhookPatch = {
 
 export type WorkspacePatch = {
     reputationPolicy?: 'protect' | 'observe' | 'off';
+    aiTokensPerDay?: number;
     /**
      * Whether the console hides the first steps (`GET /api/workspace/setup`).
      */
@@ -1495,7 +1496,15 @@ export type Consent = {
     status: 'granted' | 'revoked';
     source: 'form' | 'import' | 'keyword' | 'verbal' | 'api';
     evidence: string | null;
+    /**
+     * When it was given or withdrawn, as the caller says.
+     */
     at: string;
+    recordedAt: string;
+    /**
+     * The key or person that recorded it; null: the contact themselves, or unknown.
+     */
+    recordedBy: string | null;
     createdAt: string;
 };
 
@@ -1608,13 +1617,6 @@ export type Line = {
         newMessages: number;
         totalMessages: number;
     };
-    /**
-     * Its carrier takes no messages, with the carrier's reason. They keep their places.
-     */
-    blocked: {
-        since: string;
-        reason: string | null;
-    } | null;
     healthCheck?: {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
@@ -1625,10 +1627,6 @@ export type Line = {
             failingSince: string;
             reason: string;
         };
-        /**
-         * Why the last check failed.
-         */
-        reason?: string;
     };
     createdAt: string;
     updatedAt: string;
@@ -2558,7 +2556,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -2627,6 +2625,14 @@ export type Workspace = {
      * The policy of lines without their own.
      */
     reputationPolicy: 'protect' | 'observe' | 'off';
+    /**
+     * How many tokens the language model may use a day, in the time zone of the workspace.
+     */
+    aiTokensPerDay: number;
+    /**
+     * Whether they are used up: until tomorrow, the model writes nothing.
+     */
+    aiBudgetExhausted: boolean;
     mode: 'live' | 'test';
     /**
      * The workspace whose twin for tests this is; null: it is live.
@@ -2887,7 +2893,7 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
         type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         id: string;
@@ -2978,30 +2984,6 @@ export type SignInOptions = {
      * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
-};
-
-export type SetAside = {
-    id: string;
-    workspaceId: string;
-    /**
-     * In Temporal.
-     */
-    workflowId: string;
-    activity: string;
-    /**
-     * The ids of what it is about.
-     */
-    subject: {
-        [key: string]: unknown;
-    };
-    /**
-     * The last error. The worker's log has all of them.
-     */
-    reason: string;
-    failures: number;
-    firstFailedAt: string;
-    lastFailedAt: string;
-    setAsideAt: string;
 };
 
 export type MessageOutput = {
@@ -4946,7 +4928,7 @@ export type PostApiConsentsData = {
          */
         evidence?: string;
         /**
-         * When it was given or withdrawn; default: now.
+         * When it was given or withdrawn; default: now. Before today, a key needs the scope `manage`.
          */
         at?: string;
     };
@@ -7880,6 +7862,7 @@ export type GetApiWorkspaceResponse = GetApiWorkspaceResponses[keyof GetApiWorks
 export type PatchApiWorkspaceData = {
     body?: {
         reputationPolicy?: 'protect' | 'observe' | 'off';
+        aiTokensPerDay?: number;
         /**
          * Whether the console hides the first steps (`GET /api/workspace/setup`).
          */
@@ -7923,6 +7906,14 @@ export type PatchApiWorkspaceResponses = {
              * The policy of lines without their own.
              */
             reputationPolicy: 'protect' | 'observe' | 'off';
+            /**
+             * How many tokens the language model may use a day, in the time zone of the workspace.
+             */
+            aiTokensPerDay: number;
+            /**
+             * Whether they are used up: until tomorrow, the model writes nothing.
+             */
+            aiBudgetExhausted: boolean;
             mode: 'live' | 'test';
             /**
              * The workspace whose twin for tests this is; null: it is live.
@@ -7933,6 +7924,72 @@ export type PatchApiWorkspaceResponses = {
 };
 
 export type PatchApiWorkspaceResponse = PatchApiWorkspaceResponses[keyof PatchApiWorkspaceResponses];
+
+export type PutApiWorkspaceData = {
+    body?: {
+        reputationPolicy?: 'protect' | 'observe' | 'off';
+        aiTokensPerDay?: number;
+        /**
+         * Whether the console hides the first steps (`GET /api/workspace/setup`).
+         */
+        setupDismissed?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/workspace';
+};
+
+export type PutApiWorkspaceErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PutApiWorkspaceError = PutApiWorkspaceErrors[keyof PutApiWorkspaceErrors];
+
+export type PutApiWorkspaceResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        workspace: {
+            _id: string;
+            name: string;
+            timezone: string;
+            country: string;
+            /**
+             * `none`: no plan is needed, and nothing is paid for.
+             */
+            billingMode: 'card' | 'invoice' | 'none';
+            subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+            /**
+             * The operator of the installation has suspended it: nothing is sent and nothing can be changed.
+             */
+            suspended: boolean;
+            /**
+             * The policy of lines without their own.
+             */
+            reputationPolicy: 'protect' | 'observe' | 'off';
+            /**
+             * How many tokens the language model may use a day, in the time zone of the workspace.
+             */
+            aiTokensPerDay: number;
+            /**
+             * Whether they are used up: until tomorrow, the model writes nothing.
+             */
+            aiBudgetExhausted: boolean;
+            mode: 'live' | 'test';
+            /**
+             * The workspace whose twin for tests this is; null: it is live.
+             */
+            liveWorkspaceId: string | null;
+        };
+    };
+};
+
+export type PutApiWorkspaceResponse = PutApiWorkspaceResponses[keyof PutApiWorkspaceResponses];
 
 export type PostApiWorkspaceTestModeData = {
     body?: never;
@@ -9136,7 +9193,7 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -9593,7 +9650,7 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
@@ -11001,44 +11058,20 @@ export type PostMessageAiDraftRejectedWebhookRequest = {
     query?: never;
 };
 
-export type PostLineDownWebhookPayload = {
-    event: 'line.down';
+export type PostAiBudgetExhaustedWebhookPayload = {
+    event: 'ai.budget_exhausted';
     /**
      * When the event happened, UTC.
      */
     timestamp: string;
     workspaceId: string;
-    lineId: string;
-    /**
-     * `line_down`: it failed three checks in a row. `carrier_pause`: its carrier takes no messages.
-     */
-    reason: 'line_down' | 'carrier_pause';
-    /**
-     * The text of the check, or the carrier's.
-     */
-    error: string | null;
+    tokensPerDay: number;
+    tokensUsed: number;
 };
 
-export type PostLineDownWebhookRequest = {
-    body: PostLineDownWebhookPayload;
-    key: 'line.down';
-    path?: never;
-    query?: never;
-};
-
-export type PostLineUpWebhookPayload = {
-    event: 'line.up';
-    /**
-     * When the event happened, UTC.
-     */
-    timestamp: string;
-    workspaceId: string;
-    lineId: string;
-};
-
-export type PostLineUpWebhookRequest = {
-    body: PostLineUpWebhookPayload;
-    key: 'line.up';
+export type PostAiBudgetExhaustedWebhookRequest = {
+    body: PostAiBudgetExhaustedWebhookPayload;
+    key: 'ai.budget_exhausted';
     path?: never;
     query?: never;
 };

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "831daafad73fb96b8110c80ef53287458c65e900bed8cc0773ec122c7d0e2fdc"
+DIGEST = "83f30afc2bc420d96364a219a0cf3cfc80631b9b6e9b5392daba40b651af5af4"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

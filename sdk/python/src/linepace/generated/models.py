@@ -313,13 +313,14 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
 
 class WorkspacePatch(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+    aiTokensPerDay: NotRequired[int]
     setupDismissed: NotRequired[bool]
 
 
@@ -440,7 +441,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -768,6 +769,8 @@ class Consent(TypedDict):
     source: Literal["form", "import", "keyword", "verbal", "api"]
     evidence: str | None
     at: str
+    recordedAt: str
+    recordedBy: str | None
     createdAt: str
 
 
@@ -821,11 +824,6 @@ class LineUsage(TypedDict):
     totalMessages: int
 
 
-class LineBlocked(TypedDict):
-    since: str
-    reason: str | None
-
-
 class LineHealthCheckInbox(TypedDict):
     failingSince: str
     reason: str
@@ -835,7 +833,6 @@ class LineHealthCheck(TypedDict):
     status: Literal["healthy", "degraded", "down", "unknown"]
     lastCheckedAt: str
     inbox: NotRequired[LineHealthCheckInbox]
-    reason: NotRequired[str]
 
 
 class Line(TypedDict):
@@ -863,7 +860,6 @@ class Line(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"] | None
     reputation: LineReputation
     usage: LineUsage
-    blocked: LineBlocked | None
     healthCheck: NotRequired[LineHealthCheck]
     createdAt: str
     updatedAt: str
@@ -1385,7 +1381,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1397,7 +1393,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -1428,6 +1424,8 @@ class Workspace(TypedDict):
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     suspended: bool
     reputationPolicy: Literal["protect", "observe", "off"]
+    aiTokensPerDay: int
+    aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
     testWorkspaceId: str | None
@@ -1622,7 +1620,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -1703,19 +1701,6 @@ class RpcResponse(TypedDict):
 class SignInOptions(TypedDict):
     method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
-
-
-class SetAside(TypedDict):
-    id: str
-    workspaceId: str
-    workflowId: str
-    activity: str
-    subject: dict[str, Any]
-    reason: str
-    failures: int
-    firstFailedAt: str
-    lastFailedAt: str
-    setAsideAt: str
 
 
 MessageOutputReaction = TypedDict(
@@ -2978,7 +2963,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2987,7 +2972,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3010,7 +2995,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -3062,6 +3047,7 @@ class GetWorkspaceResponse(TypedDict):
 
 class UpdateWorkspaceRequest(TypedDict):
     reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+    aiTokensPerDay: NotRequired[int]
     setupDismissed: NotRequired[bool]
 
 
@@ -3074,6 +3060,8 @@ class UpdateWorkspaceResponseWorkspace(TypedDict):
     subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
     suspended: bool
     reputationPolicy: Literal["protect", "observe", "off"]
+    aiTokensPerDay: int
+    aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
 
@@ -3081,6 +3069,32 @@ class UpdateWorkspaceResponseWorkspace(TypedDict):
 class UpdateWorkspaceResponse(TypedDict):
     success: Literal[True]
     workspace: UpdateWorkspaceResponseWorkspace
+
+
+class PutWorkspaceRequest(TypedDict):
+    reputationPolicy: NotRequired[Literal["protect", "observe", "off"]]
+    aiTokensPerDay: NotRequired[int]
+    setupDismissed: NotRequired[bool]
+
+
+class PutWorkspaceResponseWorkspace(TypedDict):
+    _id: str
+    name: str
+    timezone: str
+    country: str
+    billingMode: Literal["card", "invoice", "none"]
+    subscriptionStatus: Literal["none", "active", "past_due", "canceled"]
+    suspended: bool
+    reputationPolicy: Literal["protect", "observe", "off"]
+    aiTokensPerDay: int
+    aiBudgetExhausted: bool
+    mode: Literal["live", "test"]
+    liveWorkspaceId: str | None
+
+
+class PutWorkspaceResponse(TypedDict):
+    success: Literal[True]
+    workspace: PutWorkspaceResponseWorkspace
 
 
 class OpenTestModeResponse(TypedDict):
@@ -3393,7 +3407,7 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
@@ -3522,7 +3536,7 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
     targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
@@ -3657,7 +3671,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -3668,7 +3682,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -3991,20 +4005,12 @@ class OnMessageAiDraftRejectedRequest(TypedDict):
     data: OnMessageAiDraftRejectedRequestData
 
 
-class OnLineDownRequest(TypedDict):
-    event: Literal["line.down"]
+class OnAiBudgetExhaustedRequest(TypedDict):
+    event: Literal["ai.budget_exhausted"]
     timestamp: str
     workspaceId: str
-    lineId: str
-    reason: Literal["line_down", "carrier_pause"]
-    error: str | None
-
-
-class OnLineUpRequest(TypedDict):
-    event: Literal["line.up"]
-    timestamp: str
-    workspaceId: str
-    lineId: str
+    tokensPerDay: int
+    tokensUsed: int
 
 
 OnLineReputationChangedRequest = TypedDict(
@@ -4141,7 +4147,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -4335,7 +4341,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None

@@ -473,7 +473,7 @@ class OptOuts:
     def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
         """Record that a contact consented, or withdrew consent.
 
-        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`."""
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
         return self._transport.call("POST", "/api/consents", body=body)
 
     def unsubscribe_page(self, token: str) -> str:
@@ -558,7 +558,7 @@ class AsyncOptOuts:
     async def create_consent(self, **body: Unpack[models.CreateConsentRequest]) -> models.CreateConsentResponse:
         """Record that a contact consented, or withdrew consent.
 
-        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`."""
+        It neither opts an address in nor out (`POST /api/opt-outs`); opt-outs and opt-ins write entries of their own. A withdrawal stops the campaigns with `requireConsent` for the contact. A key needs the scope `send`. Recorded in the audit log as `consent.recorded`."""
         return await self._transport.call("POST", "/api/consents", body=body)
 
     async def unsubscribe_page(self, token: str) -> str:
@@ -1599,10 +1599,16 @@ class Workspace:
         return self._transport.call("GET", "/api/workspace")
 
     def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return self._transport.call("PATCH", "/api/workspace", body=body)
+
+    def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return self._transport.call("PUT", "/api/workspace", body=body)
 
     def open_test_mode(self) -> models.OpenTestModeResponse:
         """Get the twin of the workspace for tests; the first call creates it.
@@ -1658,10 +1664,16 @@ class AsyncWorkspace:
         return await self._transport.call("GET", "/api/workspace")
 
     async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, and whether the first steps are hidden.
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
 
         A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
         return await self._transport.call("PATCH", "/api/workspace", body=body)
+
+    async def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return await self._transport.call("PUT", "/api/workspace", body=body)
 
     async def open_test_mode(self) -> models.OpenTestModeResponse:
         """Get the twin of the workspace for tests; the first call creates it.
