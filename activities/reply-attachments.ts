@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { currentTime, fromNow } from '#domain/clock.ts';
+import { currentTime, fromNow, realTime } from '#domain/clock.ts';
 import {
   dueAttachments,
   markFetchFailed,
@@ -9,7 +9,7 @@ import {
   type WaitingAttachment,
 } from '#db/queries/attachments.ts';
 import { storageUsage } from '#db/queries/storage-usage.ts';
-import { quotaExceeded } from '#domain/storage-quota.ts';
+import { nextDay, quotaExceeded } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -40,8 +40,16 @@ const MAX_TRIES = 34;
 const FIRST_RETRY_MS = 4000;
 const LONGEST_RETRY_MS = 3_600_000;
 
-/** The storage quota is used up: the file is skipped, but not its message. */
-class NoRoom extends Error {}
+/** The storage quota is used up: the file is skipped, or fetched when the next day starts, but not its message. */
+class NoRoom extends Error {
+  readonly until: Date | null;
+
+  /** @param until when there is room again; null: when files are deleted. */
+  constructor(message: string, until: Date | null) {
+    super(message);
+    this.until = until;
+  }
+}
 
 export function createReplyAttachmentActivities({
   pools,
@@ -53,9 +61,13 @@ export function createReplyAttachmentActivities({
   logger,
 }: Dependencies) {
   /** @throws NoRoom if the transaction exceeds, or would exceed, the workspace's storage quota. */
-  async function refuseBeyondQuota(db: TenantDb, added: number): Promise<void> {
-    const problem = quotaExceeded(await storageUsage(db), storageQuota, added);
-    if (problem !== null) throw new NoRoom(problem);
+  async function refuseBeyondQuota(db: TenantDb, added: number, size = added): Promise<void> {
+    const usage = await storageUsage(db);
+    const problem = quotaExceeded(usage, storageQuota, added);
+    if (problem === null) return;
+    // A file that is larger than the limit of a day never fits.
+    const isForToday = usage.total + added <= storageQuota.total && size <= storageQuota.daily;
+    throw new NoRoom(problem, isForToday ? nextDay(realTime()) : null);
   }
 
   async function fetchFile(
@@ -84,7 +96,7 @@ export function createReplyAttachmentActivities({
       const size = await storage.put(key, content, MAX_FILE_BYTES, contentType);
       const isWanted = await tenant(async (db) => {
         const isStored = await markStored(db, file.id, { size, contentType });
-        await refuseBeyondQuota(db, 0);
+        await refuseBeyondQuota(db, 0, size);
         return isStored;
       }).catch(async (error: unknown) => {
         if (error instanceof NoRoom) await storage.delete(key);
@@ -93,8 +105,9 @@ export function createReplyAttachmentActivities({
       if (!isWanted) await storage.delete(key);
     } catch (error) {
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
-      const forGood = error instanceof FileTooLarge || error instanceof NoRoom;
-      const tryAt = !forGood && file.tries + 1 < MAX_TRIES ? fromNow(wait) : null;
+      const until = error instanceof NoRoom ? error.until : null;
+      const forGood = error instanceof FileTooLarge || (error instanceof NoRoom && until === null);
+      const tryAt = until ?? (!forGood && file.tries + 1 < MAX_TRIES ? fromNow(wait) : null);
       logger.warn(
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',

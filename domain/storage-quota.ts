@@ -49,3 +49,7 @@ function size(bytes: number): string {
   ).find(([unit]) => bytes >= unit) ?? [1, 'bytes'];
   return `${Number((bytes / unit).toFixed(1))} ${name}`;
 }
+
+/** When the next day of the quota starts. */
+export const nextDay = (now: Date): Date =>
+  new Date((Math.floor(now.getTime() / 86_400_000) + 1) * 86_400_000);

@@ -102,7 +102,7 @@ test('a repeated Idempotency-Key returns the first upload even if the quota is u
   expect(await use()).toEqual({ total: MB, today: MB });
 });
 
-test('files of contacts beyond the quota are skipped and recorded, and their messages are stored', async () => {
+test('files of contacts beyond the quota of a day are fetched the next day, and their messages are stored', async () => {
   const from = phone();
   const attachment = (name: string, bytes: number) => ({
     name,
@@ -126,20 +126,28 @@ test('files of contacts beyond the quota are skipped and recorded, and their mes
       db.any(sql.type(z.object({ name: z.string(), status: z.string(), failure: z.string().nullable() }))`
         select name, status, failure from attachments where workspace_id = ${workspace.id} order by name`),
     );
-    return found.length === 3 && found.every(({ status }) => status !== 'waiting') && found;
+    return found.length === 3 && found.filter(({ status }) => status === 'stored').length === 2 && found;
   });
   expect(rows).toMatchObject([
     { name: 'fits.txt', status: 'stored' },
-    {
-      name: 'large.txt',
-      status: 'failed',
-      failure: expect.stringContaining('storage limit of 1 MB per day'),
-    },
+    { name: 'large.txt', status: 'waiting', failure: null },
     { name: 'small.txt', status: 'stored' },
   ]);
   await shown('Second', ['fits.txt']);
+  await eventually(async () => {
+    const { body } = await api('GET', '/api/replies');
+    return body.replies.length > 0;
+  });
   expect(await use()).toEqual({ total: 800 * KB, today: 800 * KB });
   expect(await filesStored()).toBe(2);
+
+  await passOneDay();
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update attachments set try_at = now() where workspace_id = ${workspace.id} and status = 'waiting'`),
+  );
+  await writeIn(app, { lineId, from, text: 'Third', attachments: [attachment('next.txt', KB)] });
+  await shown('Second', ['large.txt', 'fits.txt']);
 });
 
 test('the file of a running import and the recording of a call count against the quota', async () => {

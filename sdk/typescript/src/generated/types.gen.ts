@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
+export type Webhooks = PostMessageSentWebhookRequest | PostMessageFailedWebhookRequest | PostMessageFallbackWebhookRequest | PostMessageOpenedWebhookRequest | PostMessageReplyWebhookRequest | PostMessageReactionWebhookRequest | PostMessageEditedWebhookRequest | PostMessageUnsentWebhookRequest | PostMessageAiDraftWebhookRequest | PostMessageAiDraftApprovedWebhookRequest | PostMessageAiDraftRejectedWebhookRequest | PostLineDownWebhookRequest | PostLineUpWebhookRequest | PostAiBudgetExhaustedWebhookRequest | PostLineReputationChangedWebhookRequest | PostContactOptOutSuspectedWebhookRequest | PostConversationAssignedWebhookRequest | PostConversationStatusChangedWebhookRequest | PostWebhookPingWebhookRequest;
 
 export type MessageInput = {
     /**
@@ -609,7 +609,7 @@ export type WebhookInput = {
     name?: string;
 };
 
-export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
+export type EventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed';
 
 export type WebhookPatch = {
     url?: string;
@@ -1617,6 +1617,13 @@ export type Line = {
         newMessages: number;
         totalMessages: number;
     };
+    /**
+     * Its carrier takes no messages, with the carrier's reason. They keep their places.
+     */
+    blocked: {
+        since: string;
+        reason: string | null;
+    } | null;
     healthCheck?: {
         status: 'healthy' | 'degraded' | 'down' | 'unknown';
         lastCheckedAt: string;
@@ -1627,6 +1634,10 @@ export type Line = {
             failingSince: string;
             reason: string;
         };
+        /**
+         * Why the last check failed.
+         */
+        reason?: string;
     };
     createdAt: string;
     updatedAt: string;
@@ -2556,7 +2567,7 @@ export type WebhookDelivery = {
     createdAt: string;
 };
 
-export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
+export type DeliveredEvent = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened' | 'message.reply' | 'message.reaction' | 'message.edited' | 'message.unsent' | 'message.ai_draft' | 'message.ai_draft_approved' | 'message.ai_draft_rejected' | 'line.down' | 'line.up' | 'ai.budget_exhausted' | 'line.reputation_changed' | 'contact.opt_out_suspected' | 'conversation.assigned' | 'conversation.status_changed' | 'webhook.ping';
 
 export type DeliveryExchange = {
     id: string;
@@ -2984,6 +2995,30 @@ export type SignInOptions = {
      * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
+};
+
+export type SetAside = {
+    id: string;
+    workspaceId: string;
+    /**
+     * In Temporal.
+     */
+    workflowId: string;
+    activity: string;
+    /**
+     * The ids of what it is about.
+     */
+    subject: {
+        [key: string]: unknown;
+    };
+    /**
+     * The last error. The worker's log has all of them.
+     */
+    reason: string;
+    failures: number;
+    firstFailedAt: string;
+    lastFailedAt: string;
+    setAsideAt: string;
 };
 
 export type MessageOutput = {
@@ -11054,6 +11089,48 @@ export type PostMessageAiDraftRejectedWebhookPayload = {
 export type PostMessageAiDraftRejectedWebhookRequest = {
     body: PostMessageAiDraftRejectedWebhookPayload;
     key: 'message.ai_draft_rejected';
+    path?: never;
+    query?: never;
+};
+
+export type PostLineDownWebhookPayload = {
+    event: 'line.down';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    lineId: string;
+    /**
+     * `line_down`: it failed three checks in a row. `carrier_pause`: its carrier takes no messages.
+     */
+    reason: 'line_down' | 'carrier_pause';
+    /**
+     * The text of the check, or the carrier's.
+     */
+    error: string | null;
+};
+
+export type PostLineDownWebhookRequest = {
+    body: PostLineDownWebhookPayload;
+    key: 'line.down';
+    path?: never;
+    query?: never;
+};
+
+export type PostLineUpWebhookPayload = {
+    event: 'line.up';
+    /**
+     * When the event happened, UTC.
+     */
+    timestamp: string;
+    workspaceId: string;
+    lineId: string;
+};
+
+export type PostLineUpWebhookRequest = {
+    body: PostLineUpWebhookPayload;
+    key: 'line.up';
     path?: never;
     query?: never;
 };

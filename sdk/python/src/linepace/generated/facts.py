@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "83f30afc2bc420d96364a219a0cf3cfc80631b9b6e9b5392daba40b651af5af4"
+DIGEST = "8bfa863afdea2ccb18880dd03574ad948ada9499464f5629c162783ae4a52f0a"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -313,7 +313,7 @@ class ForecastInput(TypedDict):
 
 class WebhookPatch(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -441,7 +441,7 @@ class AgencyLineAction(TypedDict):
 
 class AgencyWebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -824,6 +824,11 @@ class LineUsage(TypedDict):
     totalMessages: int
 
 
+class LineBlocked(TypedDict):
+    since: str
+    reason: str | None
+
+
 class LineHealthCheckInbox(TypedDict):
     failingSince: str
     reason: str
@@ -833,6 +838,7 @@ class LineHealthCheck(TypedDict):
     status: Literal["healthy", "degraded", "down", "unknown"]
     lastCheckedAt: str
     inbox: NotRequired[LineHealthCheckInbox]
+    reason: NotRequired[str]
 
 
 class Line(TypedDict):
@@ -860,6 +866,7 @@ class Line(TypedDict):
     reputationPolicy: Literal["protect", "observe", "off"] | None
     reputation: LineReputation
     usage: LineUsage
+    blocked: LineBlocked | None
     healthCheck: NotRequired[LineHealthCheck]
     createdAt: str
     updatedAt: str
@@ -1381,7 +1388,7 @@ class Webhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -1393,7 +1400,7 @@ class Webhook(TypedDict):
 class DeliveryExchange(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
@@ -1701,6 +1708,19 @@ class RpcResponse(TypedDict):
 class SignInOptions(TypedDict):
     method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
+
+
+class SetAside(TypedDict):
+    id: str
+    workspaceId: str
+    workflowId: str
+    activity: str
+    subject: dict[str, Any]
+    reason: str
+    failures: int
+    firstFailedAt: str
+    lastFailedAt: str
+    setAsideAt: str
 
 
 MessageOutputReaction = TypedDict(
@@ -2963,7 +2983,7 @@ class ListWebhooksResponse(TypedDict):
 
 class CreateWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -2972,7 +2992,7 @@ class CreateWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -2995,7 +3015,7 @@ class GetWebhookResponse(TypedDict):
 
 class UpdateWebhookRequest(TypedDict):
     url: NotRequired[str]
-    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
+    events: NotRequired[list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]]
     name: NotRequired[str]
     isActive: NotRequired[bool]
 
@@ -3671,7 +3691,7 @@ class ListAgencyWebhooksResponse(TypedDict):
 
 class CreateAgencyWebhookRequest(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
     workspaceId: NotRequired[str]
     allWorkspaces: NotRequired[bool]
@@ -3682,7 +3702,7 @@ class CreateAgencyWebhookResponseWebhook(TypedDict):
     workspaceId: str
     name: str
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     isActive: bool
     failureCount: int
     lastSuccessAt: str | None
@@ -4005,6 +4025,22 @@ class OnMessageAiDraftRejectedRequest(TypedDict):
     data: OnMessageAiDraftRejectedRequestData
 
 
+class OnLineDownRequest(TypedDict):
+    event: Literal["line.down"]
+    timestamp: str
+    workspaceId: str
+    lineId: str
+    reason: Literal["line_down", "carrier_pause"]
+    error: str | None
+
+
+class OnLineUpRequest(TypedDict):
+    event: Literal["line.up"]
+    timestamp: str
+    workspaceId: str
+    lineId: str
+
+
 class OnAiBudgetExhaustedRequest(TypedDict):
     event: Literal["ai.budget_exhausted"]
     timestamp: str
@@ -4147,7 +4183,7 @@ class CampaignPatch(TypedDict):
 
 class WebhookInput(TypedDict):
     url: str
-    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
+    events: list[Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed"]]
     name: NotRequired[str]
 
 
@@ -4341,7 +4377,7 @@ class FunnelStep(TypedDict):
 class WebhookDelivery(TypedDict):
     id: str
     eventId: str
-    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
+    event: Literal["message.sent", "message.failed", "message.fallback", "message.opened", "message.reply", "message.reaction", "message.edited", "message.unsent", "message.ai_draft", "message.ai_draft_approved", "message.ai_draft_rejected", "line.down", "line.up", "ai.budget_exhausted", "line.reputation_changed", "contact.opt_out_suspected", "conversation.assigned", "conversation.status_changed", "webhook.ping"]
     isReplayOf: NotRequired[str]
     success: bool | None
     responseStatus: int | None
