@@ -1,6 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
 import { type Decision, decide } from '#db/decisions.ts';
+import { findLineNumber, type LineNumber } from '#db/queries/line-numbers.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/line-requests.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -31,7 +32,9 @@ export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
       const { workspaceId, lineId } = line;
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
-        const view = explained(viewOf(await findLineRequest(db, lineId)));
+        const request = await findLineRequest(db, lineId);
+        const number = await findLineNumber(db, lineId);
+        const view = explained(viewOf(request, number));
         return { view, ...nextLook(view, currentTime()) };
       });
       const isChanged = nextAt !== null && nextAt.getTime() <= currentTime().getTime();
@@ -70,12 +73,15 @@ export function createLineInvoiceActivities({ pools, payments }: Dependencies) {
   };
 }
 
-function viewOf(request: StoredLineRequest | null): LineRequestView {
-  if (!request) return { status: 'canceled', owes: false };
+function viewOf(request: StoredLineRequest | null, number: LineNumber | null): LineRequestView {
+  const isGivenUp = !request || ['failed', 'canceled'].includes(request.provisioningStatus);
+  const releases = isGivenUp && number !== null && { releases: true };
+  if (!request) return { status: 'canceled', owes: false, ...releases };
   const { provisioningStatus: status, carrier } = request;
   const owes = owedInvoices(request).length > 0 || isStale(request);
-  if (carrier === NO_CARRIER) return { status: status === 'provisioning' ? 'unconnected' : status, owes };
-  return { status, owes, carrier };
+  if (carrier === NO_CARRIER)
+    return { status: status === 'provisioning' ? 'unconnected' : status, owes, ...releases };
+  return { status, owes, carrier, ...releases };
 }
 
 const explained = (view: LineRequestView): LineRequestView => ({
@@ -84,9 +90,9 @@ const explained = (view: LineRequestView): LineRequestView => ({
 });
 
 /** When the sweep wakes the workflow if it has not looked by then, because it may be terminated at any step. */
-function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
+function nextLook({ status, owes, releases }: LineRequestView, now: Date): Decision {
   const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
-  if (owes || status === 'provisioning') return within(STEP_MS);
+  if (owes || releases || status === 'provisioning') return within(STEP_MS);
   if (status === 'awaiting_payment') return within(CHECK_EVERY_MS + STEP_MS);
   const isOpen = status === 'unconnected';
   return { nextAt: null, ended: !isOpen, keepsOpen: isOpen };

@@ -12,9 +12,10 @@ import {
   startLine,
   type StoredLineRequest,
 } from '#db/queries/line-requests.ts';
+import { chooseLineNumber, findLineNumber, forgetLineNumber } from '#db/queries/line-numbers.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
+import { type Carrier, LineRefused, type NumberChoice } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
@@ -47,6 +48,22 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     return refused('the carrier refuses the line');
   }
 
+  /** The number that is chosen for a line, and the record of it. */
+  async function choiceFor(line: RequestedLine, carrier: string): Promise<NumberChoice> {
+    const { lineId } = line;
+    const known = await tenant(line, (db) => findLineNumber(db, lineId));
+    return {
+      chosen: known && { number: known.number, at: known.chosenAt },
+      async choose({ number, at: chosenAt }) {
+        const isChosen = await tenant(line, (db) =>
+          chooseLineNumber(db, lineId, { carrier, number, chosenAt }),
+        );
+        if (!isChosen) throw refused('the line is not being provisioned');
+      },
+      forget: (number) => tenant(line, (db) => forgetLineNumber(db, lineId, number)),
+    };
+  }
+
   /** Changes a request for an operator. A request that is already in the resulting state does not change. */
   async function changeFor(
     { workspaceId, lineId, ...order }: RequestedLine & Order,
@@ -73,7 +90,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       const carrier = carriers.get(request.carrier);
       if (!carrier.provisioning) throw await refusedBy(line, 'the carrier does not provision lines');
       try {
-        const { address, config } = await carrier.provisioning.allocate({
+        const wanted = {
           lineId: line.lineId,
           channel: request.channel,
           firstName: request.firstName,
@@ -81,7 +98,12 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
           email: request.requestedEmail,
           areaCode: request.requestedAreaCode,
           country: request.requestedCountry ?? 'US',
-        });
+          callbackUrl: callbackAddress(publicUrl, carrier, line.lineId),
+        };
+        const { address, config } = await carrier.provisioning.allocate(
+          wanted,
+          await choiceFor(line, carrier.name),
+        );
         const settings = config as Record<string, unknown>;
         const sealed = sealConfig(carrier.config, settings, (plain) => secrets.seal(plain, contextOf(line)));
         await tenant(line, (db) =>
@@ -101,6 +123,16 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     async probeNewLine(line: RequestedLine): Promise<void> {
       const { carrier, config } = await load(line);
       await carrier.probe(config, line.lineId);
+    },
+
+    /** Releases the number that was bought for a line which is given up. @throws until that is certain. */
+    async releaseNumber(line: RequestedLine): Promise<void> {
+      const { lineId } = line;
+      const known = await tenant(line, (db) => findLineNumber(db, lineId));
+      if (!known) return;
+      const { carrier, number, chosenAt: at } = known;
+      await carriers.get(carrier).provisioning?.release?.({ lineId, number, at });
+      await tenant(line, (db) => forgetLineNumber(db, lineId, number));
     },
 
     /** Activates the line, starts its warm-up, and assigns it messages that no line could send. */

@@ -109,6 +109,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       simulator: config.simulator,
       twilioUrl: config.twilioUrl,
       mailServers: config.mailServers,
+      twilioAccount: config.twilioAccount,
       guard: egress.guard,
       untrusted,
     }),

@@ -76,6 +76,7 @@ const configOf = (env: Variables) => ({
   /** Who pays in a new agency, and in a new workspace without an agency. */
   newBillingMode: newBillingMode(env),
   twilioUrl: env.TWILIO_API_URL,
+  twilioAccount: twilioAccount(env),
   inboxPollSeconds: env.INBOX_POLL_SECONDS,
   /** null: the operating system's. */
   dnsServers: env.DNS_SERVERS,
@@ -108,6 +109,8 @@ function stripe(env: Variables) {
 /** Without a payment provider in production, nobody can pay. */
 const newBillingMode = ({ NODE_ENV: mode, STRIPE_SECRET_KEY: key }: BillingVariables): NewBillingMode =>
   mode === 'production' && key === null ? 'none' : 'card';
+const twilioAccount = ({ TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken }: Variables) =>
+  accountSid !== null && authToken !== null ? { accountSid, authToken } : null;
 
 const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,
@@ -235,6 +238,8 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['SIMULATOR_SECRET', 'SIMULATOR_URL'],
   ['STRIPE_WEBHOOK_SECRET', 'STRIPE_SECRET_KEY'],
   ['STRIPE_PRICES', 'STRIPE_SECRET_KEY'],
+  ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID'],
+  ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
   ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],

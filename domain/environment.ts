@@ -303,6 +303,12 @@ const SIGN_IN = {
 };
 
 const PROVIDERS = {
+  TWILIO_ACCOUNT_SID: forBoth(
+    optional(z.string().regex(/^AC\w+$/, 'must begin with AC')),
+    'the account at Twilio in which numbers are bought for SMS lines that workspaces request. Keep it while lines use it',
+    'no SMS lines are bought; simulated by `npm start`',
+  ),
+  TWILIO_AUTH_TOKEN: forBoth(optional(z.string()), 'its auth token'),
   TWILIO_API_URL: forBoth(optional(HttpUrl), "another server with Twilio's API", "Twilio's"),
   STRIPE_SECRET_KEY: forBoth(
     optional(z.string()),

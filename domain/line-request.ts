@@ -47,6 +47,7 @@ export const LineRequest = z
     status: ProvisioningStatus,
     paymentStatus: PaymentStatus,
     paymentRequired: z.boolean().meta({ description: 'Whether it awaits payment at `paymentUrl`.' }),
+    failureReason: z.string().optional().meta({ description: 'Why it failed.' }),
     paymentUrl: z.url().optional().meta({ description: 'The hosted invoice, while it is open.' }),
     line: z.object({
       _id: Id,

@@ -48,7 +48,8 @@ const PAGE_SIZE = 50;
 const LATE_MS = 50;
 
 /** The numbers of an account, number search and purchase, TwiML Apps and messaging services, written from Twilio's documentation. */
-export function twilioNumbers(accountSid: string): TwilioNumbers & {
+export function twilioNumbers(accountSid: string): {
+  state: TwilioNumbers;
   /** To be mounted under the account's URL, which requires authentication. */
   routes: Router;
   /** To be mounted at the root of the Messaging API, behind authentication. */
@@ -231,7 +232,7 @@ export function twilioNumbers(accountSid: string): TwilioNumbers & {
       context.body = { [key]: [], meta: meta(key) };
     });
 
-  return Object.assign(state, { routes, messagingRoutes });
+  return { state, routes, messagingRoutes };
 }
 
 const sidOf = (number: string): string => `PN${number.slice(1).padStart(32, '0')}`;

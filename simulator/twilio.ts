@@ -34,6 +34,8 @@ export interface TwilioStandIn extends TwilioNumbers {
   sent: readonly TwilioMessage[];
   /** The largest page of a list, whatever was asked for. */
   maxPageSize: number;
+  /** Whether the account is suspended. */
+  suspended: boolean;
   /** How far its clock is behind, in milliseconds. */
   clockBehindMs: number;
   /** False: reports each accepted message as sent and then delivered. True: the test reports statuses. */
@@ -106,13 +108,13 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     return response.status;
   }
 
-  const { routes: numberRoutes, messagingRoutes, ...numbers } = twilioNumbers(account.sid);
+  const { state, routes: numberRoutes, messagingRoutes } = twilioNumbers(account.sid);
 
-  const standIn: TwilioStandIn = {
-    ...numbers,
+  const standIn: TwilioStandIn = Object.assign(state, {
     url: '',
     sent,
     maxPageSize: 1000,
+    suspended: false,
     clockBehindMs: 0,
     quiet: false,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
@@ -134,7 +136,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       server.closeAllConnections();
       await closed;
     },
-  };
+  } satisfies Omit<TwilioStandIn, keyof TwilioNumbers>);
 
   const routes = new Router({ prefix: '/2010-04-01/Accounts/:account' });
   const credentials = `Basic ${Buffer.from(`${account.sid}:${account.authToken}`).toString('base64')}`;
@@ -241,7 +243,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   const open = new Router();
   open.get('/2010-04-01/Accounts/:account.json', (context) => {
     if (context.get('authorization') !== credentials) return refuse(context, 401, 20003, 'Authenticate');
-    context.body = { sid: account.sid, status: 'active' };
+    context.body = { sid: account.sid, status: standIn.suspended ? 'suspended' : 'active' };
   });
   open.get('/store/:media', (context) => {
     // Object stores reject a signed URL combined with an Authorization header.

@@ -72,6 +72,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
     mailServers: config.mailServers,
+    twilioAccount: config.twilioAccount,
     guard: egress.guard,
     untrusted,
     fetchMedia: storedMedia(links, storage),

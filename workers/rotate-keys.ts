@@ -157,6 +157,7 @@ async function main(): Promise<void> {
   const carriers = createCarriers({
     testSends: testSends(pools),
     simulator: config.simulator,
+    twilioAccount: config.twilioAccount,
     guard: egress.guard,
     untrusted,
   });

@@ -15,6 +15,7 @@ import { createTaskQueues } from '#providers/task-queues.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
 import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
+import { watchAccounts } from './account-checks.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';
@@ -123,6 +124,7 @@ export async function startWorker(
     }
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
+  const accounts = runsWorkflows ? watchAccounts(carriers, logger) : null;
   const counting = runsWorkflows ? startCounting(pools, logger) : null;
   const routing = watchBuildRouting(
     createWorkerDeployment(temporal.connection, namespace),
@@ -161,6 +163,7 @@ export async function startWorker(
 
   const ended = ending.promise.then(async () => {
     routing.close();
+    accounts?.stop();
     await Promise.all([counting?.stop(), status?.close()]);
     await connection.close();
     await close();

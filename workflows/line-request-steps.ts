@@ -14,6 +14,7 @@ const paid = (summary: string) =>
 export const { lookAtLineRequest } = step('Check what the request needs now');
 export const { activateLine } = step('Activate the line');
 export const { failLine } = step('Mark the request as failed; what was paid is credited');
+export const { releaseNumber } = step('Release the number that the carrier has allocated');
 export const { settleLineInvoices } = paid(
   'Issue, void or credit its invoices, and ask the payment provider about the open one',
 );

@@ -18,6 +18,7 @@ import {
   lookAtLineRequest,
   PROVISIONING_TIMEOUT_MS,
   provisioningAt,
+  releaseNumber,
   settleLineInvoices,
 } from './line-request-steps.ts';
 import { createLoop, isHistoryLong } from './work-loop.ts';
@@ -104,6 +105,10 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     request = await loop.run(() => lookAtLineRequest(line));
     while (request.owes) {
       await settleLineInvoices(line);
+      request = await loop.run(() => lookAtLineRequest(line));
+    }
+    if (request.releases === true && patched('releases-numbers')) {
+      await releaseNumber(line);
       request = await loop.run(() => lookAtLineRequest(line));
     }
     if (request.status === 'provisioning') {

@@ -49,6 +49,7 @@ export const ERRORS = {
   METHOD_NOT_ALLOWED: [405, 'Method not allowed'],
   ALREADY_SET_UP: [409, 'This installation has an owner already'],
   BILLING_DISABLED: [409, 'There are no plans and payments here: the billing mode is none'],
+  NO_CARRIER_FOR_LINE: [409, 'No carrier of this installation provides such a line'],
   PAYMENT_PENDING: [409, 'Another line request awaits payment: pay or cancel it first'],
   CONFLICT: [409, 'The current state of the resource does not allow this'],
   INVALID_STATE: [409, 'The current state does not allow this'],

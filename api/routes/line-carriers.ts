@@ -93,10 +93,14 @@ export const lineCarrierRoutes = [
     method: 'GET',
     path: '/api/lines/carriers',
     tag: 'Lines',
-    summary: 'List the carriers that lines can be connected to, with their settings',
+    summary:
+      'List the carriers that lines can be connected to, with their settings, and those that provide lines',
     responses: { 200: z.object({ success: z.literal(true), carriers: z.array(CarrierDescription) }) },
     async handler({ carriers }) {
-      const described = carriers.connectable.map((name) => describe(carriers.get(name)));
+      const described = carriers.names
+        .map((name) => carriers.get(name))
+        .filter(({ name, provisioning }) => provisioning || carriers.connectable.includes(name))
+        .map(describe);
       return { status: 200, body: { success: true, carriers: described } };
     },
   }),

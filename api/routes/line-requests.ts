@@ -28,6 +28,7 @@ import { ApiError } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { type HandlerResult, workspaceRoute } from '../http/route.ts';
 import { requireWritable } from '../read-only.ts';
+import type { Services } from '../services.ts';
 
 const CREATE = 'createLineRequest';
 
@@ -42,13 +43,14 @@ export const lineRequestRoutes = [
     transaction: false,
     summary: 'Request a line',
     description:
-      'A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`.',
+      'A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier of this installation provides lines of the channel, the response is `409 NO_CARRIER_FOR_LINE`, before anything is paid. If the carrier then finds no number in the country and with the area code, or refuses it, the request becomes `failed`, and a payment is credited. A line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`.',
     idempotent: true,
     body: LineRequestInput,
     responses: { 201: LineRequest },
     errors: [
       'SUBSCRIPTION_REQUIRED',
       'FORBIDDEN_LINE_TYPE',
+      'NO_CARRIER_FOR_LINE',
       'PAYMENT_PENDING',
       'ADMIN_REQUIRED',
       'LIMIT_REACHED',
@@ -65,9 +67,8 @@ export const lineRequestRoutes = [
       const workspaceId = caller.workspace.id;
       const isTest = modeOf(caller.workspace) === 'test';
       const key = header('idempotency-key');
-      const carrier = carriers.provisionerOf(body.channelType);
-      if (!carrier && body.lineType !== 'byo' && !isTest)
-        throw new ApiError('UNAVAILABLE', 'No carrier provisions lines for this channel');
+      const carrier = carriers.provisionerOf(body.channelType, body.lineType);
+      if (!carrier && body.lineType !== 'byo' && !isTest) throw new ApiError('NO_CARRIER_FOR_LINE');
 
       const keyed = { route: CREATE, key, hash: await requestHash(body) };
       if (!isTest) await checkPaidRequest(caller, body.channelType, services);
@@ -142,6 +143,7 @@ export const lineRequestRoutes = [
       'INVALID_STATE',
       'SUBSCRIPTION_REQUIRED',
       'FORBIDDEN_LINE_TYPE',
+      'NO_CARRIER_FOR_LINE',
       'PAYMENT_PENDING',
       'ADMIN_REQUIRED',
       'LIMIT_REACHED',
@@ -163,6 +165,7 @@ export const lineRequestRoutes = [
         );
         if (request?.provisioningStatus === 'failed')
           await checkPaidRequest(caller, request.channel, services);
+        await requireCarrier(services, ref);
       }
       const record = (db: TenantDb) => audit(db, [{ id: ref.lineId }]);
       const act = {
@@ -188,6 +191,16 @@ async function activeTestLine(
   const request = await findLineRequest(db, id);
   if (!request) throw new Error('the inserted line was not found');
   return { status: 201, body: presentLineRequest(request) };
+}
+
+/** The carrier of a failed request may not be configured any more. */
+async function requireCarrier(
+  { pools, carriers }: Services,
+  { workspaceId, lineId }: { workspaceId: string; lineId: string },
+): Promise<void> {
+  const request = await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId));
+  if (request?.provisioningStatus !== 'failed' || request.carrier === NO_CARRIER) return;
+  if (!carriers.names.includes(request.carrier)) throw new ApiError('NO_CARRIER_FOR_LINE');
 }
 
 function sourceOf({ via, isOfAgency }: WorkspaceCaller): RequestSource {

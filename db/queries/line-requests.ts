@@ -190,13 +190,14 @@ export async function markInvoiceChecked(db: TenantDb, id: string, round: number
 }
 
 export function presentLineRequest(request: StoredLineRequest): LineRequest {
-  const { provisioningStatus, paymentStatus, paymentLinkUrl } = request;
+  const { provisioningStatus, paymentStatus, paymentLinkUrl, failureReason } = request;
   const awaiting = provisioningStatus === 'awaiting_payment';
   return {
     success: true,
     status: provisioningStatus,
     paymentStatus,
     paymentRequired: awaiting,
+    ...(provisioningStatus === 'failed' && failureReason !== null && { failureReason }),
     ...(awaiting && paymentLinkUrl !== null && { paymentUrl: paymentLinkUrl }),
     line: {
       _id: request.id,

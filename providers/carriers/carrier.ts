@@ -142,11 +142,33 @@ export type CarrierServer = { ports: readonly number[] } & ({ url: string } | { 
 export const HTTP_PORTS = [80, 443] as const;
 
 export interface LineProvisioning<Config = unknown> {
+  /** Whether it also provides lines of the customer's own, because nothing of it is real. */
+  readonly includesOwnLines?: true;
   /**
    * Allocates the line's address. Idempotent per line. Throws `LineRefused` if no such line will be available, anything
    * else if it may be later.
+   * @param choice for carriers that charge the operator for an address, and know no idempotency keys.
    */
-  allocate(line: NewLine): Promise<{ address: string; config: Config }>;
+  allocate(line: NewLine, choice: NumberChoice): Promise<{ address: string; config: Config }>;
+  /**
+   * Gives a number back that was chosen for a line, if it was bought. Idempotent. Throws until that is certain. Absent if addresses
+   * cost nothing.
+   */
+  release?(number: ChosenNumber & { lineId: string }): Promise<void>;
+}
+
+export interface ChosenNumber {
+  number: string;
+  /** When it was chosen; it was bought later, if at all. */
+  at: Date;
+}
+
+/** The number that is bought for a line. It is recorded before, so that a purchase whose response was lost is found again. */
+export interface NumberChoice {
+  chosen: ChosenNumber | null;
+  choose(number: ChosenNumber): Promise<void>;
+  /** Forgets a number that was certainly not bought. */
+  forget(number: string): Promise<void>;
 }
 
 export interface InboxBatch {
@@ -172,6 +194,8 @@ export interface NewLine {
   areaCode: string | null;
   /** ISO 3166-1 alpha-2. */
   country: string;
+  /** Where replies and receipts are to be reported. */
+  callbackUrl: string;
 }
 
 /** The carrier rejects the line permanently. The message is the reason. */

@@ -9,13 +9,14 @@ import { type CarrierCall, observed } from './observed.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
 import { smtpCarrier } from './smtp.ts';
 import { testCarrier, type TestSends } from './test.ts';
+import { TWILIO_OPERATOR, twilioOperatorCarrier, type TwilioOperatorAccount } from './twilio-operator.ts';
 import { twilioCarrier } from './twilio.ts';
 
 /**
  * The carriers that can be searched by recipient, time and text, so that they can be asked about sends
  * without a record. In test mode nothing is sent.
  */
-export const FIND_BY_CONTENT: readonly string[] = ['bluebubbles', 'twilio', TEST_CARRIER];
+export const FIND_BY_CONTENT: readonly string[] = ['bluebubbles', 'twilio', TWILIO_OPERATOR, TEST_CARRIER];
 
 export interface CarrierOptions {
   /** Where lines in test mode store what they send. */
@@ -34,6 +35,8 @@ export interface CarrierOptions {
   twilioUrl?: string | null;
   /** See `SMTP_CA_FILE` and `SMTP_EHLO_NAME`. */
   mailServers?: { caFile: string | null; ehloName: string | null };
+  /** The operator's account at Twilio, in which numbers are bought for lines; null: none are. */
+  twilioAccount?: TwilioOperatorAccount | null;
 }
 
 export interface CarrierRegistry {
@@ -42,8 +45,8 @@ export interface CarrierRegistry {
   readonly connectable: readonly string[];
   /** @throws if no carrier of that name is configured. */
   get(name: string): Carrier;
-  /** The carrier that provisions new lines of a channel; null if there is none. */
-  provisionerOf(channel: Channel): Carrier | null;
+  /** The carrier that provisions new lines of a channel and type; null if there is none. */
+  provisionerOf(channel: Channel, lineType: 'purchased' | 'byo'): Carrier | null;
   close(): Promise<void>;
 }
 
@@ -57,8 +60,12 @@ export function createCarriers({
   onCall,
   twilioUrl,
   mailServers,
+  twilioAccount,
 }: CarrierOptions): CarrierRegistry {
+  const twilioOptions = { guard, ...(twilioUrl && { baseUrl: twilioUrl }) };
   const adapters: Carrier[] = [
+    // Before the simulated one, which provides what no real carrier does.
+    ...(twilioAccount ? [twilioOperatorCarrier(twilioAccount, twilioOptions)] : []),
     ...(simulator ? [simulatedCarrier(simulator)] : []),
     smtpCarrier({
       guard,
@@ -68,21 +75,25 @@ export function createCarriers({
       ehloName: mailServers?.ehloName ?? null,
     }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
-    twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
+    twilioCarrier(twilioOptions),
     testCarrier(testSends),
   ];
   const carriers = onCall ? adapters.map((carrier) => observed(carrier, onCall)) : adapters;
   const byName = new Map(carriers.map((carrier) => [carrier.name, carrier]));
   return {
     names: [...byName.keys()],
-    connectable: [...byName.keys()].filter((name) => name !== TEST_CARRIER),
+    connectable: [...byName.keys()].filter((name) => name !== TEST_CARRIER && name !== TWILIO_OPERATOR),
     get(name) {
       const carrier = byName.get(name);
       if (!carrier) throw new Error(`unknown carrier "${name}"`);
       return carrier;
     },
-    provisionerOf: (channel) =>
-      carriers.find(({ provisioning, channels }) => provisioning && channels.includes(channel)) ?? null,
+    provisionerOf: (channel, lineType) =>
+      carriers.find(
+        ({ provisioning, channels }) =>
+          channels.includes(channel) &&
+          (lineType === 'byo' ? provisioning?.includesOwnLines : provisioning !== undefined),
+      ) ?? null,
     async close() {
       await Promise.all(carriers.map((carrier) => carrier.close()));
     },

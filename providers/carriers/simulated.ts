@@ -75,8 +75,10 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     timeoutMs,
 
     provisioning: {
-      async allocate(line) {
-        const response = await write('POST', '/carrier/lines', line satisfies AllocateRequest);
+      includesOwnLines: true,
+      async allocate({ lineId, channel, firstName, lastName, email, areaCode, country }) {
+        const wanted = { lineId, channel, firstName, lastName, email, areaCode, country };
+        const response = await write('POST', '/carrier/lines', wanted satisfies AllocateRequest);
         const allocated = readOk(response, Allocated);
         if (allocated) return { address: allocated.address, config: {} };
         if (response.error === null && response.status === 422) throw new LineRefused(reasonOf(response));

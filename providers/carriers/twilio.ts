@@ -96,15 +96,27 @@ const TRIAL = /^\s*sent from your twilio trial account\s*-\s*/i;
 
 interface RequestOptions {
   form?: URLSearchParams;
+  method?: 'GET' | 'POST' | 'DELETE';
   signal: AbortSignal;
   maxBytes?: number;
+}
+
+interface TwilioRequest {
+  /** Posted; absent: nothing is. */
+  form?: URLSearchParams;
+  method?: 'DELETE';
+}
+
+export interface TwilioCarrier extends Carrier<TwilioConfig> {
+  /** Calls the API of the account. @param path below the account's. */
+  call(config: TwilioConfig, path: string, request?: TwilioRequest): Promise<Exchange>;
 }
 
 /**
  * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource), and events of calls
  * to the same number by Programmable Voice.
  */
-export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<TwilioConfig> {
+export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier {
   const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
   const clock = options.clock ?? (() => new Date());
   const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
@@ -122,14 +134,14 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     config: TwilioConfig,
     base: URL,
     path: string,
-    { form, signal, maxBytes = MAX_OBJECT_BYTES }: RequestOptions,
+    { form, method = form ? 'POST' : 'GET', signal, maxBytes = MAX_OBJECT_BYTES }: RequestOptions,
   ): Promise<Exchange> {
     return exchange(
       agentOf(config),
       {
         origin: base.origin,
         path: base.pathname.replace(/\/$/, '') + path,
-        method: form ? 'POST' : 'GET',
+        method,
         headers: {
           authorization: basicAuth(config),
           ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
@@ -259,6 +271,9 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const length = response.headers['content-length'];
       return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
     },
+
+    call: (config, path, request = {}) =>
+      call(config, path, { ...question(), maxBytes: MAX_PAGE_BYTES, ...request }),
 
     async close() {
       await Promise.all([operators.destroy(), guarded.destroy()]);

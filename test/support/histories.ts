@@ -43,6 +43,7 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
   goesOn: (event) => resultOf(event).includes('"goesOn":true'),
   blocked: (event) => resultOf(event).includes('"isBlocked":true'),
+  released: (event) => resultOf(event).includes('"releases":true'),
   keptOpen: (event) => resultOf(event).includes('"keepsOpen":true'),
   // By an operator: a signal of the product has no argument, or says that its change is committed.
   signaled: ({ workflowExecutionSignaledEventAttributes: signal }) =>

@@ -7,6 +7,8 @@ export interface LineRequestView {
   reason?: string;
   /** The request changed during the round. */
   isChanged?: boolean;
+  /** The number that was bought for it is to be released. */
+  releases?: boolean;
   /** The carrier that provisions the line. */
   carrier?: string;
 }

@@ -75,7 +75,7 @@ export async function changeLineRequest(
   await storeInvoices(db, id, after.invoices);
   await db.query(sql.type(NoRows)`
     update lines l set provisioning_status = ${after.status}, payment_status = ${after.paymentStatus},
-      request_round = ${after.round}, updated_at = now(), failure_reason = ${failureReason ?? null},
+      request_round = ${after.round}, updated_at = now(), failure_reason = case when ${after.status} = 'failed' then coalesce(${failureReason ?? null}, failure_reason) end,
       payment_provider_invoice_id = i.invoice_id,
       payment_link_url = case when i.status in ('void_due', 'void') then null else i.payment_url end
     from (select) one left join line_invoices i

@@ -8,6 +8,7 @@ import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
 import { LineRow } from '#db/queries/lines.ts';
+import { findLineNumber, moveLineNumber } from '#db/queries/line-numbers.ts';
 import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
 import type { Pools } from '#db/pools.ts';
 import { endHold } from '#db/queries/line-holds.ts';
@@ -125,6 +126,7 @@ export async function moveLine(
     ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`
     delete from line_invoices where workspace_id = ${a} and line_id = ${lineId}`);
+  await moveLineNumber(db, lineId, a, b);
   // Copies keep their ids, so that no copy counts twice when the line comes back. They have no carrier message id,
   // because reports about the message concern the workspace that sent it, and name no contact: they are only counted, and an
   // erasure finds attempts by the messages of its workspace.
@@ -185,6 +187,8 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   // They find that the line was deleted, and end.
   for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
     wake(db, workflowId, currentTime(), 'lineChanged');
+  // Its number is released.
+  if (await findLineNumber(db, lineId)) wake(db, lineRequestId(lineId), currentTime(), 'stepDue');
 }
 
 /**

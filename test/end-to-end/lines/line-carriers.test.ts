@@ -415,7 +415,10 @@ describe('without a carrier that provisions lines', () => {
   it("a customer's own line becomes active once it is connected", async () => {
     const call = apiClient(bare.url, (await createWorkspace(bare)).key);
     const wish = { channelType: 'sms', firstName: 'Dana', lastName: 'Line' };
-    expect((await call('POST', '/api/line-requests', wish)).status).toBe(503);
+    expect(await call('POST', '/api/line-requests', wish)).toMatchObject({
+      status: 409,
+      body: { code: 'NO_CARRIER_FOR_LINE' },
+    });
     const { status, body } = await call('POST', '/api/line-requests', { ...wish, lineType: 'byo' });
     expect([status, body.status]).toEqual([201, 'provisioning']);
     const lineId = body.line._id;

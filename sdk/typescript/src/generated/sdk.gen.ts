@@ -1547,7 +1547,7 @@ export class Lines extends HeyApiClient {
     }
     
     /**
-     * List the carriers that lines can be connected to, with their settings
+     * List the carriers that lines can be connected to, with their settings, and those that provide lines
      *
      * A key needs the scope `read`.
      */
@@ -1679,7 +1679,7 @@ export class LineRequests extends HeyApiClient {
     /**
      * Request a line
      *
-     * A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier provisions lines for the channel, a line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
+     * A line that the plan includes is provisioned at once. An add-on, which needs an owner, an admin, or a key with all scopes, without an expiry and allowed addresses, waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. If no carrier of this installation provides lines of the channel, the response is `409 NO_CARRIER_FOR_LINE`, before anything is paid. If the carrier then finds no number in the country and with the area code, or refuses it, the request becomes `failed`, and a payment is credited. A line of your own (`byo`) stays `provisioning` until you connect it at `PUT /api/lines/{id}/carrier`. A key needs the scope `manage`. Recorded in the audit log as `line_request.created`.
      */
     public create<ThrowOnError extends boolean = true>(parameters: {
         channelType?: 'imessage' | 'sms' | 'email';

@@ -1843,6 +1843,10 @@ export type LineRequest = {
      */
     paymentRequired: boolean;
     /**
+     * Why it failed.
+     */
+    failureReason?: string;
+    /**
      * The hosted invoice, while it is open.
      */
     paymentUrl?: string;

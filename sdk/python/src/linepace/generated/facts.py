@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "8bfa863afdea2ccb18880dd03574ad948ada9499464f5629c162783ae4a52f0a"
+DIGEST = "dc390a125ba35d58b73e577b04b1a2b8810570daee116410f6ba6ad764f73ff0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -77,6 +77,7 @@ ErrorCode = Literal[
     "NOT_AN_AGENCY",
     "NOT_FOUND",
     "NO_ACTIVE_LINE",
+    "NO_CARRIER_FOR_LINE",
     "OPERATOR_REQUIRED",
     "PAYMENT_PENDING",
     "QUICK_SENDS_STAYS",

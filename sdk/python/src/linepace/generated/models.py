@@ -985,6 +985,7 @@ class LineRequest(TypedDict):
     status: Literal["awaiting_payment", "provisioning", "active", "failed", "canceled"]
     paymentStatus: Literal["not_required", "pending", "paid", "failed", "canceled", "invoiced"]
     paymentRequired: bool
+    failureReason: NotRequired[str]
     paymentUrl: NotRequired[str]
     line: LineRequestLine
 
