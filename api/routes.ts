@@ -55,6 +55,7 @@ import { optOutHistoryRoutes } from './routes/opt-out-history.ts';
 import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { operationsRoutes } from './routes/operations.ts';
+import { passkeyRoutes, passkeySignInRoutes } from './routes/passkeys.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { quietHoursRoutes } from './routes/quiet-hours.ts';
@@ -145,6 +146,7 @@ export const routes: readonly Route[] = [
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/sessions', sessionRoutes),
+  ...under('/api/passkeys', passkeyRoutes),
   ...under('/api/setup', installationRoutes),
   ...under('/api/requests', requestRoutes),
   ...under('/api/audit-log', auditLogRoutes),
@@ -169,6 +171,7 @@ export const routes: readonly Route[] = [
   ...under('/api/console/session', consoleSessionRoutes),
   ...under('/auth', signInRoutes),
   ...under(['/sign-in', '/api/sign-in/link'], signInLinkRoutes),
+  ...under('/api/sign-in/passkeys', passkeySignInRoutes),
   ...under('/console', consoleRoutes),
   ...under('/inbox', inboxLinkRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),

@@ -337,7 +337,7 @@ const PROVIDERS = {
     z.coerce.number().min(0.1).max(120).default(45),
     'the time limit of a model call',
   ),
-  SMTP_URL: forWorkers(
+  SMTP_URL: forBoth(
     optional(z.url({ protocol: /^smtps?$/ })),
     "SMTP server for the product's own emails; a login requires TLS, except on loopback",
     'no emails; a local mail server by `npm start`',

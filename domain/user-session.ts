@@ -42,7 +42,7 @@ export const newSessionToken = (): string => randomBytes(32).toString('base64url
 export const hashSessionToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /** How a person proved who they are. */
-export type SignInMethod = 'email' | 'identity_provider' | 'setup';
+export type SignInMethod = 'email' | 'passkey' | 'identity_provider' | 'setup';
 
 /** In minutes. */
 export const lifetimeOf = ({ hours }: SessionLimits, canBeRenewed: boolean): number =>

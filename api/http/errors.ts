@@ -58,6 +58,7 @@ export const ERRORS = {
   MESSAGE_NOT_CANCELABLE: [409, 'Only a pending or scheduled message can be canceled'],
   DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
+  LAST_WAY_IN: [409, 'This is the last way in which the person can sign in'],
   LIMIT_REACHED: [409, 'The limit is reached'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
   CONTACT_ERASED: [410, 'The contact that this request was about has been erased'],

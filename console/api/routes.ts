@@ -49,6 +49,7 @@ import type { replyRoutes } from '#api/routes/replies.ts';
 import type { requestRoutes } from '#api/routes/requests.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
 import type { savedFilterRoutes } from '#api/routes/saved-filters.ts';
+import type { passkeyRoutes } from '#api/routes/passkeys.ts';
 import type { sessionRoutes } from '#api/routes/sessions.ts';
 import type { setupRoutes } from '#api/routes/setup.ts';
 import type { snippetRoutes } from '#api/routes/snippets.ts';
@@ -116,6 +117,7 @@ type Declared = (
   | typeof limitRoutes
   | typeof requestRoutes
   | typeof savedFilterRoutes
+  | typeof passkeyRoutes
   | typeof sessionRoutes
   | typeof snippetRoutes
   | typeof teamMemberRoutes

@@ -40,7 +40,7 @@ function reasonOf(error: unknown): string {
 // Read once: React may render twice.
 let code = takeCode();
 
-type Options = { method: 'setup' | 'provider' | 'token' | 'credential'; sessionId: string | null };
+type Options = { method: 'setup' | 'provider' | 'email' | 'token' | 'credential'; sessionId: string | null };
 
 /** How people sign in here, and the session that the browser has. @throws ApiFailure */
 const readOptions = async (): Promise<Options> =>
@@ -51,16 +51,15 @@ export default function SignIn() {
   const [isExchanging, setExchanging] = useState(code !== null);
   const [error, setError] = useState<string>();
 
+  const apply = (read: Options): void => {
+    setOptions(read);
+    if (read.sessionId !== null) setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
+  };
+  const fail = (failure: unknown): void => setError(reasonOf(failure));
+
   useEffect(() => {
     document.title = `${t`Sign in`} · Linepace`;
-    readOptions().then(
-      (read) => {
-        setOptions(read);
-        if (read.sessionId !== null)
-          setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
-      },
-      (failure: unknown) => setError(reasonOf(failure)),
-    );
+    readOptions().then(apply, fail);
     const given = code;
     code = null;
     if (given === null) return;
@@ -82,6 +81,8 @@ export default function SignIn() {
         </h1>
         {options?.method === 'provider' ? (
           <AtProvider failure={error} />
+        ) : options?.method === 'email' ? (
+          <ByEmail failure={error} onSignedIn={() => void readOptions().then(apply, fail)} />
         ) : options ? (
           <WithCredential keys={options.method === 'credential'} busy={isExchanging} failure={error} />
         ) : (
@@ -120,6 +121,106 @@ const AtProvider = ({ failure }: { failure: string | undefined }) => (
     </a>
   </>
 );
+
+/** Sends JSON without a credential. @throws ApiFailure */
+const post = (path: string, body: unknown): Promise<Response> =>
+  send('POST', path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+
+/** Asks the authenticator, and signs in with its answer. @throws ApiFailure, or what the browser throws */
+async function signInWithPasskey(): Promise<void> {
+  const { startAuthentication } = await import('@simplewebauthn/browser');
+  const { options } = (await (await post('/api/sign-in/passkeys/options', {})).json()) as {
+    options: Parameters<typeof startAuthentication>[0]['optionsJSON'];
+  };
+  const response = await startAuthentication({ optionsJSON: options });
+  await post('/api/sign-in/passkeys/verify', { response });
+}
+
+function linkRefusal(error: unknown): string {
+  if (error instanceof ApiFailure && error.status === 429)
+    return t`Too many links were asked for. Try again later.`;
+  if (error instanceof ApiFailure && error.status === 400) return t`This is not an email address.`;
+  return reasonOf(error);
+}
+
+/** With a link by email or a passkey. */
+function ByEmail({ failure, onSignedIn }: { failure: string | undefined; onSignedIn: () => void }) {
+  const [email, setEmail] = useState('');
+  const [sentTo, setSentTo] = useState<string>();
+  const [busy, setBusy] = useState<'link' | 'passkey'>();
+  const [refusal, setRefusal] = useState<string>();
+  const [passkeyRefusal, setPasskeyRefusal] = useState<string>();
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy('link');
+    setRefusal(undefined);
+    try {
+      await post('/api/sign-in/link', { email });
+      setSentTo(email);
+    } catch (error) {
+      setRefusal(linkRefusal(error));
+    }
+    setBusy(undefined);
+  };
+  const withPasskey = async (): Promise<void> => {
+    setBusy('passkey');
+    setPasskeyRefusal(undefined);
+    try {
+      await signInWithPasskey();
+      onSignedIn();
+    } catch {
+      setPasskeyRefusal(t`You were not signed in. Try again, or use a link by email.`);
+    }
+    setBusy(undefined);
+  };
+
+  if (sentTo !== undefined)
+    return (
+      <>
+        <p role="status" className="mt-1.5 mb-6 text-muted">
+          <Trans>
+            If <b>{sentTo}</b> has an account, an email with a link is on its way. Open it in this browser
+            within 15 minutes.
+          </Trans>
+        </p>
+        <Button onClick={() => setSentTo(undefined)}>
+          <Trans>Use another address</Trans>
+        </Button>
+      </>
+    );
+  return (
+    <>
+      <p className="mt-1.5 text-muted">
+        <Trans>You get a link by email that signs in this browser.</Trans>
+      </p>
+      <form className="mt-6 flex flex-col gap-4" noValidate onSubmit={(event) => void submit(event)}>
+        <TextField
+          label={t`Email address`}
+          type="email"
+          autoComplete="email"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+          error={refusal ?? failure}
+          required
+        />
+        <Button kind="primary" type="submit" busy={busy === 'link'} disabled={email.trim() === ''}>
+          <Trans>Email me a link</Trans>
+        </Button>
+      </form>
+      <div className="mt-6 flex flex-col gap-2 border-t border-line pt-6">
+        <Button busy={busy === 'passkey'} onClick={() => void withPasskey()}>
+          <Trans>Sign in with a passkey</Trans>
+        </Button>
+        {passkeyRefusal !== undefined && (
+          <p role="alert" className="text-bad">
+            {passkeyRefusal}
+          </p>
+        )}
+      </div>
+    </>
+  );
+}
 
 function WithCredential({
   keys,

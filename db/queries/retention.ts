@@ -46,6 +46,7 @@ const KEPT: readonly Aged[] = [
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_claims', column: 'created_at', age: '60 minutes' },
   { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
+  { table: 'passkey_challenges', column: 'expires_at', age: '24 hours' },
   { table: 'sign_in_links', column: 'expires_at', age: '24 hours' },
   { table: 'line_signals', column: 'day', age: '120 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: 'unreadable-inbound' },

@@ -10,6 +10,12 @@ export async function userByEmail(db: SystemDb, email: string): Promise<UserAddr
   return db.maybeOne(sql.type(UserRow)`select id, email from users where lower(email) = lower(${email})`);
 }
 
+const ProfileRow = UserRow.extend({ name: z.string() });
+
+export async function userById(db: SystemDb, id: string): Promise<z.infer<typeof ProfileRow> | null> {
+  return db.maybeOne(sql.type(ProfileRow)`select id, email, name from users where id = ${id}`);
+}
+
 const PlaceRow = z.object({ workspaceId: z.string().nullable(), agencyId: z.string().nullable() });
 /** Where a user belongs: a workspace, or the agency that they work for. */
 type UserPlace = z.infer<typeof PlaceRow>;

@@ -17,6 +17,8 @@ const SYSTEM_TABLES: Record<string, string> = {
   line_moves: 'concern two workspaces',
   mail_suppressions: 'hold for invitations of all tenants',
   migrations: 'the record of the schema itself',
+  passkey_challenges: 'are looked up before a tenant is known',
+  passkeys: 'belong to a person, who may sign in to many workspaces',
   provider_organizations: 'are looked up before a tenant is known',
   rate_limits: 'count callers before a tenant is known',
   recorded_runs: 'belong to the whole installation',

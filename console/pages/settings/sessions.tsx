@@ -12,6 +12,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { browserName } from '#console/lib/browser-name.ts';
 import { fullTimeOf, relativeTimeOf } from '#console/lib/format.ts';
 import { signOut } from '#console/lib/sign-out.ts';
+import { Passkeys } from './passkeys.tsx';
 
 type Session = ResponseOf<'GET /api/sessions'>['sessions'][number];
 
@@ -26,7 +27,10 @@ export default function Sessions() {
       <Trans>You are signed in with an API key, which is valid until it is revoked.</Trans>
     </EmptyState>
   ) : (
-    <SessionList />
+    <>
+      <Passkeys />
+      <SessionList />
+    </>
   );
 }
 
@@ -46,7 +50,7 @@ function SessionList() {
           icon={<MonitorSmartphone className="size-5" aria-hidden="true" />}
           title={t`No sessions to end`}
         >
-          <Trans>Nobody is signed in here by way of the identity provider.</Trans>
+          <Trans>Nobody is signed in here with a session of a browser.</Trans>
         </EmptyState>
       ) : (
         <ul aria-label={t`Sessions`} className="divide-y divide-line">

@@ -705,6 +705,26 @@ export type RollKeyInput = {
     overlapHours?: number;
 };
 
+export type PasskeyInput = {
+    name: string;
+    response: PasskeyRegistration;
+};
+
+export type PasskeyRegistration = {
+    id: string;
+    rawId: string;
+    type: 'public-key';
+    authenticatorAttachment?: 'platform' | 'cross-platform';
+    clientExtensionResults?: {
+        [key: string]: unknown;
+    };
+    response: {
+        clientDataJSON: string;
+        attestationObject: string;
+        transports?: Array<string>;
+    };
+};
+
 export type InstallationSetup = {
     /**
      * The code in the API's log, or of `npm run ops -- setup-code`.
@@ -845,6 +865,26 @@ export type RpcMessage = {
 
 export type SignInLinkInput = {
     email: string;
+};
+
+export type PasskeySignIn = {
+    response: PasskeyAuthentication;
+};
+
+export type PasskeyAuthentication = {
+    id: string;
+    rawId: string;
+    type: 'public-key';
+    authenticatorAttachment?: 'platform' | 'cross-platform';
+    clientExtensionResults?: {
+        [key: string]: unknown;
+    };
+    response: {
+        clientDataJSON: string;
+        authenticatorData: string;
+        signature: string;
+        userHandle?: string;
+    };
 };
 
 export type Message = {
@@ -2846,6 +2886,13 @@ export type UserSession = {
     isCurrent: boolean;
 };
 
+export type Passkey = {
+    _id: string;
+    name: string;
+    createdAt: string;
+    lastUsedAt: string | null;
+};
+
 export type InstallationOwner = {
     success: true;
     workspaceId: string;
@@ -2908,9 +2955,9 @@ export type AuditEntry = {
         name: string | null;
     };
     channel: 'api' | 'session' | 'operator' | 'system';
-    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+    action: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
     target: {
-        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
+        type: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         id: string;
     };
     reason: string | null;
@@ -9167,6 +9214,132 @@ export type DeleteApiSessionsByIdResponses = {
 
 export type DeleteApiSessionsByIdResponse = DeleteApiSessionsByIdResponses[keyof DeleteApiSessionsByIdResponses];
 
+export type GetApiPasskeysData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/passkeys';
+};
+
+export type GetApiPasskeysErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiPasskeysError = GetApiPasskeysErrors[keyof GetApiPasskeysErrors];
+
+export type GetApiPasskeysResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * false: people sign in at an identity provider, and passkeys are its matter.
+         */
+        available: boolean;
+        passkeys: Array<Passkey>;
+    };
+};
+
+export type GetApiPasskeysResponse = GetApiPasskeysResponses[keyof GetApiPasskeysResponses];
+
+export type PostApiPasskeysData = {
+    body: {
+        name: string;
+        response: PasskeyRegistration;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/passkeys';
+};
+
+export type PostApiPasskeysErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiPasskeysError = PostApiPasskeysErrors[keyof PostApiPasskeysErrors];
+
+export type PostApiPasskeysResponses = {
+    /**
+     * Success
+     */
+    201: {
+        success: true;
+        passkey: Passkey;
+    };
+};
+
+export type PostApiPasskeysResponse = PostApiPasskeysResponses[keyof PostApiPasskeysResponses];
+
+export type PostApiPasskeysOptionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/passkeys/options';
+};
+
+export type PostApiPasskeysOptionsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiPasskeysOptionsError = PostApiPasskeysOptionsErrors[keyof PostApiPasskeysOptionsErrors];
+
+export type PostApiPasskeysOptionsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        /**
+         * The options of WebAuthn as JSON, for `startRegistration` or `startAuthentication` of `@simplewebauthn/browser`.
+         */
+        options: {
+            challenge: string;
+            [key: string]: unknown;
+        };
+    };
+};
+
+export type PostApiPasskeysOptionsResponse = PostApiPasskeysOptionsResponses[keyof PostApiPasskeysOptionsResponses];
+
+export type DeleteApiPasskeysByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/passkeys/{id}';
+};
+
+export type DeleteApiPasskeysByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type DeleteApiPasskeysByIdError = DeleteApiPasskeysByIdErrors[keyof DeleteApiPasskeysByIdErrors];
+
+export type DeleteApiPasskeysByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+    };
+};
+
+export type DeleteApiPasskeysByIdResponse = DeleteApiPasskeysByIdResponses[keyof DeleteApiPasskeysByIdResponses];
+
 export type GetApiRequestsData = {
     body?: never;
     path?: never;
@@ -9232,13 +9405,13 @@ export type GetApiAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.
@@ -9689,13 +9862,13 @@ export type GetApiAgencyAuditLogData = {
          * `nextCursor` of the previous page.
          */
         cursor?: string;
-        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
+        action?: 'agency.created' | 'agency_admin.invited' | 'agency_admin.joined' | 'agency_admin.removed' | 'agency_invitation.deleted' | 'campaign.archived' | 'campaign.created' | 'campaign.deleted' | 'campaign.paused' | 'campaign.resumed' | 'campaign.started' | 'campaign.updated' | 'consent.recorded' | 'contact.erased' | 'contact.exported' | 'contact.opted_in' | 'contact.opted_out' | 'conversation.updated' | 'draft.decided' | 'email_preferences.updated' | 'fallback.updated' | 'invitation.created' | 'invitation.deleted' | 'key.created' | 'key.revoked' | 'key.rolled' | 'knowledge_base.updated' | 'line.connected' | 'line.deleted' | 'line.paused' | 'line.reputation_overridden' | 'line.resumed' | 'line.transferred' | 'line.updated' | 'line_request.created' | 'line_request.given_up' | 'line_request.payment_checked' | 'line_request.updated' | 'member.joined' | 'member.removed' | 'member.updated' | 'message.sent_now' | 'message.skipped' | 'note.created' | 'opt_out.decided' | 'passkey.created' | 'passkey.deleted' | 'payment_method.page_opened' | 'pool.created' | 'pool.deleted' | 'pool.updated' | 'quiet_hours.updated' | 'request.refused' | 'session.ended' | 'session.started' | 'snippet.created' | 'snippet.deleted' | 'snippet.updated' | 'subscription.changed' | 'suppressions.updated' | 'webhook.created' | 'webhook.deleted' | 'webhook.secret_rotated' | 'webhook.updated' | 'workspace.created' | 'workspace.resumed' | 'workspace.suspended' | 'workspace.updated';
         channel?: 'api' | 'session' | 'operator' | 'system';
         /**
          * The id of a user or a key.
          */
         actorId?: string;
-        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
+        targetType?: 'agency' | 'agency_admin' | 'campaign' | 'contact' | 'draft' | 'invitation' | 'key' | 'lead' | 'line' | 'line_request' | 'member' | 'message' | 'note' | 'passkey' | 'pool' | 'opt_out_suspicion' | 'session' | 'snippet' | 'webhook' | 'workspace';
         targetId?: string;
         /**
          * At this time or later.

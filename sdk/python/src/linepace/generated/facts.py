@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "dc390a125ba35d58b73e577b04b1a2b8810570daee116410f6ba6ad764f73ff0"
+DIGEST = "4cfa704fc43cdfd213950cab882802725242d089631ea806bfc3914c3bb6d746"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
@@ -31,6 +31,7 @@ IDEMPOTENT = (
     "POST /api/team/invite",
     "POST /api/keys",
     "POST /api/keys/{id}/roll",
+    "POST /api/passkeys",
     "POST /api/test/inbound",
     "POST /api/test/lines",
     "POST /api/agency/keys",
@@ -68,6 +69,7 @@ ErrorCode = Literal[
     "INVALID_JSON",
     "INVALID_STATE",
     "IP_NOT_ALLOWED",
+    "LAST_WAY_IN",
     "LIMIT_REACHED",
     "LINK_NOT_VALID",
     "LIVE_MODE_ONLY",

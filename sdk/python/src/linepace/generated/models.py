@@ -376,6 +376,21 @@ class RollKeyInput(TypedDict):
     overlapHours: NotRequired[float]
 
 
+class PasskeyRegistrationResponse(TypedDict):
+    clientDataJSON: str
+    attestationObject: str
+    transports: NotRequired[list[str]]
+
+
+class PasskeyRegistration(TypedDict):
+    id: str
+    rawId: str
+    type: Literal["public-key"]
+    authenticatorAttachment: NotRequired[Literal["platform", "cross-platform"]]
+    clientExtensionResults: NotRequired[dict[str, Any]]
+    response: PasskeyRegistrationResponse
+
+
 class InstallationSetupOwner(TypedDict):
     email: str
     firstName: NotRequired[str | None]
@@ -462,6 +477,22 @@ class RpcMessage(TypedDict):
 
 class SignInLinkInput(TypedDict):
     email: str
+
+
+class PasskeyAuthenticationResponse(TypedDict):
+    clientDataJSON: str
+    authenticatorData: str
+    signature: str
+    userHandle: NotRequired[str]
+
+
+class PasskeyAuthentication(TypedDict):
+    id: str
+    rawId: str
+    type: Literal["public-key"]
+    authenticatorAttachment: NotRequired[Literal["platform", "cross-platform"]]
+    clientExtensionResults: NotRequired[dict[str, Any]]
+    response: PasskeyAuthenticationResponse
 
 
 MessageReaction = TypedDict(
@@ -1584,6 +1615,13 @@ class UserSession(TypedDict):
     isCurrent: bool
 
 
+class Passkey(TypedDict):
+    _id: str
+    name: str
+    createdAt: str
+    lastUsedAt: str | None
+
+
 class InstallationOwner(TypedDict):
     success: Literal[True]
     workspaceId: str
@@ -1619,7 +1657,7 @@ class AuditEntryActor(TypedDict):
 
 
 class AuditEntryTarget(TypedDict):
-    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]
+    type: Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]
     id: str
 
 
@@ -1628,7 +1666,7 @@ class AuditEntry(TypedDict):
     at: str
     actor: AuditEntryActor
     channel: Literal["api", "session", "operator", "system"]
-    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
+    action: Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]
     target: AuditEntryTarget
     reason: str | None
     changes: dict[str, Any]
@@ -3408,6 +3446,35 @@ class EndSessionResponse(TypedDict):
     success: Literal[True]
 
 
+class ListPasskeysResponse(TypedDict):
+    success: Literal[True]
+    available: bool
+    passkeys: list[Passkey]
+
+
+class CreatePasskeyRequest(TypedDict):
+    name: str
+    response: PasskeyRegistration
+
+
+class CreatePasskeyResponse(TypedDict):
+    success: Literal[True]
+    passkey: Passkey
+
+
+class CreatePasskeyOptionsResponseOptions(TypedDict):
+    challenge: str
+
+
+class CreatePasskeyOptionsResponse(TypedDict):
+    success: Literal[True]
+    options: CreatePasskeyOptionsResponseOptions
+
+
+class DeletePasskeyResponse(TypedDict):
+    success: Literal[True]
+
+
 class ListRequestsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -3428,10 +3495,10 @@ class ListRequestsResponse(TypedDict):
 class ListAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -3557,10 +3624,10 @@ class RevokeAgencyKeyResponse(TypedDict):
 class ListAgencyAuditLogParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
+    action: NotRequired[Literal["agency.created", "agency_admin.invited", "agency_admin.joined", "agency_admin.removed", "agency_invitation.deleted", "campaign.archived", "campaign.created", "campaign.deleted", "campaign.paused", "campaign.resumed", "campaign.started", "campaign.updated", "consent.recorded", "contact.erased", "contact.exported", "contact.opted_in", "contact.opted_out", "conversation.updated", "draft.decided", "email_preferences.updated", "fallback.updated", "invitation.created", "invitation.deleted", "key.created", "key.revoked", "key.rolled", "knowledge_base.updated", "line.connected", "line.deleted", "line.paused", "line.reputation_overridden", "line.resumed", "line.transferred", "line.updated", "line_request.created", "line_request.given_up", "line_request.payment_checked", "line_request.updated", "member.joined", "member.removed", "member.updated", "message.sent_now", "message.skipped", "note.created", "opt_out.decided", "passkey.created", "passkey.deleted", "payment_method.page_opened", "pool.created", "pool.deleted", "pool.updated", "quiet_hours.updated", "request.refused", "session.ended", "session.started", "snippet.created", "snippet.deleted", "snippet.updated", "subscription.changed", "suppressions.updated", "webhook.created", "webhook.deleted", "webhook.secret_rotated", "webhook.updated", "workspace.created", "workspace.resumed", "workspace.suspended", "workspace.updated"]]
     channel: NotRequired[Literal["api", "session", "operator", "system"]]
     actorId: NotRequired[str]
-    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
+    targetType: NotRequired[Literal["agency", "agency_admin", "campaign", "contact", "draft", "invitation", "key", "lead", "line", "line_request", "member", "message", "note", "passkey", "pool", "opt_out_suspicion", "session", "snippet", "webhook", "workspace"]]
     targetId: NotRequired[str]
     since: NotRequired[str]
     until: NotRequired[str]
@@ -4199,6 +4266,15 @@ class WorkspaceKeyInput(TypedDict):
     scopes: NotRequired[list[Literal["read", "send", "draft", "manage"]]]
     allowedIps: NotRequired[list[str] | None]
     mode: NotRequired[Literal["live", "test"]]
+
+
+class PasskeyInput(TypedDict):
+    name: str
+    response: PasskeyRegistration
+
+
+class PasskeySignIn(TypedDict):
+    response: PasskeyAuthentication
 
 
 class Message(TypedDict):

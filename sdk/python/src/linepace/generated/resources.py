@@ -2058,6 +2058,28 @@ class Sessions:
         The caller's own session; for an owner or admin, any session that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
         return self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
 
+    def list_passkeys(self) -> models.ListPasskeysResponse:
+        """List the caller's passkeys, newest first."""
+        return self._transport.call("GET", "/api/passkeys")
+
+    def create_passkey(self, **body: Unpack[models.CreatePasskeyRequest]) -> models.CreatePasskeyResponse:
+        """Add a passkey, with the answer of the authenticator.
+
+        Recorded in the audit log as `passkey.created`."""
+        return self._transport.call("POST", "/api/passkeys", body=body)
+
+    def create_passkey_options(self) -> models.CreatePasskeyOptionsResponse:
+        """Begin to add a passkey: get what the browser asks the authenticator.
+
+        The challenge is valid for 5 minutes, once."""
+        return self._transport.call("POST", "/api/passkeys/options")
+
+    def delete_passkey(self, id: str) -> models.DeletePasskeyResponse:
+        """Remove a passkey. The last one stays where no link can be sent to the person by email.
+
+        Recorded in the audit log as `passkey.deleted`."""
+        return self._transport.call("DELETE", f"/api/passkeys/{self._transport.escape(id)}")
+
 
 class AsyncSessions:
     def __init__(self, transport: AsyncTransport) -> None:
@@ -2086,6 +2108,28 @@ class AsyncSessions:
 
         The caller's own session; for an owner or admin, any session that was signed in to the workspace. Recorded in the audit log as `session.ended`."""
         return await self._transport.call("DELETE", f"/api/sessions/{self._transport.escape(id)}")
+
+    async def list_passkeys(self) -> models.ListPasskeysResponse:
+        """List the caller's passkeys, newest first."""
+        return await self._transport.call("GET", "/api/passkeys")
+
+    async def create_passkey(self, **body: Unpack[models.CreatePasskeyRequest]) -> models.CreatePasskeyResponse:
+        """Add a passkey, with the answer of the authenticator.
+
+        Recorded in the audit log as `passkey.created`."""
+        return await self._transport.call("POST", "/api/passkeys", body=body)
+
+    async def create_passkey_options(self) -> models.CreatePasskeyOptionsResponse:
+        """Begin to add a passkey: get what the browser asks the authenticator.
+
+        The challenge is valid for 5 minutes, once."""
+        return await self._transport.call("POST", "/api/passkeys/options")
+
+    async def delete_passkey(self, id: str) -> models.DeletePasskeyResponse:
+        """Remove a passkey. The last one stays where no link can be sent to the person by email.
+
+        Recorded in the audit log as `passkey.deleted`."""
+        return await self._transport.call("DELETE", f"/api/passkeys/{self._transport.escape(id)}")
 
 
 class Requests:
