@@ -19,6 +19,7 @@ import { DraftResolution } from '#domain/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { Refusal } from '#domain/message-draft.ts';
+import { ownLines } from '#domain/own-words.ts';
 import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 import type { DraftRound } from '#workflows/messages/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
@@ -170,7 +171,7 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
     .toReversed()
     .map(({ direction, body, sentText, at }) => ({
       from: direction === 'in' ? ('contact' as const) : ('us' as const),
-      text: direction === 'in' ? body : shownText({ body, sentText }),
+      text: direction === 'in' ? ownLines(body).join('\n') || body : shownText({ body, sentText }),
       at: at.toISOString(),
     }));
   return { contact: contactName(lead, null, address), conversation };

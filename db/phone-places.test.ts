@@ -16,11 +16,29 @@ describe('the place of a number', () => {
     ['+12035550100', { zones: ['America/New_York'], region: 'US-CT' }],
     ['+17185550100', { zones: ['America/New_York'], region: 'US-NY' }],
     ['+14165550100', { zones: ['America/Toronto'], region: null }],
-    ['+4915112345678', { zones: ['Europe/Berlin'], region: null }],
+    ['+4930123456', { zones: ['Europe/Berlin'], region: null }],
+    ['+61893201234', { zones: ['Australia/Adelaide', 'Australia/Perth'], region: null }],
+    ['+556132123456', { zones: ['America/Sao_Paulo'], region: null }],
     // No area: toll-free.
     ['+18005550100', { zones: null, region: null }],
   ])('%s is known by its area', (phone, place) => {
     expect(placeOf(phone)).toEqual(place);
+  });
+
+  it.each([
+    [
+      'an Australian mobile number',
+      '+61412345678',
+      ['Australia/Perth', 'Australia/Sydney', 'Australia/Adelaide'],
+    ],
+    ['a Russian mobile number', '+79161234567', ['Europe/Moscow', 'Asia/Vladivostok', 'Asia/Kamchatka']],
+    ['a Spanish mobile number', '+34612345678', ['Europe/Madrid', 'Atlantic/Canary']],
+    ['a Portuguese mobile number', '+351912345678', ['Europe/Lisbon', 'Atlantic/Azores']],
+    ['a toll-free number', '+611800123456', ['Australia/Perth', 'Australia/Sydney']],
+    ['a number that is none', '+61999', ['Australia/Perth', 'Australia/Sydney']],
+    ['a mobile number of a country with one zone', '+4915112345678', ['Europe/Berlin']],
+  ])('%s may be in any zone of its country', (_kind, phone, zones) => {
+    expect(placeOf(phone).zones).toEqual(expect.arrayContaining(zones));
   });
 });
 

@@ -1,4 +1,5 @@
 import type { PhonePlace } from '#domain/quiet-hours.ts';
+import { callingCodeOf, isGeographic } from '#domain/phone-area.ts';
 import { US_STATES } from '#domain/us-states.ts';
 import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 import { readPhoneData } from './phone-data.ts';
@@ -9,12 +10,15 @@ const NOWHERE: PhonePlace = { zones: null, region: null };
 const NORTH_AMERICA = '1';
 
 /**
- * Looks up the zones and the state of a number in the data of Google's libphonenumber, by its longest known prefix.
+ * Looks up the zones and the state of a number in the data of Google's libphonenumber, by its longest known prefix. A number
+ * that is not geographic may be in all zones of its country.
  * @param phone in E.164.
  */
 export function placeOf(phone: string): PhonePlace {
   const digits = phone.replace(/^\+/, '');
-  const zones = zonesOf(digits);
+  const zones = zonesOf(
+    digits.startsWith(NORTH_AMERICA) || isGeographic(phone) ? digits : (callingCodeOf(phone) ?? digits),
+  );
   if (!digits.startsWith(NORTH_AMERICA)) return zones === null ? NOWHERE : { zones, region: null };
   const state = STATES_BY_AREA_CODE.get(digits.slice(1, 4));
   return { zones, region: state !== undefined && US_STATES.has(state) ? `US-${state}` : null };

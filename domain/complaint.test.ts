@@ -4,7 +4,9 @@ import { complainsInReason, complainsInText, complaintReason, isComplaint } from
 describe('a complaint', () => {
   it.each([
     'SPAM!',
-    'Is this a scam?',
+    'This is a scam. Who are you?',
+    'Blocked!',
+    'Je vais vous signaler',
     'I will report you',
     'Blocking this number',
     'Das ist Belästigung',
@@ -20,6 +22,9 @@ describe('a complaint', () => {
     'My calendar is blocked on Monday',
     'Meet me two blocks away',
     'Please stop',
+    'Do you have spam filters?',
+    'Is this spam?',
+    'My calendar is blocked.',
   ])('is not heard in %s', (text) => expect(complainsInText(text)).toBe(false));
 
   it('that was reported is told from other failures', () => {

@@ -7,17 +7,20 @@ import { normalize } from './text.ts';
 const COMPLAINTS = [
   /\b(spam|spammer|spamming|scam|scammer|phishing)\b/u,
   /\b(report(ed|ing)?|block(ed|ing)?)\s+(you|this|your|u|as)\b/u,
+  /^\s*(reported|blocked)[\s.!]*$/u,
   /\bharass(ment|ing)?\b/u,
   /\b(belästig\w*|anzeige erstatten|ich melde (sie|dich|das)|blockiert)\b/u,
-  /\b(arnaque|harcèlement|je vous (signale|bloque))\b/u,
+  /\b(arnaque|harcèlement|je (vais )?(vous|te) (signale|bloque)[rs]?)\b/u,
   /\b(estafa|acoso|te (voy a )?(reportar|denunciar|bloquear))\b/u,
   /\b(truffa|molestie|golpe|assédio|denunciar)\b/u,
 ];
 
-/** A question such as "is this spam?" also counts, because it shows how the message was received. */
+/** A question, such as "do you have spam filters?" or "is this spam?", is none: somebody waits for an answer. */
 export function complainsInText(text: string): boolean {
   const said = normalize(text, 'NFC', 1000).toLowerCase();
-  return COMPLAINTS.some((pattern) => pattern.test(said));
+  // Questions end with a question mark; what precedes them is judged on its own.
+  const statements = said.replaceAll(/[^.!?\n]*\?/gu, '');
+  return COMPLAINTS.some((pattern) => pattern.test(statements));
 }
 
 /**

@@ -62,6 +62,19 @@ describe('the rules for suspected opt-outs', () => {
     expect(asksToBeLeftAlone(text)).toBe(true);
   });
 
+  it.each(['stop sending me these', 'I said stop', 'Cancellatemi', 'Do not disturb me'])(
+    'find “%s”',
+    (text) => {
+      expect(asksToBeLeftAlone(text)).toBe(true);
+    },
+  );
+
+  it.each([
+    'Unsubscribe the other email but keep texting',
+    'I have Do Not Disturb turned on',
+    'I was in do not disturb mode',
+  ])('let “%s” pass', (text) => expect(asksToBeLeftAlone(text)).toBe(false));
+
   it.each(['¡Qué alto!', 'El precio baja', 'Vamos a parar aquí', 'Er stoppt', 'Vou sair'])(
     'do not take “%s” for one',
     (text) => expect(asksToBeLeftAlone(text)).toBe(false),

@@ -80,7 +80,10 @@ const ENGLISH: Rule[] = [
     `${NOT}(?: ever| again)? ${any('text', 'txt', 'message', 'msg', 'contact', 'e ?mail', 'hit', 'disturb', 'write')}(?: to)? ${any('me', 'us', 'this', 'my', 'again', 'anymore', 'back')}\\b`,
   ),
   rule(`${any('do not', 'dont')} (?:call or text|text or call)\\b`),
-  rule(`${any('do not', 'dont')} disturb`),
+  rule(
+    `${any('do not', 'dont')} disturb`,
+    'while driving|disturb (?:mode|is on)|(?:turned|switched) on|silenced|enabled|activated',
+  ),
   rule(
     `${any('do not', 'dont', 'never')} (?:send|reply)${words(2)} ${any('any more', 'more', 'anything', 'this stuff', 'these', 'texts?', 'messages?', 'again', 'just')}\\b`,
   ),
@@ -92,7 +95,14 @@ const ENGLISH: Rule[] = [
     `(?:rather not|not being|not be|dont) ${any('get', 'receive', 'contacted', 'texted', 'messaged')}(?: any| these| more|$| again)`,
   ),
   rule(`keep ${any('texting', 'messaging', 'e ?mailing', 'calling')} me\\b.*\\b(?:dont|stop|enough)\\b`),
-  rule(String.raw`unsub(?:scribe)?\b(?! from (?!this|these|your|all|the list|any))`),
+  rule(
+    String.raw`unsub(?:scribe)?\b(?! from (?!this|these|your|all|the list|any))(?! (?:\w+ ){0,2}other\b)`,
+    'keep (?:texting|messaging|e ?mailing|writing|calling) me$|but keep (?:texting|messaging|e ?mailing|writing|calling)$',
+  ),
+  rule('i (?:said|say|told you(?: to)?|asked you to) stop$'),
+  rule(
+    `stop sending${words(2)} ${any('these', 'this', 'them', 'those', 'that', 'stuff', 'anything', 'things')}\\b`,
+  ),
   rule(String.raw`be unsubscribed`),
   rule(
     String.raw`opt(?: me| us| this number)? out\b(?! of (?!all|this|these|your|future|receiving|texts?|messages?|any))`,
@@ -287,6 +297,7 @@ const ITALIAN: Rule[] = [
     `${any('cancell\\w+', 'tog\\w+', 'rimuov\\w+', 'elimin\\w+')}(?: mi| il mio| i miei)?${words(2)} ?(?:lista|elenco|numero|dati|database)\\b`,
     String.raw`riga|articolo|ordine`,
   ),
+  rule(String.raw`\bcancellate(?:mi|ci)$`),
   rule(String.raw`disiscriv\w+|annull\w+ (?:l |la mia )iscrizione`),
   rule(String.raw`(?:numero|persona) sbagliat[oa]`, 'fattura'),
   rule(String.raw`sbagliato (?:numero|persona)`),

@@ -100,6 +100,36 @@ describe('a template', () => {
   });
 
   it.each([
+    ['Hi {{ lastName | default: ‘there’ }}!', '‘', 'col:27'],
+    ['Hi {{ lastName | default: “there” }}!', '“', 'col:27'],
+    ['Hi {{ lastName | default:’there’ }}!', '’', 'col:26'],
+    ['Hi\n{% if firstName == “Ada” %}x{% endif %}', '“', 'line:2, col:20'],
+    ['{{ „Ada“ | upcase }}', '„', 'col:4'],
+    ['{{ "a" | append: “b” }}', '“', 'col:18'],
+  ])('may not have typographic quotation marks around a text: %s', (text, sign, place) => {
+    expect(templateProblem(text)).toMatch(/^is not a valid template: /);
+    expect(templateProblem(text)).toContain(sign);
+    expect(templateProblem(text)).toContain(place);
+  });
+
+  it.each([
+    '{{ first\u200BName }}',
+    '{{\u200B firstName }}',
+    'a\n{% if\uFEFF firstName %}x{% endif %}',
+    '{{ first\u00ADName }}',
+  ])('may not have invisible characters in a tag: %j', (text) =>
+    expect(templateProblem(text)).toMatch(
+      /^is not a valid template: .*invisible character.*, line:\d+, col:\d+/,
+    ),
+  );
+
+  it.each([
+    '‘Hi’ {{ firstName }} “there”\u200B',
+    '{{ firstName | append: "’s “own”" }}',
+    "{{ firstName | default: 'l’ami' }}",
+  ])('may have both elsewhere: %s', (text) => expect(templateProblem(text)).toBeNull());
+
+  it.each([
     '(1..1000000000)',
     '(9007199254740992..9007199254740993)',
     '(1..customFields.far)',

@@ -230,11 +230,40 @@ Tokenizer.prototype.readGroupOrRange = function (this: Tokenizer) {
   throw this.error(`the bounds of a range must be whole numbers up to ${MAX_RANGE}`);
 };
 
+/** A value that begins with a quotation mark of phones and word processors, outside of texts in plain quotes. */
+const CURLY = /(?:"[^"]*"|'[^']*'|[^"'‘’“”„«»])*(?:^|[\s:,=<>(])(?<sign>[‘’“”„«»])/y;
+/** What nobody sees, and no name contains. */
+const INVISIBLE = /[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u;
+
+/**
+ * Refuses what liquidjs reads as a name that no lead has, so that it would silently be empty.
+ * @throws TemplateError that names the place.
+ */
+function refuseTypography(text: string, token: TopLevelToken): void {
+  if (TypeGuards.isHTMLToken(token)) return;
+  const markup = text.slice(token.begin, token.end);
+  const refuse = (offset: number, what: string): never => {
+    const before = text.slice(0, token.begin + offset).split('\n');
+    throw new TemplateError(
+      'template_error',
+      `is not a valid template: ${what}, line:${before.length}, col:${(before.at(-1)?.length ?? 0) + 1}`,
+    );
+  };
+  const invisible = markup.search(INVISIBLE);
+  if (invisible >= 0) refuse(invisible, `"${markup.slice(0, 60)}" contains an invisible character`);
+  CURLY.lastIndex = markup.startsWith('{{-') || markup.startsWith('{%-') ? 3 : 2;
+  const curly = CURLY.exec(markup);
+  if (!curly) return;
+  const sign = curly.groups?.['sign'] ?? '';
+  refuse(CURLY.lastIndex - 1, `texts need plain quotation marks (" or '), not ${sign}`);
+}
+
 /** @throws TemplateError if the template is invalid or exceeds the budget. */
 function parse(text: string, budget: TemplateBudget): Template[] {
   try {
     const tokens = new Tokenizer(text, operators).readTopLevelTokens(engine.options);
     budget.spendOn(text, tokens);
+    for (const token of tokens) refuseTypography(text, token);
     return new Parser(engine).parseTokens(tokens);
   } catch (error) {
     throw templateError(error);

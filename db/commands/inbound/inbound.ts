@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
+import { isAutomaticText } from '#domain/automatic-text.ts';
 import { ANSWER_MS, ConversationStatus } from '#domain/conversation.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Channel } from '#domain/channel.ts';
@@ -24,6 +25,8 @@ import {
   takeDeferredEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
+import { applyReaction } from './reactions.ts';
+import { understand } from './sent-texts.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
@@ -97,10 +100,13 @@ async function receiveReply(
 ): Promise<void> {
   const sender = await findSender(db, lineId, event);
   const { address } = sender;
+  const { reaction, own } = await understand(db, address, event.text);
+  if (reaction && !sender.isEmail && event.attachments.length === 0)
+    return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
   const original = await findOriginal(db, lineId, address, event.replyTo);
-  const autoReply = event.autoReply || sender.isOurs;
+  const autoReply = event.autoReply || sender.isOurs || (!sender.isEmail && isAutomaticText(event.text));
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
-  const reply = await insertInbound(db, lineId, { event, sender, original, autoReply }, now);
+  const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
   if (!reply) return;
 
   await insertInboundAttachments(db, reply.id, event, now);
@@ -121,7 +127,7 @@ async function receiveReply(
     if (!reply.autoReply) await notifyReply(db, address, now);
   } else if (!reply.autoReply) {
     const subject = ownSubject(event.subject, original?.subject ?? null);
-    await followReply(db, reply, { at: event.at, answered, subject }, now);
+    await followReply(db, reply, { at: event.at, answered, subject, own }, now);
   } else if (reply.keyword !== null) {
     await lockContact(db, address);
     await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
@@ -157,11 +163,12 @@ async function receiveFromGroup(
 async function followReply(
   db: TenantDb,
   reply: InboundRow,
-  { at, answered, subject }: Answering & { subject: string },
+  { at, answered, subject, own }: Answering & { subject: string; own: string },
   now: Date,
 ): Promise<void> {
   const { address, keyword } = reply;
-  const { lineId, body: text } = reply;
+  const { lineId } = reply;
+  const text = `${subject}\n${own}`.trim();
   await draftForReply(db, reply, now);
   await lockContact(db, address);
   if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
@@ -178,8 +185,7 @@ async function followReply(
     }
   }
   if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
-  else
-    await suspectOptOut(db, { ...reply, body: subject === text ? text : `${subject}\n${text}`.trim() }, now);
+  else await suspectOptOut(db, { ...reply, body: text }, now);
   await notifyReply(db, address, now);
 }
 
@@ -291,6 +297,8 @@ async function findSender(
 
 interface Inbound {
   event: InboundReply;
+  /** The part of the text by which it is judged. */
+  own: string;
   sender: Sender;
   original: Original | null;
   autoReply: boolean;
@@ -317,13 +325,13 @@ async function insertInboundAs(
   db: TenantDb,
   lineId: string,
   carrierMessageId: string,
-  { event, sender, original, autoReply }: Inbound,
+  { event, own, sender, original, autoReply }: Inbound,
   now: Date,
 ): Promise<InboundRow | null> {
   const { address, warning, isEmail } = sender;
   const leadId = await findLeadId(db, address, original?.leadId ?? null);
   const ours = original?.subject ?? null;
-  const keyword = warning === null ? writtenKeyword(event, ours) : null;
+  const keyword = warning === null ? writtenKeyword({ ...event, text: own }, ours) : null;
   // Anybody can send an email in the name of a contact, but only the contact knows the id of ours.
   const isStarted = keyword === 'start' && !autoReply && (!isEmail || original?.isNamed === true);
   const counted =

@@ -255,6 +255,66 @@ describe('a message to a contact who has written', () => {
   });
 });
 
+describe('a text of a phone', () => {
+  const OFFER = 'Hi Ada, your table is booked. To stop texting you, reply STOP to unsubscribe.';
+
+  async function delivered(to: string, fields: object = {}): Promise<string> {
+    const messageId = await send(to, { message: OFFER, ...fields });
+    await eventually(
+      async () => (await call('GET', `/api/messages/${messageId}`)).body.status === 'delivered',
+    );
+    return messageId;
+  }
+
+  it.each([
+    [`Liked “${OFFER}”`, { reaction: 'like', removed: false }],
+    ['Reacted 🔥 to "Hi Ada, your table…"', { reaction: 'emoji', emoji: '🔥', removed: false }],
+    [`Gefällt „${OFFER}“`, { reaction: 'like', removed: false }],
+    [`A adoré « ${OFFER} »`, { reaction: 'love', removed: false }],
+  ])('that reports a reaction is one: %s', async (text, expected) => {
+    const to = phone();
+    const messageId = await delivered(to);
+    await callBack(app, lineId, replyEvent(to, text));
+    const { json: payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);
+    expect(payload.message).toMatchObject({ messageId, ...expected, fromPhone: to });
+    expect(await repliesOf(to)).toEqual([]);
+    const { body } = await call('GET', '/api/opt-outs/suspected');
+    expect(body.suspicions.map(({ address }: { address: string }) => address)).not.toContain(to);
+  });
+
+  it('is a reply if it quotes nothing that the contact got, and is not judged by the quotation', async () => {
+    const [to, other] = [phone(), phone()];
+    await delivered(to);
+    await callBack(app, lineId, replyEvent(other, `Liked “${OFFER}”`));
+    await callBack(app, lineId, replyEvent(other, 'Loved an image'));
+    await callBack(app, lineId, replyEvent(to, `What is this? ${OFFER}`));
+    await eventually(async () => (await repliesOf(other)).length > 0 && (await repliesOf(to)).length > 0);
+    const { body } = await call('GET', '/api/opt-outs/suspected');
+    const suspected = body.suspicions.map(({ address }: { address: string }) => address);
+    expect(suspected).not.toContain(to);
+    expect(suspected).not.toContain(other);
+    expect((await call('GET', `/api/opt-outs/${encodeURIComponent(to)}`)).body.optedOut).toBe(false);
+  });
+
+  it('that it sends while its owner drives is automatic', async () => {
+    const to = phone();
+    await delivered(to);
+    await callBack(
+      app,
+      lineId,
+      replyEvent(
+        to,
+        'I’m driving with Do Not Disturb While Driving turned on. I’ll see your message when I get where I’m going.',
+      ),
+    );
+    const { body } = await call('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(body.messages.find(({ direction }: { direction: string }) => direction === 'in')).toMatchObject({
+      autoReply: true,
+    });
+    expect(await repliesOf(to)).toEqual([]);
+  });
+});
+
 describe('reactions and reads', () => {
   it('are stored with their message and reported by an event', async () => {
     const to = phone('0006');
