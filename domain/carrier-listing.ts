@@ -1,4 +1,4 @@
-import { isBlank } from './text.ts';
+import { isBlank, normalize } from './text.ts';
 
 /** A message that a carrier lists as sent to a recipient. */
 export interface ListedMessage {
@@ -57,6 +57,9 @@ export function searchListing<Message extends ListedMessage>(
   return isComplete && !unowned.some(isUnclear) ? { kind: 'not_sent' } : { kind: 'unknown' };
 }
 
+/** More than a message, each of whose characters may be decomposed. */
+const MAX_COMPARED = 100_000;
+
 /** Whether two texts have the same letters and digits in the same order, or, without any, the same other characters. */
 export function isSameText(a: string, b: string): boolean {
   const words = wordsOf(a);
@@ -64,13 +67,10 @@ export function isSameText(a: string, b: string): boolean {
 }
 
 /** Carriers replace punctuation, spaces, line ends and accents, and compose or decompose characters. */
-const wordsOf = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replaceAll(/[^\p{L}\p{N}]/gu, '')
-    .toLowerCase()
-    .normalize('NFKD')
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+const wordsOf = (text: string): string => lettersOf(lettersOf(text).toLowerCase());
+
+const lettersOf = (text: string): string =>
+  normalize(text, 'NFKD', MAX_COMPARED).replaceAll(/[^\p{L}\p{N}]/gu, '');
 
 const signsOf = (text: string): string =>
-  text.normalize('NFKC').replaceAll(/[\p{White_Space}\p{Cc}\p{Cf}\p{DI}]/gu, '');
+  normalize(text, 'NFKC', MAX_COMPARED).replaceAll(/[\p{White_Space}\p{Cc}\p{Cf}\p{DI}]/gu, '');

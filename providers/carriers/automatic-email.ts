@@ -1,3 +1,4 @@
+import { normalize } from '#domain/text.ts';
 import { header, type InboundEmail, subjectLine } from './inbound-email.ts';
 
 /** Set by programs that answer: any value but `no` says that nobody wrote it. */
@@ -55,8 +56,11 @@ function anyOf(...phrases: string[]): RegExp {
   return new RegExp(`^(?:${phrases.join('|')})`, 'iu');
 }
 
+/** What matters is at the beginning. */
+const MAX_SUBJECT = 500;
+
 export function isAutomaticSubject(subject: string): boolean {
-  const plain = subject.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+  const plain = normalize(subject, 'NFC', MAX_SUBJECT).replaceAll(/\s+/g, ' ').trim();
   return AUTO_SUBJECT.test(plain) || AWAY_SUBJECT.test(plain);
 }
 
