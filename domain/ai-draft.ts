@@ -36,7 +36,7 @@ export const Sentiment = z.enum(['positive', 'neutral', 'negative']);
 export const DraftInput = z
   .object({
     replyId: z.string().max(100).optional().meta({ description: 'The reply that it answers.' }),
-    leadId: z.string().max(100).optional(),
+    leadId: z.string().min(1).max(100).optional(),
     phone: z.string().max(40).optional(),
     email: z.string().max(320).optional(),
     message: TemplateText.trim().min(1),

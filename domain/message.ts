@@ -70,9 +70,9 @@ export const DripInput = z
     recipientPhone: z.string().max(40).optional(),
     recipientEmail: z.string().max(320).optional(),
     recipientName: Name.optional(),
-    leadId: z.string().max(100).optional(),
-    fromLineId: z.string().max(100).optional(),
-    poolId: z.string().max(100).optional().meta({
+    leadId: z.string().min(1).max(100).optional(),
+    fromLineId: z.string().min(1).max(100).optional(),
+    poolId: z.string().min(1).max(100).optional().meta({
       description:
         'A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.',
     }),

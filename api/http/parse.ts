@@ -21,14 +21,20 @@ export function requireHeaderLength(name: string, value: string, max: number): v
 /**
  * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list blocks
  * the event loop. The checks of such a list and of its object see the unparsed elements.
+ * @param allowsEmpty whether null and an empty text count as absent where the schema refuses them. Not in an update, where they ask to
+ *   empty a field.
  * @throws VALIDATION_ERROR
  */
-export async function parseInTurns(schema: z.ZodType, value: unknown): Promise<unknown> {
+export async function parseInTurns(
+  schema: z.ZodType,
+  value: unknown,
+  { allowsEmpty = true }: { allowsEmpty?: boolean } = {},
+): Promise<unknown> {
   const { lists, outline } = longLists(schema, value);
-  if (lists.length === 0) return parse(schema, value);
+  if (lists.length === 0) return accepted(parsePart(schema, value, allowsEmpty));
   const emptied = Object.fromEntries(lists.map(({ name }) => [name, []]));
   refuseUnstorable({ ...(value as object), ...emptied });
-  const data = accepted(parsedBy(outline, value)) as Record<string, unknown>;
+  const data = accepted(parsedBy(outline, value, allowsEmpty)) as Record<string, unknown>;
   for (const { name, items, element } of lists) data[name] = await parseElements(name, items, element);
   return data;
 }
@@ -73,16 +79,16 @@ async function parseElements(name: string, items: unknown[], element: z.ZodType)
   return parsed;
 }
 
-function parsePart(schema: z.ZodType, value: unknown): Parsed {
+function parsePart(schema: z.ZodType, value: unknown, allowsEmpty = true): Parsed {
   const problem = unstorableIn(value);
-  return problem ? { issues: [problem] } : parsedBy(schema, value);
+  return problem ? { issues: [problem] } : parsedBy(schema, value, allowsEmpty);
 }
 
-function parsedBy(schema: z.ZodType, value: unknown): Parsed {
+function parsedBy(schema: z.ZodType, value: unknown, allowsEmpty: boolean): Parsed {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { data: parsed.data };
   const issues = issuesOf(parsed.error);
-  const given = withoutEmpty(value, parsed.error);
+  const given = allowsEmpty ? withoutEmpty(value, parsed.error) : value;
   if (given === value) return { issues };
   const again = schema.safeParse(given);
   if (again.success) return { data: again.data };

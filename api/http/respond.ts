@@ -38,7 +38,7 @@ export async function respond(
   const parsed = {
     params: route.params && parse(route.params, exchange['params'], () => new ApiError('NOT_FOUND')),
     query: route.query && parse(route.query, parameters(exchange)),
-    body: route.body && (await parseInTurns(route.body, body)),
+    body: route.body && (await parseInTurns(route.body, body, { allowsEmpty: route.method !== 'PATCH' })),
   };
   const audit = auditRecorder(route.audit, caller, parsed.body);
   const request = {

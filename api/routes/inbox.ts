@@ -17,12 +17,12 @@ import { workspaceRoute } from '../http/route.ts';
 
 const InboxReplyInput = z
   .object({
-    leadId: z.string().max(100).optional(),
+    leadId: z.string().min(1).max(100).optional(),
     phone: z.string().max(40).optional(),
     email: z.string().max(320).optional(),
     message: TemplateText.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
-    fromLineId: z.string().max(100).optional(),
+    fromLineId: z.string().min(1).max(100).optional(),
   })
   .meta({ id: 'InboxReplyInput' });
 

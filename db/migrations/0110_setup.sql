@@ -12,12 +12,14 @@ alter table agencies drop constraint agencies_billing_mode_check;
 alter table agencies add constraint agencies_billing_mode_check check (billing_mode in ('card', 'invoice', 'none'));
 alter table workspaces add column billing_mode text not null default 'card' check (billing_mode in ('card', 'none'));
 
--- A tenant cannot read agencies, but who pays affects its line requests. The function belongs to `linepace_definer`.
+-- A tenant cannot read agencies, but who pays affects its line requests and whether it sends. Bulk intake asks as well, for the one
+-- workspace of its transaction. The function belongs to `linepace_definer`.
 grant linepace_definer to current_user;
 create or replace function current_billing_mode() returns text language sql stable security definer set search_path = public, pg_temp
   begin atomic
     select coalesce(a.billing_mode, w.billing_mode)
-    from workspaces w left join agencies a on a.id = w.agency_id where w.id = current_workspace();
+    from workspaces w left join agencies a on a.id = w.agency_id where w.id = coalesce(current_workspace(), (intake_workspaces())[1]);
   end;
+grant execute on function current_billing_mode to linepace_system;
 -- old processes: it was granted two statements ago.
 revoke linepace_definer from current_user;

@@ -15,3 +15,4 @@ create table set_aside (
 );
 create index set_aside_at on set_aside (set_aside_at) where set_aside_at is not null;
 call system_table('set_aside');
+call own_workspace_statistics('set_aside', 'workspace_id');

@@ -79,7 +79,10 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const AvailabilityResponse = z.object({ available: z.boolean() });
 
 /** The body posted to a `callbackUrl`. URLs of files are relative to the carrier's URL. */
-export const Callback = z.object({ lineId: z.string(), events: listOf(CarrierEvent, MAX_EVENTS) });
+export const Callback = z.object({
+  lineId: z.string(),
+  events: listOf(CarrierEvent, MAX_EVENTS).refine(({ length }) => length > 0, 'must not be empty'),
+});
 
 type OnWire<Event> = Event extends { at: Date } ? Omit<Event, 'at'> & { at: string } : never;
 /** A serialized event, with its time in ISO 8601. */

@@ -29,6 +29,8 @@ const LABELS: Record<string, string> = {
   crmCPersonId: "the caller's own label",
   crmCLeadId: "the caller's own label",
   'x-correlation-id': "the caller's own label",
+  'response.id': 'of an authenticator, which anybody may have',
+  'response.rawId': 'of an authenticator, which anybody may have',
   'last-event-id': 'a position in the stream of the caller',
   'x-workspace-id': 'has a test of its own',
 };
@@ -63,7 +65,7 @@ export function allReferences(): Reference[] {
 export const lastName = (path: string): string => path.split('.').at(-1) ?? path;
 
 const isReference = (path: string): boolean =>
-  REFERRING.test(lastName(path)) && !Object.hasOwn(LABELS, lastName(path));
+  REFERRING.test(lastName(path)) && !Object.hasOwn(LABELS, lastName(path)) && !Object.hasOwn(LABELS, path);
 
 interface Schema {
   $ref?: string;

@@ -65,6 +65,16 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const admin = (await create('POST', '/api/console/session', { code })).token;
 
   const byAdmin = apiClient(app.url, admin);
+  const passkey = newId();
+  await insertRow(app, 'passkeys', {
+    id: passkey,
+    user_id: workspace.ownerId,
+    credential_id: passkey,
+    public_key: Buffer.from('key'),
+    counter: 0,
+    transports: [],
+    name: 'Laptop',
+  });
   await writeIn(app, { lineId, from: phone(), text: 'Sorry, you have the wrong number' });
   const suspicion = await eventually(
     async () => (await api('GET', '/api/opt-outs/suspected')).body.suspicions[0]?._id,
@@ -134,6 +144,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/team/invitations/': invitation,
       '/api/keys/': key,
       '/api/sessions/': await plantSession(app, workspace),
+      '/api/passkeys/': passkey,
       '/api/agency/keys/': ownersKey,
       '/api/agency/webhooks/': webhook,
       '/api/agency/admins/': coAdmin,

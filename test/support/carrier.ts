@@ -1,3 +1,4 @@
+import { isLikelyNumber } from '#domain/phone.ts';
 import type { TestApp } from './app.ts';
 
 export interface SentMessage {
@@ -17,12 +18,17 @@ export async function sentTo(app: TestApp, address: string): Promise<SentMessage
   return messages;
 }
 
+/** Area codes whose numbers exist: a number that cannot is accepted with a warning. */
+const AREAS = Array.from({ length: 300 }, (_, index) => 200 + index).filter((area) =>
+  [222, 555, 899].every((exchange) => isLikelyNumber(`+1${area}${exchange}1111`)),
+);
+const EXCHANGES = 700;
 let next = 0;
 
 /** A unique phone number; its last four digits choose the behaviour of the simulated carrier. */
 export function phone(behaviour = '1111'): string {
   next += 1;
-  const area = 200 + (next % 700);
-  const exchange = 200 + (Math.floor(next / 700) % 700);
+  const area = AREAS[next % AREAS.length];
+  const exchange = 200 + (Math.floor(next / AREAS.length) % EXCHANGES);
   return `+1${area}${exchange}${behaviour}`;
 }

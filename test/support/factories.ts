@@ -19,12 +19,13 @@ export interface TestWorkspace {
 
 export type TestAgency = TestWorkspace;
 
-type Value = string | number | boolean | null | Date | string[];
+type Value = string | number | boolean | null | Date | Buffer | string[];
 
 async function insert(db: SystemDb, table: string, row: Record<string, Value>): Promise<void> {
   const columns = Object.keys(row).map((name) => sql.identifier([name]));
   const values = Object.values(row).map((value) => {
     if (value instanceof Date) return sql.timestamp(value);
+    if (Buffer.isBuffer(value)) return sql.binary(value);
     return Array.isArray(value) ? sql.array(value, 'text') : sql.fragment`${value}`;
   });
   await db.query(sql.type(z.unknown())`

@@ -413,7 +413,6 @@ describe("an id in a body that is unknown or another workspace's", () => {
       for (const unknown of [
         ...theirs,
         newId(),
-        '',
         ' ',
         'nonsense',
         '__proto__',
