@@ -80,8 +80,11 @@ function samplesOf(
   const otherBody = json ? undefined : Object.keys(requestBody?.content ?? {})[0];
   const call = { ...operation, operationId, method, path, ids, query, body, otherBody };
   const command = COMMANDS[operationId];
+  const byCurl: CodeSample = { lang: 'bash', label: 'curl', source: curl(call) };
+  // The clients have nothing for operators.
+  if (operation.tags?.includes('System')) return [byCurl];
   return [
-    { lang: 'bash', label: 'curl', source: curl(call) },
+    byCurl,
     { lang: 'javascript', label: 'TypeScript', source: typeScript(call) },
     { lang: 'python', label: 'Python', source: python(call) },
     ...(command === undefined ? [] : [{ lang: 'bash', label: 'CLI', source: command } as const]),

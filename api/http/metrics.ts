@@ -67,12 +67,7 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
       help: 'Event streams that are open',
       registers,
     }),
-    identityProviderCalls: new Counter({
-      name: 'linepace_identity_provider_calls_total',
-      help: 'Calls of the identity provider: ok, refused (it refuses the user), failed (it does not respond, or refuses this client)',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    identityProviderCalls: identityProviderCalls(registers),
     unloggedRequests: new Counter({
       name: 'linepace_unlogged_requests_total',
       help: 'Requests that are missing in the logs of workspaces, because the database took no more rows',
@@ -104,4 +99,16 @@ function counted(
       }
     },
   });
+}
+
+function identityProviderCalls(registers: Registry[]): Counter<'outcome'> {
+  const counter = new Counter({
+    name: 'linepace_identity_provider_calls_total',
+    help: 'Calls of the identity provider: ok, refused (it refuses the user), failed (it does not respond, or refuses this client)',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  // An increase is visible only if there was a value before.
+  for (const outcome of ['ok', 'refused', 'failed']) counter.inc({ outcome }, 0);
+  return counter;
 }

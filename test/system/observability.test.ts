@@ -33,7 +33,15 @@ test('a worker reports whether it is running and whether it is ready', async () 
     200,
     {
       status: 'ready',
-      checks: { polling: 'ok', build: 'ok', postgresql: 'ok', temporal: 'ok', storage: 'ok', model: 'ok' },
+      checks: {
+        polling: 'ok',
+        build: 'ok',
+        keys: 'ok',
+        postgresql: 'ok',
+        temporal: 'ok',
+        storage: 'ok',
+        model: 'ok',
+      },
     },
   ]);
   expect((await fetch(`${workerUrl}/other`)).status).toBe(404);
@@ -63,6 +71,7 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
   expect(queries.length).toBeGreaterThan(30);
   const missing = queries
     .flatMap((query) => selectorsOf(query))
+    .filter(({ metric }) => !LATER.has(metric))
     .filter(
       ({ metric, labels }) =>
         !samples.some(
@@ -76,6 +85,9 @@ test('every query of the alerts and the dashboard matches metrics and labels of 
   ).toBeGreaterThan(0);
   await endpoint.close();
 });
+
+/** Temporal's SDK exports it from the first failure on, and there has been none. */
+const LATER = new Set(['temporal_activity_execution_failed_total']);
 
 const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
 

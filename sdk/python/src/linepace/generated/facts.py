@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4cfa704fc43cdfd213950cab882802725242d089631ea806bfc3914c3bb6d746"
+DIGEST = "12953f380fc3a398fdb3e0fe531bcad03fe6ca223729002770d1a9806005ae05"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
