@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startApi } from '#api/server.ts';
 import { connected } from '#db/connected.ts';
 import { systemDb } from '#db/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { startTwilio } from '#simulator/twilio.ts';
 import { phone } from '#test/support/carrier.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspaceWithLine } from '#test/support/factories.ts';
@@ -76,10 +78,14 @@ test('what cannot be decrypted is neither claimed nor lost, while all else goes 
   const { id: webhookId } = await registerWebhook(api, lost.url);
   await registerWebhook(api, kept.url);
   const sealedLine = await createLine(app, workspaceId, 'sms');
-  await api('PUT', `/api/lines/${sealedLine}/carrier`, {
+  const twilio = await startTwilio(TWILIO_ACCOUNT);
+  onTestFinished(() => twilio.stop());
+  const { sid: accountSid, authToken } = TWILIO_ACCOUNT;
+  const { status: put } = await api('PUT', `/api/lines/${sealedLine}/carrier`, {
     provider: 'twilio',
-    config: { accountSid: 'AC1', authToken: 'secret', baseUrl: 'http://127.0.0.1:9' },
+    config: { accountSid, authToken, baseUrl: twilio.url },
   });
+  expect(put).toBe(200);
   await loseKey('webhooks', 'secret_sealed', webhookId);
   await loseKey('lines', 'carrier_config', sealedLine);
 
