@@ -3,7 +3,7 @@ import { openApiDocument } from '../http/openapi.ts';
 import { routes } from '../routes.ts';
 import type { CodeSample } from './code-samples.ts';
 
-type Operations = Record<string, { operationId: string; 'x-codeSamples'?: CodeSample[] }>;
+type Operations = Record<string, { operationId: string; tags?: string[]; 'x-codeSamples'?: CodeSample[] }>;
 
 const { paths } = openApiDocument(routes) as unknown as { paths: Record<string, Operations> };
 const operations = Object.values(paths).flatMap((byMethod) => Object.values(byMethod));
@@ -16,7 +16,11 @@ describe('code samples', () => {
   it('exist for every endpoint of the API', () => {
     const ofApi = Object.entries(paths).filter(([path]) => path.startsWith('/api/'));
     const missing = ofApi.flatMap(([, byMethod]) =>
-      Object.values(byMethod).filter((operation) => (operation['x-codeSamples']?.length ?? 0) < 3),
+      Object.values(byMethod).filter(
+        // The clients have nothing for operators.
+        ({ tags, ...operation }) =>
+          (operation['x-codeSamples']?.length ?? 0) < (tags?.includes('System') ? 1 : 3),
+      ),
     );
     expect(missing).toEqual([]);
   });
