@@ -20,7 +20,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
 import { SILENT_FROM } from '#domain/line-signals.ts';
 import { newId } from '#domain/ids.ts';
-import { movedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
+import { delayedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 
 /** A message that may be sent now, with its recorded attempt. */
 export interface Claim {
@@ -56,10 +56,14 @@ export async function claimMessages(
   if (send.length === 0) return [];
   const claims = await startAttempts(db, row, send, carrierTimeoutMs, now);
   if (claims.length === 0) return [];
+  const acceptedAt = new Map(claims.map(({ message }) => [message.id, message.createdAt]));
   await recordMoves(
     db,
     send.flatMap((message) => {
-      const moved = movedBy(line, message, now);
+      const accepted = acceptedAt.get(message.id);
+      if (!accepted) return [];
+      const dueAt = accepted > message.scheduledAt ? accepted : message.scheduledAt;
+      const moved = delayedBy(line, { ...message, dueAt }, now);
       return moved ? [{ id: message.id, ...moved }] : [];
     }),
   );

@@ -8,6 +8,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { delayMs } from '#domain/campaign-schedule.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
 import { firstSendTime, lawWithoutTime, wakingHours } from '#domain/quiet-hours.ts';
+import { lawName } from '#domain/us-quiet-hours.ts';
 import { type QuietUntil, quietUntil } from '#domain/warnings.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
@@ -67,7 +68,7 @@ export async function requireSendTimes(
   );
   const own = field(patch.quietHours, stored?.quietHours);
   const without = own && lawWithoutTime(own, now);
-  if (without) throw invalid('quietHours.start', `leaves no time that the law of ${without} allows`);
+  if (without) throw invalid('quietHours.start', `leaves no time that the law of ${lawName(without)} allows`);
   const hours = own ?? (quiet.workspace.appliesTo.includes('campaign') ? quiet.workspace : null);
   if (!window || !hours?.enabled) return;
   const { start, end } = hours;

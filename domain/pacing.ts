@@ -352,6 +352,31 @@ export function movedBy(line: PacedLine, message: WaitingMessage, now: Date): Sh
   return hold && { to: hold.until, reason: hold.reason };
 }
 
+/**
+ * What delayed a message that is sent now, for its timeline; null: nothing did. A line remembers its caps and its rest; which window or
+ * quiet hours held the message follows from the time at which it was due.
+ */
+export function delayedBy(
+  line: PacedLine,
+  message: WaitingMessage & { dueAt: Date },
+  now: Date,
+): ShownWait['moved'] {
+  const { dueAt } = message;
+  const moved = movedBy(line, message, now);
+  if (now.getTime() - dueAt.getTime() < SHORTEST_DELAY_MS) return moved;
+  const times = timesOf(line, rulesOf(message));
+  if (!times.window && !times.quiet) return moved;
+  // Not cached: the cache is for the times around now.
+  const openingOf = (these: SendTimes): Date => firstSendTime(these, dueAt) ?? dueAt;
+  const to = openingOf(times);
+  if (to <= dueAt || to > now || (moved && moved.to >= to)) return moved;
+  const isOutside = openingOf({ window: times.window }) > dueAt;
+  return { to, reason: isOutside ? 'send_window' : 'recipient_quiet_hours' };
+}
+
+/** A message that is sent within this time of its due time was not delayed. */
+const SHORTEST_DELAY_MS = 1000;
+
 /** When the quiet hours of an unpaced message's recipient end; null: there are none now. */
 export function quietUntil(
   line: PacedLine,
@@ -375,6 +400,12 @@ export function workspaceStop({
 /** Whether a line may send at all, except for its gap. */
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
+/** Why the line sends nothing until something other than time changes that; null if it sends, or will after a pause. */
+export function stopOf(line: PacedLine, now: Date): HoldReason | null {
+  const standstill = standstillOf(line, now);
+  return standstill?.at === null ? standstill.reason : null;
+}
+
 /** Why the line sends nothing until somebody changes that, which also holds messages for later; null if it may send. */
 function stoppedBy({ unconnected, paused, active, ...workspace }: PacedLine): HoldReason | null {
   const stop = workspaceStop(workspace);
@@ -395,11 +426,15 @@ function standstillOf(line: PacedLine, now: Date): NextLook | null {
 }
 
 /**
- * Why the line sends nothing at all, for the records of holds. The pauses of a carrier that accepts nothing count as one, including the
- * attempts in between.
+ * Why the line sends nothing at all, or opens no conversations, for the records of holds. The pauses of a carrier that accepts nothing
+ * count as one, including the attempts in between.
  */
-export const reasonToRecord = (line: PacedLine, now: Date): HoldReason | null =>
-  standstillOf(line, now)?.reason ?? (line.circuit?.state === 'trial' ? 'carrier_pause' : null);
+export function reasonToRecord(line: PacedLine, now: Date): HoldReason | null {
+  const standstill = standstillOf(line, now);
+  if (standstill) return standstill.reason;
+  if (line.circuit?.state === 'trial') return 'carrier_pause';
+  return line.restsUntil && line.restsUntil > now ? 'line_resting' : null;
+}
 
 /** Until when no message of a line is sent, and none to a new contact; null: they are not held. */
 export interface LineHolds {

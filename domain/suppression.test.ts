@@ -32,4 +32,27 @@ describe('a suppression', () => {
     ]);
     expect(await readSuppressions('example.com\nnot a domain')).toEqual({ line: 2 });
   });
+
+  it('is found by the heading of its column', async () => {
+    expect(
+      await readSuppressions(
+        '\uFEFFaddress,domain,reason\n+14155550123,,asked, twice\n,example.com,competitor\nada@example.com,example.org,both\n,,\n',
+      ),
+    ).toEqual([
+      { value: '+14155550123', reason: 'asked, twice' },
+      { value: '@example.com', reason: 'competitor' },
+      { value: 'ada@example.com', reason: 'both' },
+      { value: '@example.org', reason: 'both' },
+    ]);
+    expect(await readSuppressions('Reason;Domain;Added\nspam;example.com;2026-01-02')).toEqual([
+      { value: '@example.com', reason: 'spam' },
+    ]);
+  });
+
+  it('is not dropped in silence if a line names nothing', async () => {
+    expect(await readSuppressions('address,domain,reason\nada@example.com,,x\n,,nobody')).toEqual({
+      line: 3,
+    });
+    expect(await readSuppressions('ada@example.com\n,example.com,x')).toEqual({ line: 2 });
+  });
 });

@@ -37,7 +37,7 @@ export const SuppressionInput = z
       .max(900_000)
       .optional()
       .meta({
-        description: `Up to ${MAX_SUPPRESSIONS} lines with an address or a domain, and after a comma the reason. Instead of \`address\` or \`domain\`.`,
+        description: `Up to ${MAX_SUPPRESSIONS} lines with an address or a domain, and after a comma the reason. A first line may name the columns, for example \`address,domain,reason\`. Instead of \`address\` or \`domain\`.`,
       }),
   })
   .meta({ id: 'SuppressionInput' });
@@ -54,22 +54,63 @@ export function suppressionOf({ address, domain }: z.infer<typeof SuppressionNam
   return address === undefined && DOMAIN.test(name) ? `@${name}` : null;
 }
 
+/** The columns that a heading may name: of a row's addresses and domains, and of its reason. Others are ignored. */
+const NAMES = /^(?:addresse?s?|domains?|e-?mails?|email address|phones?|phone number|number)$/i;
+const REASONS = /^(?:reason|note|comment)$/i;
+
+const cellsOf = (line: string): string[] =>
+  line.split(/[,;\t]/).map((cell) => cell.trim().replaceAll(/^"|"$/g, ''));
+
+const valueOf = (name: string): string | null => {
+  const isAddress = name.startsWith('+') || /[^@]@/.test(name);
+  return suppressionOf(isAddress ? { address: name } : { domain: name });
+};
+
 /**
- * Reads a list of addresses and domains, in turns with other work. Quotes around a value, a heading and empty lines are ignored.
- * @returns the entries, or the number of the first line that is neither an address nor a domain.
+ * Reads a list of addresses and domains, in turns with other work. A heading names the columns; without one, the first column is an
+ * address or a domain, and the rest the reason. Quotes around a value and empty lines are ignored.
+ * @returns the entries, or the number of the first line that names neither an address nor a domain, or one that is not valid.
  */
 export async function readSuppressions(
   csv: string,
 ): Promise<{ value: string; reason: string | null }[] | { line: number }> {
   const entries: { value: string; reason: string | null }[] = [];
-  for await (const [index, line] of takingTurns(csv.split(/\r\n|[\n\r]/).entries())) {
-    const [name = '', ...rest] = line.split(/[,;\t]/).map((cell) => cell.trim().replaceAll(/^"|"$/g, ''));
-    if (name === '' || (index === 0 && /^(?:address|domain|email|phone)$/i.test(name))) continue;
-    const isAddress = name.startsWith('+') || /[^@]@/.test(name);
-    const value = suppressionOf(isAddress ? { address: name } : { domain: name });
-    if (value === null || entries.length === MAX_SUPPRESSIONS) return { line: index + 1 };
+  let columns: readonly string[] | null = null;
+  let isFirst = true;
+  for await (const [index, line] of takingTurns(
+    csv
+      .replace(/^\uFEFF/, '')
+      .split(/\r\n|[\n\r]/)
+      .entries(),
+  )) {
+    const cells = cellsOf(line);
+    if (cells.every((cell) => cell === '')) continue;
+    const isHeading = isFirst && cells.some((cell) => NAMES.test(cell));
+    isFirst = false;
+    if (isHeading) {
+      columns = cells;
+      continue;
+    }
+    const { names, rest } = columns
+      ? byHeading(columns, cells)
+      : { names: cells.slice(0, 1), rest: cells.slice(1) };
+    const values = names.filter((name) => name !== '').map(valueOf);
+    if (values.length === 0 || entries.length + values.length > MAX_SUPPRESSIONS) return { line: index + 1 };
     const reason = truncate(rest.join(', '), 500);
-    entries.push({ value, reason: reason === '' ? null : reason });
+    for (const value of values) {
+      if (value === null) return { line: index + 1 };
+      entries.push({ value, reason: reason === '' ? null : reason });
+    }
   }
   return entries;
+}
+
+/** The reason is the last known column, so what follows belongs to it: it may contain commas. */
+function byHeading(columns: readonly string[], cells: readonly string[]) {
+  const reason = columns.findIndex((column) => REASONS.test(column));
+  const isLast = reason === columns.length - 1;
+  return {
+    names: cells.filter((_, index) => NAMES.test(columns[index] ?? '')),
+    rest: reason === -1 ? [] : cells.slice(reason, isLast ? undefined : reason + 1),
+  };
 }

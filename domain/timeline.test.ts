@@ -17,6 +17,7 @@ const record: MessageRecord = {
     updatedAt: at(3),
     holdReason: null,
     errorMessage: null,
+    isNew: true,
   },
   holds: [],
   orders: [],
@@ -25,6 +26,7 @@ const record: MessageRecord = {
     {
       id: '6b0000000000000000000001',
       lineId: '6b0000000000000000000002',
+      isNew: true,
       kind: 'primary',
       channel: 'imessage',
       carrier: 'simulated',

@@ -64,6 +64,8 @@ export interface MessageRecord {
     updatedAt: Date;
     holdReason: string | null;
     errorMessage: string | null;
+    /** It is in a lane of new contacts. */
+    isNew: boolean;
   };
   /** In order of time, like all lists here. */
   moves: readonly Move[];
@@ -114,6 +116,8 @@ export interface RecordedHold {
 interface RecordedAttempt {
   id: string;
   lineId: string;
+  /** It opened a conversation. */
+  isNew: boolean;
   kind: 'primary' | 'fallback';
   channel: string;
   carrier: string;
@@ -286,6 +290,7 @@ function heldWhileDue(record: MessageRecord): Happened[] {
     const at = beganAt > from ? beganAt : from;
     const end = endedAt && (until === null || endedAt < until) ? endedAt : until;
     if (end !== null && end.getTime() - at.getTime() < SHORTEST_HOLD_MS) return [];
+    if (reason === 'line_resting') return movedByRest(record, at, endedAt);
     const said = error === null ? '' : ` (“${error}”)`;
     const lasted = endedAt === null ? '' : ` until ${momentText(endedAt, at, record.timezone)}`;
     return {
@@ -295,6 +300,17 @@ function heldWhileDue(record: MessageRecord): Happened[] {
       data: { reason, from: beganAt.toISOString(), until: endedAt?.toISOString() ?? null, by, note, error },
     };
   });
+}
+
+/**
+ * A line that rests holds only new conversations. While it does, the wait of the message follows from the line; a rest that was lifted
+ * before its end is known only by the record.
+ */
+function movedByRest(record: MessageRecord, from: Date, endedAt: Date | null): Happened[] {
+  const isNew = record.attempts[0]?.isNew ?? record.message.isNew;
+  const isTold = record.moves.some(({ reason }) => reason === 'line_resting');
+  if (!isNew || isTold || endedAt === null) return [];
+  return [moved(record, { at: from, movedFrom: from, movedTo: endedAt, reason: 'line_resting' })];
 }
 
 /** By `action` of the audit log. */

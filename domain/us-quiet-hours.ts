@@ -151,6 +151,36 @@ export const STATE_RULES: Readonly<Record<string, StateRule>> = {
   },
 };
 
+/** The names of the regions whose laws these are. */
+const NAMES: Readonly<Record<string, string>> = {
+  US: 'the United States',
+  'US-AL': 'Alabama',
+  'US-CA': 'California',
+  'US-CT': 'Connecticut',
+  'US-FL': 'Florida',
+  'US-IL': 'Illinois',
+  'US-KY': 'Kentucky',
+  'US-LA': 'Louisiana',
+  'US-MA': 'Massachusetts',
+  'US-MD': 'Maryland',
+  'US-MI': 'Michigan',
+  'US-MN': 'Minnesota',
+  'US-MS': 'Mississippi',
+  'US-NJ': 'New Jersey',
+  'US-NM': 'New Mexico',
+  'US-NV': 'Nevada',
+  'US-OK': 'Oklahoma',
+  'US-PA': 'Pennsylvania',
+  'US-RI': 'Rhode Island',
+  'US-SD': 'South Dakota',
+  'US-TX': 'Texas',
+  'US-UT': 'Utah',
+  'US-WA': 'Washington State',
+};
+
+/** The name of a region with a law of its own, in sentences for people. */
+export const lawName = (region: string): string => NAMES[region] ?? region;
+
 /** The hours of a state's law on a local date; null: none. @param date a date whose UTC fields are the local ones. */
 export function lawfulHours(rule: StateRule, region: string | null, date: Date): Hours | null {
   if (rule.holidays === 'closed' && isHoliday(region, date)) return null;

@@ -217,7 +217,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
       },
     },
     later('2026-03-06T13:00:00Z'),
-    'It is too early or too late where the recipient is: messages are sent between 08:00 and 21:00 America/New_York and by the law of US-FL. It is sent tomorrow from 08:00 America/New_York.',
+    'It is too early or too late where the recipient is: messages are sent between 08:00 and 21:00 America/New_York and by the law of Florida. It is sent tomorrow from 08:00 America/New_York.',
   ],
   hourly_new_cap: [
     movedTo('hourly_new_cap', later('2026-03-05T15:00:00Z')),

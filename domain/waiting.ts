@@ -9,6 +9,7 @@ import { endOfGap, type HoldReason, type PacedLine, workspaceStop } from './paci
 import type { WakingHours } from './quiet-hours.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { awaitsOpening, type SendWindow } from './send-window.ts';
+import { lawName } from './us-quiet-hours.ts';
 
 /** Why a message has not been sent yet, in words for a person. */
 export const WaitingFor = z
@@ -330,6 +331,6 @@ function quietText(quiet: WakingHours | undefined): string {
   if (!quiet) return 'in the daytime';
   const { start, end, zones, law } = quiet;
   const places = new Intl.ListFormat('en').format(zones);
-  const state = law === null ? '' : ` and by the law of ${law === 'US' ? 'the United States' : law}`;
+  const state = law === null ? '' : ` and by the law of ${lawName(law)}`;
   return `between ${start} and ${end} ${places}${state}`;
 }

@@ -21,8 +21,10 @@ import {
   CampaignStatus,
 } from '#domain/campaign.ts';
 import { LeadWait } from '#domain/campaign-waits.ts';
+import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
 import { acceptsSends } from '#domain/entitlement.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
@@ -38,6 +40,7 @@ import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
+import type { Services } from '../services.ts';
 
 export const CampaignParams = z.object({ id: Id });
 
@@ -66,6 +69,18 @@ async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise
   return (list?.leadCount ?? 0) * steps.length;
 }
 
+/** @throws LimitReached if the workspace may not hold as many messages as the campaign queues. */
+async function admit(
+  db: TenantDb,
+  { workspace }: WorkspaceCaller,
+  waitingMessages: Services['waitingMessages'],
+  campaign: CampaignRow,
+): Promise<void> {
+  const count = await messagesOf(db, campaign);
+  if (workspace.liveWorkspaceId !== null) await requireRoomForTestMessages(db, count);
+  await waitingMessages.admitAll(workspace.id, count);
+}
+
 const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
   workspaceRoute({
     id: `${action}Campaign`,
@@ -90,7 +105,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
       if (action === 'start') {
         await requireList(db, row);
         await requireLines(db, row);
-        await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, row));
+        await admit(db, caller, waitingMessages, row);
       }
       const campaign = await changeCampaignStatus(db, row, action, now);
       return { status: 200, body: { success: true, campaign: presentCampaign(campaign) } };
@@ -130,7 +145,7 @@ export const campaignRoutes = [
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       await requireList(db, made);
       await requireLines(db, made);
-      await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, made));
+      await admit(db, caller, waitingMessages, made);
       const campaign = await changeCampaignStatus(db, made, 'start', now);
       return { status: 201, body: { success: true, campaign: presentCampaign(campaign), warnings } };
     },

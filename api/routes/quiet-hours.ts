@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
 import { setQuietHours, workspacePace } from '#db/queries/workspaces.ts';
 import { lawWithoutTime, QuietHours } from '#domain/quiet-hours.ts';
+import { lawName } from '#domain/us-quiet-hours.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -10,7 +11,7 @@ const ResponseBody = z.object({ success: z.literal(true), quietHours: QuietHours
 /** @throws VALIDATION_ERROR if no message to some state could ever be sent. */
 export function requireLawfulTime(hours: QuietHours, now: Date): void {
   const without = lawWithoutTime(hours, now);
-  if (without !== null) throw invalid('start', `leaves no time that the law of ${without} allows`);
+  if (without !== null) throw invalid('start', `leaves no time that the law of ${lawName(without)} allows`);
 }
 
 export const quietHoursRoutes = [

@@ -49,6 +49,16 @@ export async function endHold(
     update lines set recorded_hold = ${next} where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
+const Pause = z.object({ by: z.string().nullable(), reason: z.string().nullable() });
+
+/** Who has paused the line, and why; null: it is not paused. */
+export async function openPause(db: TenantDb, lineId: string): Promise<z.infer<typeof Pause> | null> {
+  return db.maybeOne(sql.type(Pause)`
+    select by_name "by", note reason from line_holds
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and ended_at is null and reason = 'line_paused'
+    order by began_at desc limit 1`);
+}
+
 const Hold = z.object({
   beganAt: z.date(),
   endedAt: z.date().nullable(),

@@ -103,11 +103,12 @@ function split(count: number, shares: readonly number[]): number[] {
   });
 }
 
-/** The lines of the best channel that can carry a step, by their index. */
-function linesFor({ lines }: ForecastPlan, carriers: readonly Channel[]): number[] {
+/** The lines of the best channel that can carry a step, by their index. A lead keeps its line, even one without a share. */
+function linesFor({ lines, sticky }: ForecastPlan, carriers: readonly Channel[]): number[] {
   for (const channel of carriers) {
     const found = lines.flatMap(({ line }, index) => (line.channel === channel ? [index] : []));
-    if (found.length > 0) return found;
+    const shared = found.filter((index) => (lines[index]?.weight ?? 0) > 0);
+    if (found.length > 0) return sticky || shared.length === 0 ? found : shared;
   }
   return [];
 }

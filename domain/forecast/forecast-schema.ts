@@ -34,10 +34,10 @@ export type ForecastInput = z.output<typeof ForecastInput>;
 export const Forecast = z
   .object({
     success: z.literal(true),
-    completesAt: z.iso
-      .datetime()
-      .nullable()
-      .meta({ description: 'null: nothing is left to send, or it takes more than three years.' }),
+    completesAt: z.iso.datetime().nullable().meta({
+      description:
+        'null: nothing is left to send, it takes more than three years, or a line that is paused, down, not active or not connected holds some of it; `limitedBy` says which.',
+    }),
     firstStepDoneAt: z.iso.datetime().nullable().meta({
       description: 'When the first step has been sent to the last contact who has not entered yet.',
     }),

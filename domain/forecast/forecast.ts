@@ -13,7 +13,7 @@ export interface ForecastDay {
 }
 
 export interface ForecastResult {
-  /** null: not within `MAX_DAYS`. */
+  /** null: not within `MAX_DAYS`, or a line that sends nothing until somebody changes that holds some of the messages. */
   completesAt: Date | null;
   firstStepDoneAt: Date | null;
   byDay: ForecastDay[];
@@ -88,7 +88,7 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
     }
     entered.flush();
   }
-  for (const run of runs) run.finish();
+  for (const run of runs) run.finish(Math.max(1, days.size));
   return {
     completesAt: left.messages === 0 && lastAt !== null ? new Date(lastAt) : null,
     firstStepDoneAt: plan.leads > 0 && left.firstSteps === 0 && firstAt !== null ? new Date(firstAt) : null,

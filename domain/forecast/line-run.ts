@@ -1,6 +1,6 @@
 import type { Bounds } from '../calendar.ts';
 import { dailyNewCap, hourlyNewCap } from '../line-limits.ts';
-import type { HoldReason, LineHistory, PacedLine } from '../pacing.ts';
+import { type HoldReason, type LineHistory, type PacedLine, stopOf } from '../pacing.ts';
 import type { Cohort, Cohorts } from './cohorts.ts';
 import type { LineChange } from './line-changes.ts';
 import type { SendTimes } from './send-times.ts';
@@ -78,6 +78,8 @@ export class LineRun {
   /** What the line waited for last. */
   private lastReason: HoldReason = 'scheduled';
   private readonly onDay: OnDays;
+  /** Why it sends nothing until somebody changes that; null: it sends. */
+  private readonly stop: HoldReason | null;
 
   /** @param options.onDay called with the days on which something counted was left, and what limited the line on them. */
   constructor(
@@ -97,6 +99,7 @@ export class LineRun {
     this.line = line;
     this.changes = [...changes];
     this.onDay = onDay;
+    this.stop = stopOf(line, new Date(now));
     this.gap = meanGap(line);
     this.gapEnd = history.lastSentAt && this.gap > 0 ? history.lastSentAt.getTime() + this.gap : 0;
     ({ sentToday: this.sentToday, newToday: this.newToday, newThisHour: this.newThisHour } = history);
@@ -113,7 +116,7 @@ export class LineRun {
   /** Queues messages. @param from when they were to be sent, if their times postponed them until `due`. */
   queue(stream: Stream, due: number, count: number, from = due): void {
     stream.cohorts.add(due, count);
-    if (from < this.wakeAt) this.wakeAt = from;
+    if (this.stop === null && from < this.wakeAt) this.wakeAt = from;
   }
 
   /** Sends what it may send from a time until the end of its hour. */
@@ -133,8 +136,9 @@ export class LineRun {
     this.wakeAt = now;
   }
 
-  /** Ends the day, as far as it has come. */
-  finish(): void {
+  /** Ends the day, as far as it has come. @param days of the forecast, on all of which a stopped line sent nothing. */
+  finish(days: number): void {
+    if (this.stop !== null && this.hasCounted()) this.onDay(this.stop, days);
     if (this.day) this.onDay(this.limitOfDay(), 1);
   }
 

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS } from '../line-limits.ts';
+import { stopOf } from '../pacing.ts';
 import { runInTurns } from '../turns.ts';
 import { daysUntil, type ForecastResult, runForecast } from './forecast.ts';
 import type { ForecastLine, ForecastPlan } from './plan.ts';
@@ -19,11 +20,18 @@ export async function forecastWithMoreLines(
   // Only leads who enter now are assigned to new lines.
   if (plan.leads > 0)
     for (const more of new Set([1, 2, count])) {
-      const lines = [...plan.lines, ...Array.from({ length: more }, (_, index) => newLine(plan, index))];
+      const lines = [
+        ...workingShares(plan),
+        ...Array.from({ length: more }, (_, index) => newLine(plan, index)),
+      ];
       linesFor.push(...daysOf(plan, await runInTurns(runForecast({ ...plan, lines })), count + more));
     }
   return { ...result, linesFor: linesFor.toSorted((a, b) => a.lines - b.lines) };
 }
+
+/** Lines that are stopped get no leads once there are others. */
+const workingShares = ({ lines, now }: ForecastPlan): ForecastLine[] =>
+  lines.map((line) => (stopOf(line.line, now) === null ? line : { ...line, weight: 0 }));
 
 const daysOf = (
   { timezone, now }: ForecastPlan,

@@ -78,6 +78,21 @@ describe('a forecast for a line with a reputation', () => {
     expect(limitedBy[0]?.reason).toBe('line_resting');
   });
 
+  it.each([
+    ['line_paused', { paused: true }],
+    ['line_down', { down: true }],
+    ['line_inactive', { active: false }],
+    ['line_not_connected', { unconnected: true }],
+    ['subscription_past_due', { pastDue: true }],
+  ])('does not end while the line is stopped: %s', (reason, state) => {
+    expect(forecast(paced(state))).toMatchObject({
+      completesAt: null,
+      firstStepDoneAt: null,
+      byDay: [],
+      limitedBy: [{ reason, share: 1 }],
+    });
+  });
+
   it('follows it as its signals leave the window and its override ends', () => {
     const days: DaySignals[] = [
       {

@@ -17,6 +17,16 @@ const LIMITS: Record<string, MessageDescriptor> = {
   line_resting: msg`limited by lines that rest`,
 };
 
+/** Reasons for which a line sends nothing until somebody changes that. */
+const STOPS: Record<string, MessageDescriptor> = {
+  line_paused: msg`This is not sent while its lines are paused.`,
+  line_down: msg`This is not sent while its lines are down.`,
+  line_inactive: msg`This is not sent while its lines are switched off.`,
+  line_not_connected: msg`This is not sent while its lines are not connected.`,
+  subscription_past_due: msg`This is not sent while the subscription is past due.`,
+  workspace_suspended: msg`This is not sent while the workspace is suspended.`,
+};
+
 const DAY_MS = 86_400_000;
 
 /** When a campaign would be done, in a sentence; null: there is nothing to say. */
@@ -25,6 +35,8 @@ export function forecastSentence(
   zone: string,
   now = new Date(),
 ): string | null {
+  const stop = limitedBy.map(({ reason }) => STOPS[reason]).find((text) => text !== undefined);
+  if (completesAt === null && stop) return i18n._(stop);
   if (completesAt === null) return t`This would take more than three years.`;
   const limit = limitedBy.map(({ reason }) => LIMITS[reason]).find((text) => text !== undefined);
   const clauses = [

@@ -11,7 +11,7 @@ import { LineRow } from '#db/queries/lines.ts';
 import { findLineNumber, moveLineNumber } from '#db/queries/line-numbers.ts';
 import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
 import type { Pools } from '#db/pools.ts';
-import { endHold } from '#db/queries/line-holds.ts';
+import { endHold, openPause, recordHold } from '#db/queries/line-holds.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows, WorkspaceIdRow } from '#db/rows.ts';
 import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
@@ -91,6 +91,7 @@ export async function moveLine(
   { line, from, to, keepsCarrier }: { line: LineRow; from: TenantDb; to: TenantDb; keepsCarrier: boolean },
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
+  const pause = await openPause(from, lineId);
   await endHold(from, lineId, currentTime());
   const there = {
     workspace_id: b,
@@ -109,6 +110,8 @@ export async function moveLine(
     ${ROWS_INSERTED}`);
   await db.query(sql.type(NoRows)`delete from lines where workspace_id = ${a} and id = ${lineId}`);
   await moveLookup(db, 'line', lineId, b);
+  // A line that is paused stays paused, and still says who paused it.
+  if (pause) await recordHold(to, { ...line, recordedHold: null }, 'line_paused', currentTime(), pause);
   // The new workspace may have some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
     insert into line_contacts as c (workspace_id, line_id, address, since, opened_on)

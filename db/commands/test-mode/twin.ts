@@ -78,10 +78,16 @@ export async function insertTestLine(
 }
 
 /** Whether a workspace in test mode holds as many messages as it may. */
-export async function isTestFull(db: TenantDb): Promise<boolean> {
-  const count = await db.oneFirst(sql.type(CountRow)`
+export const isTestFull = async (db: TenantDb): Promise<boolean> =>
+  (await countTestMessages(db)) >= MAX_TEST_MESSAGES;
+
+/** @throws LimitReached if a workspace in test mode may not hold as many more messages. */
+export async function requireRoomForTestMessages(db: TenantDb, more: number): Promise<void> {
+  if ((await countTestMessages(db)) + more > MAX_TEST_MESSAGES) throw new LimitReached('testMessages');
+}
+
+const countTestMessages = (db: TenantDb): Promise<number> =>
+  db.oneFirst(sql.type(CountRow)`
     select count(*)::int count from (
       select from messages where workspace_id = ${db.workspaceId} limit ${MAX_TEST_MESSAGES}
     ) counted`);
-  return count >= MAX_TEST_MESSAGES;
-}

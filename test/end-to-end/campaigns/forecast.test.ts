@@ -67,6 +67,21 @@ describe('a forecast', () => {
     expect(Date.parse(after.completesAt)).toBeGreaterThan(Date.parse(before.completesAt));
   });
 
+  it('for a line that is paused does not end, and says why', async () => {
+    const lineId = await newLine();
+    await api('POST', `/api/lines/${lineId}/pause`);
+    const plan = { newConversations: 10, steps: [{ delay: {} }] };
+    const paused = await forecast('/api/forecast', plan);
+    expect(paused).toMatchObject({ completesAt: null, limitedBy: [{ reason: 'line_paused', share: 1 }] });
+    // A line more would take all of them.
+    expect(paused.linesFor).toEqual([
+      expect.objectContaining({ lines: 2 }),
+      expect.objectContaining({ lines: 3 }),
+    ]);
+    await newLine();
+    expect((await forecast('/api/forecast', plan)).completesAt).toEqual(expect.any(String));
+  });
+
   it('of a campaign is for its leads, and for what is left of it once it runs', async () => {
     await newLine();
     const { listId } = await newList(Array.from({ length: 25 }, () => ({ phone: phone() })));

@@ -48,6 +48,22 @@ describe('what an agency suppresses', () => {
     expect(suppressions).toMatchObject([{ address, domain: null, reason: 'Asked our office' }]);
   });
 
+  it('can be a file with a column for addresses and one for domains', async () => {
+    const { owner } = await world();
+    const address = phone();
+    const saved = await suppress(owner, {
+      csv: `address,domain,reason\n${address},,Asked\n,competitor.example,Competitor\n`,
+    });
+    expect(saved).toMatchObject({ count: 2 });
+    const { suppressions } = (await owner('GET', '/api/agency/suppressions')).body;
+    expect(suppressions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ address, reason: 'Asked' }),
+        expect.objectContaining({ domain: 'competitor.example', reason: 'Competitor' }),
+      ]),
+    );
+  });
+
   it('is listed newest first, in pages of at most 200', async () => {
     const { owner } = await world();
     const path = '/api/agency/suppressions';

@@ -20,7 +20,11 @@ import {
   type TestAgency,
   type TestWorkspace,
 } from '#test/support/factories.ts';
+import { age } from '#test/support/age.ts';
+import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
+import { updateWorkflow } from '#providers/temporal.ts';
+import { pauseLine } from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
@@ -173,6 +177,27 @@ describe('a line that is transferred', () => {
     expect((await check(b)).body.reason).toBe('daily_quota_exhausted');
     await transfer(lineId, a);
     expect((await check(a)).body.reason).toBe('daily_quota_exhausted');
+  });
+
+  it('stays paused, and its messages still say who paused it', async () => {
+    const lineId = await createLine(app, a.id);
+    await updateWorkflow(
+      app.temporal,
+      { workflowId: linePacerId(lineId), workspaceId: a.id },
+      pauseLine,
+      DANA,
+    );
+    expect((await transfer(lineId, b)).status).toBe(200);
+    const id = await send(b, { recipientPhone: phone(), fromLineId: lineId });
+    await age(app.pools, 'line_holds', ['began_at'], '1 minute', `line_id = '${lineId}'`);
+    await age(app.pools, 'messages', ['created_at', 'scheduled_at'], '10 seconds', `id = '${id}'`);
+    const { events } = (await b.api('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.find(({ type }: { type: string }) => type === 'held')?.data).toMatchObject({
+      reason: 'line_paused',
+      by: DANA.by,
+      note: DANA.reason,
+      until: null,
+    });
   });
 
   it('moves only after the send in flight has finished', async () => {

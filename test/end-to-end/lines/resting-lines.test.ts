@@ -34,7 +34,10 @@ async function takeToRest(lineId: string): Promise<void> {
     await withTenant(app.pools, workspace.id, (db) =>
       judgeLines(db, [lineId], { seal: (text) => text }, new Date()),
     );
-    return (await workspace.api('GET', `/api/lines/${lineId}/reputation`)).body.state === 'critical';
+    return withTenant(app.pools, workspace.id, (db) =>
+      db.exists(sql.type(NoRows)`
+        select from lines where workspace_id = ${workspace.id} and id = ${lineId} and stop_reason = 'line_resting'`),
+    );
   });
 }
 
@@ -127,6 +130,34 @@ describe('messages for a resting line', () => {
     const path = `/api/lines/${lineId}/reputation/override`;
     expect((await workspace.api('POST', path, { hours: 1, reason: 'They asked for it' })).status).toBe(200);
     await eventually(async () => (await Promise.all(held.map(isSent))).every(Boolean));
+  });
+
+  it('tell afterwards that it rested, those to its contacts do not', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const known = phone();
+    await eventually(async () => isSent(await send({ fromLineId: lineId }, known)));
+    await takeToRest(lineId);
+    const waiting = await send({ fromLineId: lineId });
+    await eventually(async () => (await get(waiting.id)).holdReason === 'line_resting');
+    const answer = await send({ fromLineId: lineId }, known);
+    await eventually(async () => ['sent', 'delivered'].includes((await get(answer.id)).status));
+    await age(app.pools, 'messages', ['created_at', 'scheduled_at'], '1 minute', `id = '${waiting.id}'`);
+    await age(app.pools, 'line_holds', ['began_at'], '1 minute', `line_id = '${lineId}'`);
+    const path = `/api/lines/${lineId}/reputation/override`;
+    await workspace.api('POST', path, { hours: 1, reason: 'They asked for it' });
+    await eventually(() => isSent(waiting));
+    const movesOf = async (id: string) =>
+      ((await workspace.api('GET', `/api/messages/${id}/timeline`)).body.events as TimelineEvent[]).filter(
+        ({ type }) => type === 'moved' || type === 'held',
+      );
+    expect(await movesOf(waiting.id)).toEqual([
+      expect.objectContaining({
+        type: 'moved',
+        text: expect.stringContaining('the reputation of the line is critical') as string,
+        data: expect.objectContaining({ reason: 'line_resting' }) as object,
+      }),
+    ]);
+    expect(await movesOf(answer.id)).toEqual([]);
   });
 });
 

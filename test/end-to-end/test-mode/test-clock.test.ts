@@ -264,6 +264,34 @@ describe('the clock of test mode', () => {
     ]);
   });
 
+  it('keeps in the timeline that quiet hours have moved a message that is sent', async () => {
+    await advanceClock(api, DAY);
+    const at = new Date(await now());
+    const zone = 'America/Los_Angeles';
+    const clock = (hours: number): string =>
+      new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(
+        new Date(at.getTime() + hours * HOUR * 1000),
+      );
+    const { status } = await api('PUT', '/api/workspace/quiet-hours', {
+      enabled: true,
+      start: clock(2),
+      end: clock(4),
+      appliesTo: ['message'],
+    });
+    expect(status).toBe(200);
+    const { body } = await api('POST', '/api/messages', { recipientPhone: '+14155550177', message: 'Hi' });
+    await eventually(
+      async () => (await api('GET', `/api/messages/${body._id}`)).body.holdReason === 'recipient_quiet_hours',
+    );
+    await advanceClock(api, 3 * HOUR);
+    const { events } = (await api('GET', `/api/messages/${body._id}/timeline`)).body;
+    const told = events.filter(({ type }: { type: string }) => ['accepted', 'moved', 'sent'].includes(type));
+    expect(told.map(({ type }: { type: string }) => type)).toEqual(['accepted', 'moved', 'sent']);
+    expect(told[1].data).toMatchObject({ reason: 'recipient_quiet_hours' });
+    expect(Date.parse(told[1].data.to)).toBeLessThanOrEqual(Date.parse(told[2].at));
+    await api('PUT', '/api/workspace/quiet-hours', { enabled: false });
+  });
+
   it('tells when a campaign was started and completed', async () => {
     await advanceClock(api, DAY);
     const startedAfter = await now();

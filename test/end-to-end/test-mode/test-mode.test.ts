@@ -290,6 +290,22 @@ test('messages in test mode are limited in number, and kept for 30 days', async 
     'testMessages',
     10_000,
   ]);
+  await run(
+    sql.fragment`delete from messages where id <> ${id} and id > lpad(to_hex(9990), 24, '0') returning null`,
+  );
+  const { list } = (await api('POST', '/api/lists', { name: 'Eight' })).body;
+  const leads = Array.from({ length: 8 }, () => ({ phone: phone() }));
+  await api('POST', '/api/leads', { leads, listId: list._id });
+  const steps = [{ message: 'Hello' }, { message: 'Hello again' }];
+  const campaign = { name: 'Sixteen messages', steps, listId: list._id };
+  const tooLarge = await api('POST', '/api/campaigns', { ...campaign, start: true });
+  expect([tooLarge.status, tooLarge.body.code, tooLarge.body.limit]).toEqual([
+    409,
+    'LIMIT_REACHED',
+    'testMessages',
+  ]);
+  const draft = (await api('POST', '/api/campaigns', campaign)).body.campaign;
+  expect((await api('POST', `/api/campaigns/${draft._id}/start`)).status).toBe(409);
   for (const table of ['messages', 'inbound_messages'] as const)
     await run(sql.fragment`update ${sql.identifier([table])}
       set ${sql.identifier([table === 'messages' ? 'updated_at' : 'created_at'])} = now() - interval '31 days'

@@ -849,7 +849,7 @@ export type SuppressionInput = {
     domain?: string;
     reason?: string;
     /**
-     * Up to 10000 lines with an address or a domain, and after a comma the reason. Instead of `address` or `domain`.
+     * Up to 10000 lines with an address or a domain, and after a comma the reason. A first line may name the columns, for example `address,domain,reason`. Instead of `address` or `domain`.
      */
     csv?: string;
 };
@@ -2547,7 +2547,7 @@ export type FunnelComparison = {
 export type Forecast = {
     success: true;
     /**
-     * null: nothing is left to send, or it takes more than three years.
+     * null: nothing is left to send, it takes more than three years, or a line that is paused, down, not active or not connected holds some of it; `limitedBy` says which.
      */
     completesAt: string | null;
     /**
@@ -10386,7 +10386,7 @@ export type PostApiAgencySuppressionsData = {
         domain?: string;
         reason?: string;
         /**
-         * Up to 10000 lines with an address or a domain, and after a comma the reason. Instead of `address` or `domain`.
+         * Up to 10000 lines with an address or a domain, and after a comma the reason. A first line may name the columns, for example `address,domain,reason`. Instead of `address` or `domain`.
          */
         csv?: string;
     };

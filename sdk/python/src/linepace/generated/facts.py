@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "12953f380fc3a398fdb3e0fe531bcad03fe6ca223729002770d1a9806005ae05"
+DIGEST = "482548d634ccccd40208e1c1ea1edbe38527780ef2242d5d95707549d8e5b782"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
