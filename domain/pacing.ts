@@ -346,7 +346,7 @@ export function shownWait(
 }
 
 /** The cap or window that holds a due message, else the cap that held it last, if the line remembers one. */
-export function movedBy(line: PacedLine, message: WaitingMessage, now: Date): ShownWait['moved'] {
+function movedBy(line: PacedLine, message: WaitingMessage, now: Date): ShownWait['moved'] {
   const opens = message.isNew && !message.isAnswer;
   const hold = longest(holdsOn(line, { ...rulesOf(message), opens }, now), message.scheduledAt);
   return hold && { to: hold.until, reason: hold.reason };
