@@ -100,6 +100,8 @@ const Reply = z.object({
   answersTo: Address.optional(),
   subject: freeText(MAX_SUBJECT).optional(),
   text: freeText(MAX_TEXT),
+  /** With quoted text and signatures, if `text` is only a part of it. */
+  wholeText: freeText(MAX_TEXT).optional(),
   attachments: Files,
   /** The carrier's id of the outbound message that it replies to, if the protocol has one. */
   replyTo: CarrierId.optional(),

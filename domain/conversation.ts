@@ -111,6 +111,10 @@ export const ThreadItem = z
       .datetime()
       .nullable()
       .meta({ description: 'When it was taken back: its text and files are no longer shown.' }),
+    isShortened: z.boolean().meta({
+      description:
+        'Inbound messages: `message` is a part of it, without quoted text and a signature, or its beginning. `GET /api/replies/{id}` returns the whole text.',
+    }),
   })
   .meta({ id: 'ThreadItem' });
 export type ThreadItem = z.infer<typeof ThreadItem>;

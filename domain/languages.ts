@@ -54,6 +54,8 @@ export interface Language {
   sentFrom: string;
   /** The words of a closing, above the name. */
   closing: string;
+  /** The words of a greeting, before the name. */
+  greeting: string;
   /** Thanks, which change nothing about a keyword beside them. Without punctuation. */
   thanks: string;
   /** Sentences that a phone sends for somebody who drives, or who receives no notifications. */
@@ -72,6 +74,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'sent (?:from|via|with|using|by)|get outlook|shared via|typed (?:on|with)',
     closing:
       '(?:many |with )?thanks(?: again| so much| and (?:best |kind )?regards| in advance)?|thank you|thx|cheers|best|(?:with )?(?:best |kind |kindest |warm |warmest )?regards|(?:with )?best wishes|all the best|sincerely(?: yours)?|yours(?: truly| sincerely| faithfully)?|respectfully|cordially|take care|love',
+    greeting:
+      'hi|hiya|hello|hey|dear|good (?:morning|afternoon|evening|day)|greetings|to whom it may concern',
     thanks: '(?:many )?thanks(?: a lot| so much| again)?|thank ?you(?: so much| very much)?|thx|tnx|cheers',
     automatic: {
       silenced:
@@ -114,6 +118,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       'von (?:meinem|meiner|unterwegs|mobil)|gesendet (?:von|mit|über|aus|per)|diese (?:nachricht|e-mail) wurde von|holen sie sich outlook',
     closing:
       '(?:mit )?(?:freundlich(?:en|e|em)|best(?:en|e)|lieb(?:en|e)|herzlich(?:en|e)|schöne[nr]?|viele[nr]?|sonnige[nr]?) (?:dank und )?(?:grü(?:ß|ss)en?|gruß|gruss)|(?:viele |schöne |liebe |beste )?(?:grüße|grüsse|gruß|gruss)|mfg|lg|vg|hochachtungsvoll|(?:vielen |herzlichen |besten )?dank|danke(?: schön| sehr| und (?:grüße|gruß))?',
+    greeting: 'hallo|hi|guten (?:tag|morgen|abend)|liebe[rs]?|sehr geehrte[rs]?|servus|moin|grüezi|grüß gott',
     thanks: 'danke(?: schön| sehr)?|dankeschön|(?:vielen |besten |herzlichen )?dank',
     automatic: {
       silenced:
@@ -156,6 +161,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       'envoyé (?:de|depuis|à partir|avec|via|par)|télécharge[rz] outlook|obtenir outlook|provenance\\s?:',
     closing:
       "(?:bien |très )?(?:cordialement|amicalement|sincèrement|respectueusement)(?: vôtre)?|(?:bien )?à (?:vous|toi)|(?:meilleures |sincères |cordiales )?salutations(?: distinguées| cordiales)?|merci(?: beaucoup| d[’']avance| bien)?|bonne (?:journée|soirée)|belle journée|cdlt|cdt",
+    greeting: 'bonjour|bonsoir|salut|ch[eè]re?s?|madame|monsieur',
     thanks: 'merci(?: beaucoup| bien| d avance)?',
     automatic: {
       silenced:
@@ -197,6 +203,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'enviado (?:desde|con|por|a través)|obten(?:er|ga|ed) outlook|descargar outlook',
     closing:
       '(?:un |muchos |cordiales |atentos |afectuosos )?(?:saludos?|abrazos?)(?: cordial(?:es)?| a todos)?|(?:un )?cordial saludo|atentamente|atte|muy atentamente|(?:muchas |mil )?gracias(?: de antemano| por todo)?|quedo atent[oa]|suyo',
+    greeting: 'hola|buen[oa]s (?:d[ií]as|tardes|noches)|estimad[oa]s?|querid[oa]s?',
     thanks: '(?:muchas |mil )?gracias(?: de antemano)?',
     automatic: {
       silenced:
@@ -239,6 +246,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       'enviado (?:do|de|da|pelo|com|a partir|por|via)|obter o outlook|obtenha o outlook|baixar o outlook',
     closing:
       'atenciosamente|att|cordialmente|(?:melhores |com os melhores )?cumprimentos|(?:um |grande )?abraços?|(?:muito )?obrigad[oa](?: desde já| pela atenção)?|saudações|grat[oa]',
+    greeting: 'ol[áa]|oi|bom dia|boa (?:tarde|noite)|prezad[oa]s?|car[oa]s?|estimad[oa]s?',
     thanks: '(?:muito )?obrigad[oa]|grat[oa]|valeu',
     automatic: {
       silenced:
@@ -279,6 +287,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'inviato (?:da|dal|con|tramite|via)|scarica outlook|ottieni outlook',
     closing:
       '(?:cordiali |distinti |i migliori |un caro |tanti )?salut[io](?: cordiali| e grazie)?|cordialmente|(?:molte |mille |tante )?grazie(?: mille| e .{1,20}| in anticipo)?|a presto|buona giornata|in fede',
+    greeting: 'ciao|salve|buon ?giorno|buona ?sera|gentil(?:e|issim[oai])|egregi[oa]|car[oaie]',
     thanks: '(?:molte |tante )?grazie(?: mille)?',
     automatic: {
       silenced:
@@ -321,6 +330,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       'verzonden (?:vanaf|met|via|vanuit)|verstuurd (?:vanaf|met|via|vanuit)|outlook voor .* downloaden|download outlook|outlook downloaden',
     closing:
       '(?:met )?(?:vriendelijke|hartelijke|beste|warme) (?:groet(?:en|jes)?|dank)|(?:hartelijke |veel |beste )?groet(?:en|jes)?|mvg|hoogachtend|bedankt|dank(?: u| je)?(?: wel)?|alvast bedankt|dankjewel|dankuwel',
+    greeting: 'hallo|hoi|goede(?:morgen|middag|navond|ndag)|beste|geachte|lieve',
     thanks: '(?:alvast |hartelijk )?bedankt|dank(?: je| u)?(?: wel)?|dankjewel|dankuwel',
     automatic: {
       silenced:
@@ -356,6 +366,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'sendt (?:fra|med|via)|hent outlook|få outlook',
     closing:
       '(?:med )?(?:venlig|venlige|kærlig|kærlige|mange|de bedste|bedste) hilsen(?:er)?|(?:mange |kærlig |venlig )?hilsen|mvh|vh|kh|(?:mange |på forhånd )?tak(?: for hjælpen)?|tusind tak',
+    greeting: 'hej|goddag|god (?:morgen|aften)|kære|hejsa',
     thanks: '(?:mange |tusind )?tak',
     automatic: {
       silenced:
@@ -397,6 +408,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'skickat (?:från|med|via)|skickades från|hämta outlook|skaffa outlook',
     closing:
       '(?:med )?(?:vänlig|vänliga|bästa|hjärtliga|varma|många) hälsning(?:ar)?|(?:bästa |varma )?hälsningar|hälsn|mvh|vh|hälsar|(?:tack|stort tack|många tack)(?: på förhand| så mycket)?',
+    greeting: 'hej|hejsan|god (?:morgon|kväll|dag)|bästa|kära',
     thanks: '(?:stort |många )?tack(?: så mycket)?',
     automatic: {
       silenced:
@@ -437,6 +449,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'wysłan[eoay] (?:z|ze|przez|za pomocą)|pobierz (?:program |aplikację )?outlook|uzyskaj outlook',
     closing:
       '(?:z )?(?:poważaniem|wyrazami szacunku|pozdrowieniami)|(?:serdecznie |ciepło )?pozdrawiam(?: serdecznie)?|(?:serdeczne |najlepsze )?pozdrowienia|pozdr|(?:bardzo |z góry |serdecznie )?dziękuję(?: bardzo| z góry| i pozdrawiam)?|dzięki(?: wielkie)?',
+    greeting: 'cześć|dzień dobry|dobry wieczór|witam|szanown[yaie]+|drog[iae]|hej',
     thanks: '(?:bardzo )?dzi[ęe]kuj[ęe](?: bardzo)?|dzi[ęe]ki(?: wielkie)?',
     automatic: {
       silenced:
@@ -475,6 +488,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: '(?:.{1,40})?から送信(?:されました)?|outlook for .* を入手(?:する)?|.* 版 outlook を.*',
     closing:
       '(?:以上、?)?(?:どうぞ)?(?:よろしく|宜しく)(?:お願い(?:いた|致)?します|お願い申し上げます|お願いします)?|敬具|草々|ありがとうございま(?:す|した)|ありがとう|失礼(?:いた)?します',
+    greeting:
+      'こんにちは|こんばんは|おはようございます|お世話になって(?:おり|い)ます|.{1,20}(?:様|さん|さま)',
     thanks: 'ありがとう(?:ございます|ございました)?|どうも|お願いします|よろしくお願いします',
     automatic: {
       silenced: '.*(?:おやすみモード|集中モード|通知).*(?:オン|設定|停止|オフ|消音).*',
@@ -516,6 +531,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       '(?:发|發)自|(?:从|從)我的.{1,40}(?:发送|傳送|发出)|获取.{0,10}outlook|取得.{0,10}outlook|来自我的',
     closing:
       '此致(?:敬礼|敬禮)?|敬礼|敬祝|祝好|顺祝商祺|順頌商祺|谢谢[您你]?|謝謝[您你]?|感谢|感謝|致敬|敬上',
+    greeting: '你好|您好|大家好|早上好|下午好|晚上好|尊敬的|亲爱的|親愛的',
     thanks: '谢谢[您你]?|謝謝[您你]?|感谢|感謝|多谢|多謝',
     automatic: {
       silenced:
@@ -558,6 +574,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
     sentFrom: 'отправлено (?:с|со|из|через)|скачать outlook|получить outlook|отправлен[оа] из мобильн',
     closing:
       'с (?:уважением|наилучшими пожеланиями|приветом|любовью)|всего (?:доброго|хорошего|наилучшего)|(?:большое )?спасибо(?: большое| заранее)?|заранее (?:спасибо|благодарю)|благодарю|искренне ваш[аи]?',
+    greeting:
+      'здравствуйте|привет|добр(?:ый|ое|ой) (?:день|утро|вечер)|уважаем(?:ый|ая|ые)|дорог(?:ой|ая|ие)',
     thanks: '(?:большое )?спасибо(?: большое| заранее)?|благодарю',
     automatic: {
       silenced:

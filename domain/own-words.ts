@@ -139,6 +139,7 @@ function quotationAt(
 interface Line {
   text: string;
   isOwn: boolean;
+  isSignature?: boolean;
 }
 
 /** Lines that the contact wrote, lines that they quote, and blank ones, which belong to those above. */
@@ -203,23 +204,99 @@ const isDeviceLine = (line: string): boolean =>
   line.length <= MAX_DEVICE_LINE &&
   (SENT_FROM_DEVICE.test(line) || (SENT_FROM.test(line) && line.length <= 60) || OUTLOOK.test(line));
 
-/** A signature that follows what somebody wrote: a divider, a line about the device, or a closing. */
-const beginsSignature = (line: string): boolean =>
-  DIVIDER.test(line) || isDeviceLine(line) || (line.length <= MAX_CLOSING_LINE && CLOSING.test(line));
+const isClosing = (line: string): boolean => line.length <= MAX_CLOSING_LINE && CLOSING.test(line);
+
+/** What may precede what somebody wrote: "Dear Ms Lovelace,". */
+const GREETING = new RegExp(
+  `^${inAllLanguages(({ greeting }) => greeting)}(?<name>(?![\\p{Script=Latin}\\p{Script=Cyrillic}]).*)$`,
+  'iu',
+);
+const MAX_GREETING_LINE = 60;
+
+const MAX_NAME_LINE = 60;
+const MAX_NAME_WORDS = 6;
+const PARTICLES =
+  'of|the|and|for|at|von|vom|und|zu|zur|van|der|den|de|del|della|dos|das|da|do|di|du|des|et|y|e|i|la|le|los|las|en|och|og|av|af|w|z|a|all|team';
+/** A word of a name, a position or a company. Scripts without case have no others. */
+const NAME_WORD = new RegExp(`^(?:[^\\p{L}]*(?:\\p{Lu}|\\p{Lt}|\\p{Lo})|\\P{L}+$|(?:${PARTICLES})$)`, 'u');
+
+/** Whether a line may be the name of somebody: no sentence. */
+function isName(line: string): boolean {
+  if (line.length > MAX_NAME_LINE || /[?!？！。]/.test(line)) return false;
+  const words = line.split(' ').filter(Boolean);
+  return (
+    words.length <= MAX_NAME_WORDS && (words.length === 1 || words.every((word) => NAME_WORD.test(word)))
+  );
+}
+
+function isGreeting(line: string): boolean {
+  const name = line.length > MAX_GREETING_LINE ? undefined : GREETING.exec(line)?.groups?.['name'];
+  return name !== undefined && isName(name.replace(/[!！]+$/, '').trim());
+}
 
 /**
- * The lines of a reply that its sender wrote: without quotations, signatures, closings and blank lines. Empty if there are none.
+ * The lines without signatures. One follows what somebody wrote, and extends to the next quotation: it begins with a divider, a line
+ * about the device, or a closing that a name or nothing follows.
+ * @param below whether a closing with nothing below it is one.
+ */
+function withoutSignatures(lines: readonly Line[], { bareClosing }: { bareClosing: boolean }): Line[] {
+  let hasLines = false;
+  let hasText = false;
+  let isSignature = false;
+  return lines.map((line, at) => {
+    const plain = plainLine(line.text);
+    if (!line.isOwn) isSignature = false;
+    const signed = { text: line.text, isOwn: false, isSignature: true };
+    if (!line.isOwn || line.text.trim() === '') return isSignature ? signed : line;
+    const isCertain = DIVIDER.test(plain) || isDeviceLine(plain);
+    if (!isSignature)
+      isSignature = isCertain ? hasLines : hasText && isClosing(plain) && isSigned(lines, at, bareClosing);
+    hasLines ||= !isCertain;
+    hasText ||= !isCertain && !isClosing(plain) && !isGreeting(plain);
+    return isSignature || isCertain ? signed : line;
+  });
+}
+
+/** Lines between a closing and the name. */
+const MAX_BLANKS = 6;
+
+/** Whether a name follows a closing, and no sentence. */
+function isSigned(lines: readonly Line[], at: number, bareClosing: boolean): boolean {
+  const next = lines
+    .slice(at + 1, at + 1 + MAX_BLANKS)
+    .find(({ text, isOwn }) => !isOwn || text.trim() !== '');
+  if (!next?.isOwn) return bareClosing;
+  const plain = plainLine(next.text);
+  return DIVIDER.test(plain) || isDeviceLine(plain) || isClosing(plain) || isName(plain);
+}
+
+/** The part of an email to show: without the quoted message and a signature. Null if nothing else remains. */
+export function writtenPart(text: string): string | null {
+  const { lines, hasHeading } = classify(text);
+  const marked = withoutSignatures(lines, { bareClosing: false });
+  const last = marked.findLastIndex((line) => line.isOwn && line.text.trim() !== '');
+  if (last < 0) return null;
+  // As in `unquoted`.
+  return joined(
+    hasHeading
+      ? marked.filter(({ isOwn }) => isOwn)
+      : marked.slice(0, last + 1).filter(({ isSignature }) => isSignature !== true),
+  );
+}
+
+/**
+ * The lines of a reply that its sender wrote: without quotations, signatures, greetings, closings and blank lines. Empty if there
+ * are none.
  */
 export function ownLines(text: string): string[] {
   const own: string[] = [];
   const skipped: string[] = [];
-  for (const { text: raw, isOwn } of classify(text).lines) {
+  for (const { text: raw, isOwn } of withoutSignatures(classify(text).lines, { bareClosing: true })) {
     const line = raw.replaceAll(SPACES, ' ').trim();
     if (!isOwn || line === '') continue;
     const plain = plainLine(line);
-    if (plain === '' || !beginsSignature(plain)) own.push(line);
-    else if (own.length > 0) break;
-    else if (!DIVIDER.test(plain) && !isDeviceLine(plain)) skipped.push(line);
+    if (own.length === 0 && (isClosing(plain) || isGreeting(plain))) skipped.push(line);
+    else own.push(line);
   }
   // Who writes nothing but "Thanks!" means it.
   return own.length > 0 ? own : skipped;

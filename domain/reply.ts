@@ -48,6 +48,22 @@ export const RecentReply = z.object({
 });
 export type RecentReply = z.infer<typeof RecentReply>;
 
+/** A reply with its whole text. */
+export const WholeReply = z
+  .object({
+    messageId: Id,
+    address: z.string(),
+    receivedAtUtc: z.iso.datetime(),
+    subject: ReplySubject,
+    message: z.string().meta({ description: 'What the contact wrote.' }),
+    wholeMessage: z.string().meta({
+      description:
+        'The text as it was received: with quoted text and signatures, which `message` omits. The first 100,000 characters. The same as `message` if there is nothing else.',
+    }),
+  })
+  .meta({ id: 'WholeReply' });
+export type WholeReply = z.infer<typeof WholeReply>;
+
 /** `data.reply` of the event `message.reply`, and one item of `GET /api/replies`. */
 export const Reply = z
   .object({

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { listReplies, presentReplies } from '#db/queries/replies.ts';
+import { findWholeReply, listReplies, presentReplies } from '#db/queries/replies.ts';
 import { Id } from '#domain/ids.ts';
-import { Reply } from '#domain/reply.ts';
+import { Reply, WholeReply } from '#domain/reply.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
+import { ApiError } from '../http/errors.ts';
 import { Instant, NextCursor } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -34,6 +35,25 @@ export const replyRoutes = [
       }));
       const replies = await presentReplies(db, items, links, now);
       return { status: 200, body: { success: true, replies: replies.map(({ reply }) => reply), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getReply',
+    method: 'GET',
+    path: '/api/replies/{id}',
+    tag: 'Conversations',
+    summary: 'Get a reply with its whole text',
+    description:
+      'Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received.',
+    limit: perMinute(600),
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true), reply: WholeReply }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const reply = await findWholeReply(db, params.id);
+      if (!reply) throw new ApiError('NOT_FOUND', 'Reply not found');
+      return { status: 200, body: { success: true, reply } };
     },
   }),
 ];

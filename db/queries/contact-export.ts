@@ -193,7 +193,7 @@ export async function exportReplies(
   links: FileLinks,
   now: Date,
 ): Promise<Page<'replies'>> {
-  const rows = await db.any(sql.type(InboundRow)`
+  const rows = await db.any(sql.type(InboundRow.extend({ wholeText: z.string().nullable() }))`
     select i.* from inbound_messages i where ${isReplyOf(db, contact)} and i.id > ${after} order by i.id limit ${PAGE}`);
   const files = await db.any(sql.type(FileRow)`
     select id, inbound_message_id, name, content_type, size, status, created_at from attachments
@@ -219,6 +219,7 @@ export async function exportReplies(
       subject: row.subject,
       senderName: row.senderName,
       message: row.body,
+      wholeMessage: row.wholeText ?? row.body,
       warning: row.warning,
       authentication: row.authentication,
       autoReply: row.autoReply,

@@ -231,6 +231,7 @@ const ThreadRow = z.object({
   reactions: z.array(StoredReaction),
   editedAt: z.date().nullable(),
   unsentAt: z.date().nullable(),
+  isShortened: z.boolean(),
 });
 export type ThreadRow = z.infer<typeof ThreadRow>;
 
@@ -241,13 +242,13 @@ export const RECEIVED_AT = sql.fragment`date_trunc('milliseconds', received_at)`
 const OUT = sql.fragment`
   select id, address, 'out' direction, body, sent_text, ${SENT_AT} "at", line_id, lead_id, campaign_id, status, delivered_at, read_at, error_message, voice_note,
     false auto_reply, coalesce(sent_subject, subject) subject, null warning, null::jsonb authentication, null original_message_id, attachment_urls, attachment_names, reactions,
-    null::timestamptz edited_at, null::timestamptz unsent_at
+    null::timestamptz edited_at, null::timestamptz unsent_at, false is_shortened
   from messages`;
 const IN = sql.fragment`
   select id, address, 'in' direction, left(body, ${SHOWN_LENGTH}) body, null sent_text, ${RECEIVED_AT} "at", line_id, lead_id, campaign_id, null status,
     null::timestamptz delivered_at, null::timestamptz read_at, null error_message, false voice_note,
     auto_reply, subject, warning, authentication, original_message_id, '{}'::text[] attachment_urls, '{}'::text[] attachment_names, '[]'::jsonb reactions,
-    edited_at, unsent_at
+    edited_at, unsent_at, whole_text is not null or length(body) > ${SHOWN_LENGTH} is_shortened
   from inbound_messages`;
 
 /** Messages in both directions, newest first, starting after the position `after`; scheduled ones by their scheduled time. */
@@ -328,6 +329,7 @@ export async function presentThread(
       reactions: shownReactions(row.reactions),
       editedAt: row.editedAt?.toISOString() ?? null,
       unsentAt: row.unsentAt?.toISOString() ?? null,
+      isShortened: row.isShortened,
     };
   });
 }

@@ -1,7 +1,14 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
-import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
+import {
+  type ParentMessage,
+  type RecentReply,
+  type Reply,
+  SHOWN_LENGTH,
+  shownReply,
+  type WholeReply,
+} from '#domain/reply.ts';
 import { SenderAuthentication, SenderWarning } from '#domain/sender-authentication.ts';
 import { VariantName } from '#domain/variant-name.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
@@ -37,6 +44,15 @@ export const InboundRow = z.object({
 });
 export type InboundRow = z.infer<typeof InboundRow>;
 
+/** All but those of a column that is large and rarely read. */
+const columnsOf = (alias: string) =>
+  sql.join(
+    Object.keys(InboundRow.shape).map((name) =>
+      sql.identifier([alias, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+    ),
+    sql.fragment`, `,
+  );
+
 export interface ReplyFilter {
   leadId?: string | undefined;
   lineId?: string | undefined;
@@ -47,6 +63,25 @@ export interface ReplyFilter {
 export async function findReply(db: TenantDb, id: string): Promise<InboundRow | null> {
   return db.maybeOne(sql.type(InboundRow)`
     select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+const WholeRow = InboundRow.extend({ wholeText: z.string().nullable() });
+
+/** With its whole text. Null: there is none, or the contact is erased. */
+export async function findWholeReply(db: TenantDb, id: string): Promise<WholeReply | null> {
+  const row = await db.maybeOne(sql.type(WholeRow)`
+    select * from inbound_messages
+    where workspace_id = ${db.workspaceId} and id = ${id} and not starts_with(address, 'erased:')`);
+  return (
+    row && {
+      messageId: row.id,
+      address: row.address,
+      receivedAtUtc: row.receivedAt.toISOString(),
+      subject: row.subject,
+      message: row.body,
+      wholeMessage: row.wholeText ?? row.body,
+    }
+  );
 }
 
 /** @param reply by the carrier's id of it. @returns its id. */
@@ -76,7 +111,7 @@ export async function listReplies(
     ]);
   };
   const rows = await db.any(sql.type(InboundRow)`
-    select r.* from inbound_messages r
+    select ${columnsOf('r')} from inbound_messages r
     where ${sql.and([
       matches('r'),
       sql.fragment`not starts_with(r.address, 'erased:')`,

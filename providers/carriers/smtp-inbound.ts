@@ -23,7 +23,8 @@ import {
   subjectLine,
   textOf,
 } from './inbound-email.ts';
-import { unquoted } from '#domain/own-words.ts';
+import { lettersOnly, unquoted, writtenPart } from '#domain/own-words.ts';
+import { emailHtmlToText, hasStructure } from '../untrusted/html-text.ts';
 import { OWN_MESSAGE_ID } from './own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';
 import { readReport } from './smtp-reports.ts';
@@ -125,6 +126,8 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
   const only = answersTo.length === 1 ? answersTo[0]?.address : undefined;
   const authentication = authenticationOf(email, from, authservId);
   const subject = subjectLine(email);
+  const whole = truncate(textOf(email), MAX_TEXT);
+  const text = truncate(writtenText(email, whole), MAX_TEXT);
   return {
     kind: 'reply',
     eventId: eventIdOf(email),
@@ -136,7 +139,8 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
     ...(fromName.trim() !== '' && { fromName }),
     ...(only !== undefined && normalizeEmail(only) !== null && { answersTo: only }),
     ...(subject !== '' && { subject }),
-    text: email.StrippedTextReply?.trim() || unquoted(truncate(textOf(email), MAX_TEXT)),
+    text,
+    ...(whole !== text && { wholeText: whole }),
     attachments: email.Attachments.slice(0, MAX_FILES).map(({ Name, Content, ContentType }) => ({
       name: Name,
       contentType: ContentType ?? null,
@@ -148,6 +152,22 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
     ...(authentication && { authentication }),
   };
 }
+
+/** What the sender wrote, as far as the email service, the text or the structure of the HTML tells. */
+function writtenText({ StrippedTextReply, TextBody, HtmlBody }: InboundEmail, whole: string): string {
+  const stripped = StrippedTextReply?.trim() ?? '';
+  if (stripped !== '') return writtenPart(stripped) ?? stripped;
+  const inText = writtenPart(whole);
+  const inHtml = HtmlBody && hasStructure(HtmlBody) ? writtenPart(emailHtmlToText(HtmlBody)) : null;
+  const isTextOfHtml = (TextBody?.trim() ?? '') === '';
+  if (inHtml !== null && (isTextOfHtml || inText === null || beginsWith(inText, inHtml))) return inHtml;
+  return inText ?? unquoted(whole);
+}
+
+const beginsWith = (text: string, beginning: string): boolean => {
+  const [letters, first] = [lettersOnly(text), lettersOnly(beginning)];
+  return first !== '' && first.length < letters.length && letters.startsWith(first);
+};
 
 /** The thread that the email continues, oldest first (RFC 5322, section 3.6.4). */
 function referencesOf(email: InboundEmail): string[] {

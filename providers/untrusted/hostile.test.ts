@@ -8,7 +8,7 @@ import { eventsOf, readBlueBubblesEvent } from '../carriers/bluebubbles-callback
 import { unquoted } from '#domain/own-words.ts';
 import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
 import { readTwilioForm, signTwilio } from '../carriers/twilio-callback.ts';
-import { htmlToText } from './html-text.ts';
+import { emailHtmlToText, htmlToText } from './html-text.ts';
 import { createUntrustedWork, Unreadable } from './processes.ts';
 
 // The machine that runs the tests may be slow; the assertions compare ratios.
@@ -275,6 +275,12 @@ describe('reading takes linear time', () => {
     ['lines of HTML', (n) => htmlToText('<p>x</p>'.repeat(n)), 1000],
     ['links of HTML', (n) => htmlToText('<a href="x">y</a>'.repeat(n)), 1000],
     ['entities of HTML', (n) => htmlToText('&amp;'.repeat(n)), 5000],
+    [
+      'quotations of HTML',
+      (n) => emailHtmlToText('<div class="gmail_attr">x</div><blockquote>y</blockquote>'.repeat(n)),
+      500,
+    ],
+    ['signatures of HTML', (n) => emailHtmlToText('<div id="Signature">x'.repeat(n)), 1000],
     ['nested HTML', (n) => htmlToText('<div>'.repeat(n)), 2000],
   ])('for %s', async (_what, work, n) => expectLinear(work, n));
 

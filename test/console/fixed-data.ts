@@ -127,6 +127,7 @@ const item = (number: number, message: string, minutes: number, fields: Partial<
   reactions: [],
   editedAt: null,
   unsentAt: null,
+  isShortened: false,
   ...fields,
 });
 

@@ -180,7 +180,14 @@ export async function plantContact(
     removed: false,
     from: person.phone,
   });
-  await callBack(app, lineId, replyEvent(person.email, 'plugh away', { autoReply: true }));
+  await callBack(
+    app,
+    lineId,
+    replyEvent(person.email, 'plugh away', {
+      autoReply: true,
+      wholeText: 'plugh away\n\n> plugh quoted',
+    }),
+  );
   await post('/api/consents', { address: person.phone, status: 'granted', evidence: 'plugh form' });
   await post('/api/opt-outs', { address: person.email });
   await eventually(async () => {

@@ -62,6 +62,7 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
           {message}
         </p>
       )}
+      {item.isShortened && item.unsentAt === null && <WholeText messageId={item.messageId} />}
       {item.unsentAt !== null && (
         <p className="rounded-2xl border border-dashed border-edge px-3.5 py-2 text-muted italic">
           <Trans>Removed by the contact</Trans>
@@ -80,6 +81,35 @@ export function Bubble({ item, contact }: { item: ThreadItem; contact: Contact }
       )}
       <Fate item={item} />
     </div>
+  );
+}
+
+/** The text as it was received, loaded on demand. */
+function WholeText({ messageId }: { messageId: string }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <div className="flex max-w-full flex-col items-start gap-1">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+        className="rounded px-1 text-xs text-muted underline decoration-dotted underline-offset-2 hover:text-ink"
+      >
+        {isOpen ? <Trans>Hide quoted text</Trans> : <Trans>Show quoted text</Trans>}
+      </button>
+      {isOpen && <Received messageId={messageId} />}
+    </div>
+  );
+}
+
+function Received({ messageId }: { messageId: string }) {
+  const reply = useRead('GET /api/replies/{id}', { params: { id: messageId } });
+  if (reply.error && !reply.data) return <p className="text-sm text-bad">{reply.error.message}</p>;
+  if (!reply.data) return <Spinner />;
+  return (
+    <p className="max-h-96 max-w-full overflow-y-auto rounded-lg border border-line bg-surface px-3 py-2 text-sm break-words whitespace-pre-wrap text-muted">
+      {reply.data.reply.wholeMessage}
+    </p>
   );
 }
 

@@ -339,10 +339,11 @@ async function insertInboundAs(
     (!isEmail || leadId !== null || original !== null || (await wasWrittenTo(db, address)));
   return db.maybeOne(sql.type(InboundRow)`
     insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, campaign_id,
-      original_message_id, body, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
+      original_message_id, body, whole_text, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
       email_references, counted, received_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${carrierMessageId}, ${leadId},
-      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)}, ${event.subject ?? null},
+      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)},
+      ${event.wholeText ?? null}, ${event.subject ?? null},
       ${senderNameOf(event, sender)}, ${autoReply}, ${keyword === 'stop' || isStarted ? keyword : null},
       ${event.authentication ? sql.jsonb(event.authentication) : null}, ${warning}, ${event.fingerprint ?? null},
       ${event.references ? sql.array(event.references, 'text') : null}, ${counted},

@@ -100,6 +100,52 @@ test('a reply by email is stored once, without its quote, and matched to the mes
   expect(body.replies.some((reply: { recipientEmail: string }) => reply.recipientEmail === to)).toBe(true);
 });
 
+describe('the whole text of an email', () => {
+  const TextBody = `Ja, gern.
+
+Mit freundlichen Grüßen
+Bea Beispiel
+
+Am 26.11.2026 um 09:00 schrieb Dana Demo <dana@line.example>:
+> Hello, quoted words`;
+
+  it('is kept and shown on demand, and goes to no event, draft or list', async () => {
+    const from = address();
+    const { StrippedTextReply: _stripped, ...email } = inbound(from, '');
+    expect(await post({ ...email, TextBody })).toBe(200);
+    const listed = await api('GET', `/api/conversations/${encodeURIComponent(from)}`);
+    expect(JSON.stringify(listed.body)).not.toContain('quoted words');
+    const [reply] = listed.body.messages;
+    expect(reply).toMatchObject({ message: 'Ja, gern.', isShortened: true });
+    expect((await api('GET', `/api/replies/${reply.messageId}`)).body.reply).toMatchObject({
+      messageId: reply.messageId,
+      address: from,
+      message: 'Ja, gern.',
+      wholeMessage: TextBody,
+    });
+    expect(JSON.stringify((await api('GET', '/api/replies')).body)).not.toContain('quoted words');
+    const bodies = await withSystem(app.pools, (db) =>
+      db.anyFirst(sql.type(z.object({ body: z.string() }))`
+        select body::text from events where workspace_id = ${workspace.id} and body::text like ${`%${from}%`}
+        union all select coalesce(draft, '') from ai_drafts where workspace_id = ${workspace.id} and address = ${from}`),
+    );
+    expect(bodies.length).toBeGreaterThan(0);
+    expect(bodies.join('\n')).not.toContain('quoted words');
+  });
+
+  it('is the text itself if nothing was left out, and belongs to the workspace', async () => {
+    const from = address();
+    const { StrippedTextReply: _stripped, ...email } = inbound(from, '');
+    expect(await post({ ...email, TextBody: 'Ja, gern.' })).toBe(200);
+    const [reply] = await inboundOf(from);
+    expect(reply.isShortened).toBe(false);
+    const path = `/api/replies/${reply.messageId}`;
+    expect((await api('GET', path)).body.reply.wholeMessage).toBe('Ja, gern.');
+    const other = await createWorkspace(app);
+    expect((await apiClient(app.url, other.key)('GET', path)).status).toBe(404);
+  });
+});
+
 test('attachments of an email are stored with the reply', async () => {
   const from = address();
   const Content = Buffer.from('name,age\nAda,36\n').toString('base64');

@@ -1211,6 +1211,24 @@ export type TimelineEvent = {
  */
 export type JsonValue = unknown;
 
+export type WholeReply = {
+    messageId: string;
+    address: string;
+    receivedAtUtc: string;
+    /**
+     * The subject that the contact gave it, as in emails; otherwise null.
+     */
+    subject: string | null;
+    /**
+     * What the contact wrote.
+     */
+    message: string;
+    /**
+     * The text as it was received: with quoted text and signatures, which `message` omits. The first 100,000 characters. The same as `message` if there is nothing else.
+     */
+    wholeMessage: string;
+};
+
 export type Conversation = {
     /**
      * The phone number or email address, which identifies the conversation.
@@ -1340,6 +1358,10 @@ export type ThreadItem = {
      * When it was taken back: its text and files are no longer shown.
      */
     unsentAt: string | null;
+    /**
+     * Inbound messages: `message` is a part of it, without quoted text and a signature, or its beginning. `GET /api/replies/{id}` returns the whole text.
+     */
+    isShortened: boolean;
 };
 
 export type ThreadFile = {
@@ -2204,9 +2226,13 @@ export type ContactExport = {
          */
         senderName: string | null;
         /**
-         * The whole text.
+         * What the contact wrote.
          */
         message: string;
+        /**
+         * With quoted text and signatures, as it was received.
+         */
+        wholeMessage: string;
         warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
         authentication: {
             /**
@@ -3754,6 +3780,36 @@ export type GetApiRepliesResponses = {
 };
 
 export type GetApiRepliesResponse = GetApiRepliesResponses[keyof GetApiRepliesResponses];
+
+export type GetApiRepliesByIdData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/replies/{id}';
+};
+
+export type GetApiRepliesByIdErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiRepliesByIdError = GetApiRepliesByIdErrors[keyof GetApiRepliesByIdErrors];
+
+export type GetApiRepliesByIdResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        reply: WholeReply;
+    };
+};
+
+export type GetApiRepliesByIdResponse = GetApiRepliesByIdResponses[keyof GetApiRepliesByIdResponses];
 
 export type GetApiConversationsData = {
     body?: never;

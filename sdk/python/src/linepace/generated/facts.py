@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "482548d634ccccd40208e1c1ea1edbe38527780ef2242d5d95707549d8e5b782"
+DIGEST = "63f50121f3fa8191121b279004e778dd1896a6faf03277f0bc9f4f5e2a94181c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

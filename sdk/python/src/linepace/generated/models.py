@@ -644,6 +644,15 @@ class WaitingFor(TypedDict):
     data: NotRequired[WaitingForData]
 
 
+class WholeReply(TypedDict):
+    messageId: str
+    address: str
+    receivedAtUtc: str
+    subject: str | None
+    message: str
+    wholeMessage: str
+
+
 class Conversation(TypedDict):
     address: str
     phone: str | None
@@ -1275,6 +1284,7 @@ class ContactExportReply(TypedDict):
     subject: str | None
     senderName: str | None
     message: str
+    wholeMessage: str
     warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
     authentication: ContactExportReplyAuthentication | None
     autoReply: bool
@@ -2101,6 +2111,11 @@ class ListRepliesResponse(TypedDict):
     success: Literal[True]
     replies: list[ReplyOutput]
     nextCursor: str | None
+
+
+class GetReplyResponse(TypedDict):
+    success: Literal[True]
+    reply: WholeReply
 
 
 class ListConversationsParametersQuery(TypedDict):
@@ -4350,6 +4365,7 @@ class ThreadItem(TypedDict):
     reactions: list[ThreadItemReaction]
     editedAt: str | None
     unsentAt: str | None
+    isShortened: bool
 
 
 class OptOutSuspicion(TypedDict):

@@ -114,6 +114,12 @@ class Conversations:
         Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set. A key needs the scope `read`."""
         return self._transport.call("GET", "/api/replies", query=query)
 
+    def get_reply(self, id: str) -> models.GetReplyResponse:
+        """Get a reply with its whole text.
+
+        Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received. A key needs the scope `read`."""
+        return self._transport.call("GET", f"/api/replies/{self._transport.escape(id)}")
+
     def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
         """List conversations, most recent activity first.
 
@@ -226,6 +232,12 @@ class AsyncConversations:
 
         Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set. A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/replies", query=query)
+
+    async def get_reply(self, id: str) -> models.GetReplyResponse:
+        """Get a reply with its whole text.
+
+        Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received. A key needs the scope `read`."""
+        return await self._transport.call("GET", f"/api/replies/{self._transport.escape(id)}")
 
     async def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
         """List conversations, most recent activity first.

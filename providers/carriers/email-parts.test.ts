@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { InboundReply } from '#domain/carrier-event.ts';
+import { ownLines } from '#domain/own-words.ts';
+import { HTML_INLINE, HTML_QUOTATIONS } from '#test/fixtures/html-quotations.ts';
+import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
+import { anyText } from '#test/support/any-text.ts';
+import { readPostedEmail } from './smtp-inbound.ts';
+
+function read(body: { TextBody?: string; HtmlBody?: string; StrippedTextReply?: string }): InboundReply {
+  const [event] = readPostedEmail(
+    JSON.stringify({ MessageID: 'm1', From: 'bea@contact.example', Subject: 'Re: Our offer', ...body }),
+  );
+  if (event?.kind !== 'reply') throw new Error('it is no reply');
+  return event;
+}
+
+describe.each(Object.entries(HTML_QUOTATIONS))('an answer in HTML (%s)', (_program, HtmlBody) => {
+  it('is told from what the mail program added, and the whole text is kept', () => {
+    const { text, wholeText } = read({ HtmlBody });
+    expect(text).toBe('Joo, soita.');
+    expect(wholeText).toContain('To stop these mails');
+  });
+
+  it('is told by its HTML if the text has no marks that are known', () => {
+    const TextBody =
+      'Joo, soita.\n\nDana Demo kirjoitti 26. marrask.\n\nHello\nTo stop these mails, answer STOP.';
+    expect(read({ TextBody, HtmlBody })).toMatchObject({ text: 'Joo, soita.', wholeText: TextBody });
+  });
+});
+
+describe.each(Object.entries(HTML_INLINE))('answers between quoted lines (%s)', (_program, HtmlBody) => {
+  it('are all of what was written', () => {
+    expect(ownLines(read({ HtmlBody }).text)).toEqual(['Joo', 'Kello 9']);
+  });
+});
+
+describe('what somebody wrote in an email', () => {
+  it('is all of it without marks', () => {
+    const { text, wholeText } = read({ HtmlBody: '<p>Hello</p><p style="margin-left:40px">Bea</p>' });
+    expect([text, wholeText]).toEqual(['Hello\n\nBea', undefined]);
+    expect(read({ TextBody: 'Hello' }).wholeText).toBeUndefined();
+  });
+
+  it('is the text, whatever other words its HTML has', () => {
+    const HtmlBody = '<p>Something else</p><blockquote type="cite">Hello</blockquote>';
+    expect(read({ TextBody: 'Stop writing to me', HtmlBody }).text).toBe('Stop writing to me');
+  });
+
+  it('is a quotation if there is nothing else', () => {
+    const { text } = read({ HtmlBody: '<blockquote type="cite">Hello</blockquote>' });
+    expect(text).toBe('> Hello');
+    expect(read({ TextBody: 'Sent from my iPhone\n\n> Hello' }).text).toBe('Sent from my iPhone');
+  });
+
+  it('is without a signature that the email service has left', () => {
+    const body = {
+      TextBody: 'Ja\n\nVon meinem iPhone gesendet\n\n> x',
+      StrippedTextReply: 'Ja\n\nVon meinem iPhone gesendet',
+    };
+    expect(read(body)).toMatchObject({ text: 'Ja', wholeText: body.TextBody });
+  });
+
+  it('is above the signature and the quotation, in all languages', () => {
+    for (const [program, quotation] of Object.entries(QUOTATIONS)) {
+      const TextBody = `Ja, gern.\n\nSent from my iPhone\n\n${quotation}`;
+      expect(read({ TextBody }), program).toMatchObject({ text: 'Ja, gern.', wholeText: TextBody.trim() });
+    }
+  });
+
+  it('goes on below a quotation, also if a signature is above it', () => {
+    const TextBody =
+      'Hi,\n\n-- \nBea\n\nOn Thu, Nov 26, 2026 at 9:00 AM Dana <d@l.example> wrote:\n> Monday?\n\nYes';
+    expect(ownLines(read({ TextBody }).text)).toEqual(['Yes']);
+  });
+
+  it('is part of the whole text', () => {
+    const part = fc.oneof(
+      anyText(30),
+      fc.constantFrom(
+        ...Object.values(QUOTATIONS),
+        ...SIGNATURES,
+        ...Object.values(HTML_QUOTATIONS),
+        '<p>',
+        'STOP',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 6 }), fc.boolean(), (parts, isHtml) => {
+        const body = parts.join('\n');
+        const { text, wholeText = text } = read(isHtml ? { HtmlBody: body } : { TextBody: body });
+        expect(wholeText.length).toBeGreaterThanOrEqual(isHtml ? 0 : text.length);
+        if (!isHtml) for (const line of text.split('\n')) expect(wholeText).toContain(line.trim());
+      }),
+    );
+  });
+});
