@@ -19,6 +19,7 @@ import { findWorkspaceStop } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
 import { SILENT_FROM } from '#domain/line-signals.ts';
+import { isWritten } from '#domain/message-draft.ts';
 import { newId } from '#domain/ids.ts';
 import { delayedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 
@@ -122,7 +123,12 @@ async function recordSends(db: TenantDb, lineId: string, claims: readonly Claim[
     db,
     lineId,
     claims.map(({ message }) => message.address),
-    new Set(opening.map(({ message }) => message.address)),
+    {
+      opened: new Set(opening.map(({ message }) => message.address)),
+      answered: new Set(
+        claims.filter(({ message }) => isWritten(message)).map(({ message }) => message.address),
+      ),
+    },
     now,
   );
   const runs = contacts.map(({ address, unanswered }) => ({

@@ -10,8 +10,10 @@ import { agencyWebhookRoutes } from './routes/agency-webhooks.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { agencyAuditLogRoutes, auditLogRoutes } from './routes/audit-log.ts';
+import { attentionRoutes } from './routes/attention.ts';
 import { availabilityRoutes } from './routes/availability.ts';
 import { callRoutes } from './routes/calls.ts';
+import { campaignCheckRoutes } from './routes/campaign-check.ts';
 import { campaignFunnelRoutes } from './routes/campaign-funnel.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
@@ -98,6 +100,7 @@ export const routes: readonly Route[] = [
     ...conversationNoteRoutes,
     ...conversationPresenceRoutes,
   ]),
+  ...under('/api/attention', attentionRoutes),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/snippets', snippetRoutes),
   ...under('/api/saved-filters', savedFilterRoutes),
@@ -125,6 +128,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),
+  ...under('/api/campaigns', campaignCheckRoutes),
   ...under('/api/campaigns', campaignFunnelRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
   ...under('/api/campaigns', campaignForecastRoutes),

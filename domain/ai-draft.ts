@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApprovalChannel, DraftSource } from './events/ai-draft.ts';
 import { Id } from './ids.ts';
-import { TemplateText } from './message.ts';
+import { MessageInput, TemplateText } from './message.ts';
 
 /** `drafted` is open; the next three are resolutions; a newer reply or draft supersedes an open draft. */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
@@ -92,9 +92,17 @@ export const DraftResolution = z
       .min(1)
       .optional()
       .meta({ description: 'With `approve`: the text to send instead of the draft.' }),
+    scheduledDate: MessageInput.shape.scheduledDate.meta({
+      description:
+        "With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
+    }),
   })
   .refine(({ action, message }) => action === 'approve' || message === undefined, {
     path: ['message'],
+    message: 'is only allowed with the action approve',
+  })
+  .refine(({ action, scheduledDate }) => action === 'approve' || scheduledDate === undefined, {
+    path: ['scheduledDate'],
     message: 'is only allowed with the action approve',
   })
   .meta({ id: 'DraftResolution' });

@@ -119,6 +119,24 @@ export const ThreadItem = z
   .meta({ id: 'ThreadItem' });
 export type ThreadItem = z.infer<typeof ThreadItem>;
 
+/** How many conversations the views of an inbox have. All are exact. */
+export const ConversationCounts = z
+  .object({
+    open: z.int(),
+    unanswered: z.int().meta({
+      description:
+        'Open, and the contact wrote last. Steps of campaigns, drips and automatic replies answer nobody.',
+    }),
+    unread: z.int().meta({ description: 'Open, and unread by the user.' }),
+    mine: z.int().meta({ description: 'Open, and assigned to the user; 0 for a key.' }),
+    unassigned: z.int().meta({ description: 'Open, and assigned to nobody.' }),
+    snoozed: z.int(),
+    drafts: z.int().meta({ description: 'Drafts that wait for a decision.' }),
+    suspected: z.int().meta({ description: 'Suspected opt-outs that wait for a decision.' }),
+  })
+  .meta({ id: 'ConversationCounts' });
+export type ConversationCounts = z.infer<typeof ConversationCounts>;
+
 /** The body of `PATCH /api/conversations/{address}`. */
 export const ConversationPatch = z
   .object({
@@ -158,6 +176,9 @@ export const ConversationFilters = z.object({
     .meta({ description: '`me`, `none`, or the id of a user. `me` needs a session.' }),
   tag: z.string().trim().min(1).max(50).optional(),
   unread: z.enum(['true', 'false']).optional(),
+  unanswered: z.enum(['true', 'false']).optional().meta({
+    description: 'Whether it is open and the contact wrote last, as in the counts.',
+  }),
   line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
   q: z.string().trim().min(1).max(100).optional().meta({
     description:

@@ -18,6 +18,10 @@ import { isBlank } from './text.ts';
 /** The `source` of messages from `POST /api/drip`. */
 export const DRIP_SOURCE = 'crm-drip';
 
+/** Whether somebody wrote this one message. Steps of campaigns and drips answer nobody. */
+export const isWritten = ({ source, campaignId }: { source: string; campaignId: string | null }): boolean =>
+  campaignId === null && source !== DRIP_SOURCE;
+
 /** An accepted message, complete except for its line. */
 export const MessageDraft = z.object({
   id: z.string(),

@@ -291,6 +291,20 @@ export function templateProblem(text: string, budget = new TemplateBudget()): st
 }
 
 /**
+ * The fields of the lead that a template reads, such as `firstName` or `customFields.city`.
+ * @throws TemplateError if the template is invalid or exceeds the budget.
+ */
+export function fieldsRead(text: string, budget = new TemplateBudget()): string[] {
+  if (isPlain(text)) return [];
+  const templates = parse(text, budget);
+  try {
+    return engine.globalFullVariablesSync(templates);
+  } catch (error) {
+    throw templateError(error);
+  }
+}
+
+/**
  * Renders a Liquid template; an unknown variable is empty.
  * @throws TemplateError if the template is invalid or exceeds the budget.
  */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { changeConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { auditedContact } from '#db/queries/audit-log.ts';
+import { countConversations } from '#db/queries/conversation-counts.ts';
 import { conditionsOf, countUnread } from '#db/queries/conversation-filters.ts';
 import { markRead, readerOf } from '#db/queries/conversation-reads.ts';
 import {
@@ -14,6 +15,7 @@ import { findInboxMember } from '#db/queries/inbox-members.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import {
   Conversation,
+  ConversationCounts,
   ConversationFilters,
   ConversationPatch,
   MAX_UNREAD,
@@ -71,6 +73,19 @@ export const conversationRoutes = [
           unreadConversations: cursor === undefined ? await countUnread(db, reader) : null,
         },
       };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'countConversations',
+    method: 'GET',
+    path: '/api/conversations/counts',
+    tag: 'Conversations',
+    summary: 'Count the conversations of each view of the inbox',
+    responses: { 200: z.object({ success: z.literal(true), counts: ConversationCounts }) },
+    async handler({ db, caller, now }) {
+      const counts = await countConversations(db, await readerOf(db, caller, now));
+      return { status: 200, body: { success: true, counts } };
     },
   }),
 

@@ -9,8 +9,9 @@ import { findLine, isUsable, type LineRow } from '#db/queries/lines.ts';
 import { showMessage } from '#db/queries/shown-messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
-import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
+import { Message, MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
+import { startOf } from '#domain/moment.ts';
 import { addressesOf } from '../contact-addresses.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -23,6 +24,10 @@ const InboxReplyInput = z
     message: TemplateText.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().min(1).max(100).optional(),
+    scheduledDate: MessageInput.shape.scheduledDate.meta({
+      description:
+        "The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
+    }),
   })
   .meta({ id: 'InboxReplyInput' });
 
@@ -50,7 +55,8 @@ export const inboxRoutes = [
       const draft = draftMessage(input, context, {
         now,
         source: 'inbox',
-        schedule: now,
+        schedule:
+          body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone),
         userId: caller.userId,
       });
       // Before the conversation is locked, because the lock order is lists before conversations.

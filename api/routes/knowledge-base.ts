@@ -14,6 +14,7 @@ import type { CallerWorkspace } from '#domain/caller.ts';
 import { isErased } from '#domain/erasure.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';
+import { startOf } from '#domain/moment.ts';
 import { shownReply } from '#domain/reply.ts';
 import { renderTemplate, TemplateError, withoutTemplates } from '#domain/template.ts';
 import { addressesOf } from '../contact-addresses.ts';
@@ -139,7 +140,10 @@ export const knowledgeBaseRoutes = [
     },
     async handler({ db, caller, body, now, links }) {
       const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
-      const decision = { ...body, channel, userId: caller.userId, by: caller.actor };
+      const { scheduledDate, ...given } = body;
+      const schedule =
+        scheduledDate === undefined ? undefined : startOf(scheduledDate, caller.workspace.timezone);
+      const decision = { ...given, schedule, channel, userId: caller.userId, by: caller.actor };
       const resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
       if (resolved.kind === 'unknown')
         throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');

@@ -8,6 +8,16 @@ export interface Issue {
   message: string;
 }
 
+let serverAhead = 0;
+
+/** The server's time, to the second: a clock of a computer may be minutes off. */
+export const serverTime = (): Date => new Date(Date.now() + serverAhead);
+
+function noteServerTime(date: string | null): void {
+  const at = Date.parse(date ?? '');
+  if (!Number.isNaN(at)) serverAhead = at - Date.now();
+}
+
 /** An error response of the API. `status` is 0 if the server was not reached. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
@@ -96,6 +106,7 @@ export async function send(
     if (error instanceof Error && error.name === 'AbortError') throw error;
     throw new ApiFailure(0, {});
   });
+  noteServerTime(response.headers.get('date'));
   if (response.ok) return response;
   // Only if it is still the session of the request: it may have been replaced meanwhile.
   if (response.status === 401 && session && currentSession() === session) setSession(null);

@@ -14,7 +14,10 @@ const RECEIPTS_AFTER_MS = [3000, 15_000];
 const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 
 /** The endpoints that events affect. Without analytics, because each request counts all messages. */
-const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
+const CHANGED_BY: readonly (readonly [prefix: string, endpoints: readonly ReadEndpoint[]])[] = [
+  ...['message.reply', 'message.sent', 'message.ai_draft', 'conversation.', 'contact.', 'line.'].map(
+    (prefix) => [prefix, ['GET /api/conversations/counts', 'GET /api/attention']] as const,
+  ),
   ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
   ['contact.opt_out_suspected', ['GET /api/opt-outs/suspected', 'GET /api/compliance']],
   [

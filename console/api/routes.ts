@@ -9,8 +9,10 @@ import type { agencyWebhookRoutes } from '#api/routes/agency-webhooks.ts';
 import type { analyticsRoutes } from '#api/routes/analytics.ts';
 import type { attachmentRoutes } from '#api/routes/attachments.ts';
 import type { agencyAuditLogRoutes, auditLogRoutes } from '#api/routes/audit-log.ts';
+import type { attentionRoutes } from '#api/routes/attention.ts';
 import type { availabilityRoutes } from '#api/routes/availability.ts';
 import type { callRoutes } from '#api/routes/calls.ts';
+import type { campaignCheckRoutes } from '#api/routes/campaign-check.ts';
 import type { campaignFunnelRoutes } from '#api/routes/campaign-funnel.ts';
 import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
 import type { campaignRoutes } from '#api/routes/campaigns.ts';
@@ -76,9 +78,11 @@ type Declared = (
   | typeof analyticsRoutes
   | typeof attachmentRoutes
   | typeof auditLogRoutes
+  | typeof attentionRoutes
   | typeof availabilityRoutes
   | typeof callRoutes
   | typeof campaignForecastRoutes
+  | typeof campaignCheckRoutes
   | typeof campaignFunnelRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes

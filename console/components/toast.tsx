@@ -7,15 +7,15 @@ const manager = Toast.createToastManager();
 // What was done in one workspace must not be undone in another.
 onSessionChange(() => manager.close());
 
-/** Shows a notification. With `undo`, it offers to undo the action, so that no confirmation is necessary. */
+/** Shows a notification. With `undo`, it offers for `undoMs` to undo the action, so that no confirmation is necessary. */
 export function toast(
   title: string,
-  { description, undo }: { description?: string; undo?: () => void } = {},
+  { description, undo, undoMs = 8000 }: { description?: string; undo?: () => void; undoMs?: number } = {},
 ) {
   const id = manager.add({
     title,
     description,
-    timeout: undo ? 8000 : 5000,
+    timeout: undo ? undoMs : 5000,
     ...(undo && {
       actionProps: {
         children: t`Undo`,

@@ -14,7 +14,7 @@ const MAX_SEARCHED = 5000;
 const MAX_FOUND = 500;
 
 /** Worded like the predicates of the partial indexes. */
-const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => {
+export const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => {
   switch (status) {
     case 'open':
       return sql.fragment`c.status <> 'closed' and (c.status = 'open' or c.snoozed_until <= ${sql.timestamp(now)})`;
@@ -28,7 +28,7 @@ const isOfStatus = (status: ConversationStatus, now: Date): FragmentSqlToken => 
 /** The conditions that conversations `c` must all meet. @param assignee the id of a user instead of `me`. */
 export async function conditionsOf(
   db: TenantDb,
-  { status, assignee, tag, unread, line, q }: ConversationFilters,
+  { status, assignee, tag, unread, unanswered, line, q }: ConversationFilters,
   reader: Reader,
 ): Promise<FragmentSqlToken[]> {
   const conditions: (FragmentSqlToken | false)[] = [
@@ -39,14 +39,20 @@ export async function conditionsOf(
       sql.fragment`c.tags <> '{}' and exists (select from unnest(c.tags) tag where lower(tag) = lower(${tag}))`,
     unread === 'true' && unreadSince(reader),
     unread === 'false' && sql.fragment`${isUnread(reader)} is not true`,
+    unanswered === 'true' && isUnanswered(reader.now),
+    unanswered === 'false' && sql.fragment`(${isUnanswered(reader.now)}) is not true`,
     line !== undefined && sql.fragment`c.line_id = ${line}`,
     q !== undefined && sql.fragment`c.address = any(${sql.array(await addressesMatching(db, q), 'text')})`,
   ];
   return conditions.filter((condition) => condition !== false);
 }
 
+/** Worded like the predicate of its index. */
+export const isUnanswered = (now: Date): FragmentSqlToken =>
+  sql.fragment`${isOfStatus('open', now)} and c.last_inbound_at > coalesce(c.answered_at, '-infinity')`;
+
 /** Nothing older than `since` is unread, so older conversations are not looked at. */
-const unreadSince = (reader: Reader): FragmentSqlToken =>
+export const unreadSince = (reader: Reader): FragmentSqlToken =>
   sql.fragment`${ACTIVE_AT} > ${sql.timestamp(reader.since)} and ${isUnread(reader)}`;
 
 /**

@@ -5,7 +5,7 @@ import { placeOfRecipient } from '#db/phone-places.ts';
 import { ANSWER_MS } from '#domain/conversation.ts';
 import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
-import type { MessageDraft } from '#domain/message-draft.ts';
+import { DRIP_SOURCE, type MessageDraft } from '#domain/message-draft.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { VariantName } from '#domain/variant-name.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -15,6 +15,8 @@ import { recordset, snakeCase } from '#db/recordset.ts';
 export const IS_DISPATCHED = sql.fragment`(sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')`;
 /** When a message was sent, or if not, its fallback SMS. While it is being sent: since when. */
 export const DISPATCHED_AT = sql.fragment`coalesce(sent_at, fallback_at, updated_at)`;
+/** `isWritten`, of messages. */
+export const IS_WRITTEN = sql.fragment`(campaign_id is null and source <> ${DRIP_SOURCE})`;
 
 export const MessageRow = z.object({
   id: z.string(),

@@ -4,7 +4,7 @@ import { currentTime } from '#domain/clock.ts';
 import { signalDay } from '#domain/line-signals.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
-import { MessageRow } from './messages.ts';
+import { DISPATCHED_AT, IS_DISPATCHED, IS_WRITTEN, MessageRow } from './messages.ts';
 import { type Happening, traceMoment } from '#db/message-traces.ts';
 import { AddressRow, IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -38,13 +38,14 @@ const UnansweredRow = z.object({ address: z.string(), unanswered: z.int() });
 /**
  * Records that the line wrote to these addresses, for new conversations, contact gaps, stickiness and reputation.
  * @param opened those with which it opens a conversation.
+ * @param answered those to whom a person writes.
  * @returns how many messages in a row each has not answered, with these.
  */
 export async function recordOutbound(
   db: TenantDb,
   lineId: string,
   addresses: readonly string[],
-  opened: ReadonlySet<string>,
+  { opened, answered }: { opened: ReadonlySet<string>; answered: ReadonlySet<string> },
   now: Date,
 ): Promise<readonly z.infer<typeof UnansweredRow>[]> {
   const counts = Map.groupBy(addresses, (address) => address);
@@ -58,13 +59,15 @@ export async function recordOutbound(
     )} as t (a, opened)
     on conflict do nothing`);
   return db.any(sql.type(UnansweredRow)`
-    insert into conversations (workspace_id, address, line_id, last_outbound_at, unanswered)
-    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, n from ${sql.unnest(
-      sorted.map((a) => [a, counts.get(a)?.length ?? 0]),
-      ['text', 'int4'],
-    )} as t (a, n)
+    insert into conversations (workspace_id, address, line_id, last_outbound_at, answered_at, unanswered)
+    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)}, case when answered then ${sql.timestamp(now)} end, n
+    from ${sql.unnest(
+      sorted.map((a) => [a, answered.has(a), counts.get(a)?.length ?? 0]),
+      ['text', 'bool', 'int4'],
+    )} as t (a, answered, n)
     on conflict (workspace_id, address) do update
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id),
+        answered_at = coalesce(excluded.answered_at, conversations.answered_at),
         unanswered = conversations.unanswered + excluded.unanswered
     returning address, unanswered`);
 }
@@ -75,11 +78,13 @@ export async function recordReached(
   { messageId, lineId, startedAt }: Pick<AttemptRow, 'messageId' | 'lineId' | 'startedAt'>,
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
-    insert into conversations as c (workspace_id, address, line_id, last_outbound_at)
-    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)} from messages
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at)
+    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)}, case when ${IS_WRITTEN} then ${sql.timestamp(startedAt)} end
+    from messages
     where workspace_id = ${db.workspaceId} and id = ${messageId} and not starts_with(address, 'erased:')
     on conflict (workspace_id, address) do update
-      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at),
+        answered_at = greatest(c.answered_at, excluded.answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
 }
 
 /**
@@ -93,10 +98,11 @@ export async function recordOwnMessage(
   at: Date,
 ): Promise<boolean> {
   await db.query(sql.type(NoRows)`
-    insert into conversations as c (workspace_id, address, line_id, last_outbound_at)
-    values (${db.workspaceId}, ${address}, ${lineId}, ${sql.timestamp(at)})
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at, answered_at)
+    values (${db.workspaceId}, ${address}, ${lineId}, ${sql.timestamp(at)}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update
-      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at),
+        answered_at = greatest(c.answered_at, excluded.answered_at), line_id = coalesce(c.line_id, excluded.line_id)`);
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since, opened_on)
     values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)}, ${signalDay(at)}::date)
@@ -127,6 +133,12 @@ export async function revertOutbound(
   await db.query(sql.type(NoRows)`
     update conversations set last_outbound_at = ${contactLastSentAt && sql.timestamp(contactLastSentAt)}
     where workspace_id = ${db.workspaceId} and address = ${address} and last_outbound_at = ${sql.timestamp(startedAt)}`);
+  await db.query(sql.type(NoRows)`
+    update conversations c set answered_at = (
+      select max(${DISPATCHED_AT}) from messages m
+      where m.workspace_id = c.workspace_id and m.address = c.address and ${IS_DISPATCHED} and ${IS_WRITTEN}
+        and ${DISPATCHED_AT} < ${sql.timestamp(startedAt)})
+    where workspace_id = ${db.workspaceId} and address = ${address} and answered_at = ${sql.timestamp(startedAt)}`);
   const reverted = await db.maybeOne(sql.type(UnansweredRow)`
     update conversations set unanswered = unanswered - 1
     where workspace_id = ${db.workspaceId} and address = ${address} and unanswered > 0

@@ -14,7 +14,8 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-const IS_UNPAID = sql.fragment`(
+/** Whether a workspace may send nothing until it is paid. */
+export const IS_UNPAID = sql.fragment`(
   subscription_status = any(${sql.array([...SUSPENDED], 'text')}) and current_billing_mode() <> 'none')`;
 
 const SendingRow = z.object({

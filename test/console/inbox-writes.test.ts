@@ -64,6 +64,33 @@ test('a reply that is typed while another is sent stays', async () => {
   expect(await box().inputValue()).toBe('See you then.');
 });
 
+test('a reply can be undone for some seconds, in which it is not sent', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  const response = page.waitForResponse(SEND);
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  const { _id } = (await (await response).json()) as { _id: string };
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await notified('The message was canceled');
+  expect((await workspace.api('GET', `/api/messages/${_id}`)).body).toMatchObject({
+    status: 'canceled',
+    recipientPhone: contacts[0],
+    sentAt: null,
+  });
+});
+
+test('a reply on a paused line names what it waits for', async () => {
+  const { page } = tab;
+  const { workspace, contacts } = await openInbox('Is it still free?');
+  await workspace.api('POST', `/api/lines/${workspace.lineId}/pause`, {});
+  await tab.signInAsOwner(workspace, pathOf(contacts[0]));
+  await page.getByText(/: paused$/).waitFor();
+  await box().fill('It is.');
+  await box().press('Control+Enter');
+  await notified('The reply waits');
+});
+
 test('a reply whose conversation is left before it is sent is not unsent', async () => {
   const { page } = tab;
   const { contacts } = await openInbox('Is it still free?', 'Where is it?');
@@ -111,7 +138,8 @@ test('a draft that is gone before all lists are read again can be undone', async
   await expect.poll(suspected.count).toBeGreaterThan(0);
   suspected.release();
   await notified('The reply is on its way');
-  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await notified('The message was canceled');
 });
 
 test('a draft is decided once, and its edited text stays', async () => {

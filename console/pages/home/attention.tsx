@@ -1,26 +1,32 @@
 import type { MessageDescriptor } from '@lingui/core';
-import { msg, plural } from '@lingui/core/macro';
+import { msg, plural, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import {
+  Ban,
   CheckCircle2,
   ChevronRight,
   CirclePause,
   CreditCard,
+  KeyRound,
   type LucideIcon,
   Mail,
   Phone,
   Sparkles,
   TriangleAlert,
+  Webhook,
 } from 'lucide-react';
 import type { Tone } from '#console/components/badge.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
 import { type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
+
+type Item = ResponseOf<'GET /api/attention'>['items'][number];
 
 interface Matter {
   key: string;
@@ -45,22 +51,13 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
   const { t } = useLingui();
   const { workspace } = useIdentity();
   const refetchInterval = useLiveInterval();
-  const drafts = useRead(
-    'GET /api/knowledge-base/auto-replies',
-    { query: { status: 'drafted', limit: PAGE } },
-    { refetchInterval },
-  );
-  const conversations = useRead(
-    'GET /api/conversations',
-    { query: { status: 'open', limit: PAGE } },
-    { refetchInterval },
-  );
+  const attention = useRead('GET /api/attention', {}, { refetchInterval });
   const failed = useRead(
     'GET /api/messages',
     { query: { status: 'failed', limit: PAGE } },
     { refetchInterval },
   );
-  const unread = [drafts, conversations, failed].filter(({ error, data }) => error && !data);
+  const unread = [attention, failed].filter(({ error, data }) => error && !data);
   if (unread[0])
     return (
       <ErrorState
@@ -68,7 +65,7 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
         retry={() => void Promise.all(unread.map(({ refetch }) => refetch()))}
       />
     );
-  if (!lines || !drafts.data || !conversations.data || !failed.data) return <SkeletonRows rows={3} />;
+  if (!lines || !attention.data || !failed.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];
   if (workspace.suspended) {
@@ -91,35 +88,9 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       to: '/lines',
     });
   }
-  const waiting = drafts.data.autoReplies.length;
-  if (waiting > 0) {
-    matters.push({
-      key: 'drafts',
-      icon: Sparkles,
-      tone: 'accent',
-      title:
-        drafts.data.nextCursor === null
-          ? plural(waiting, { one: '# draft waits for you', other: '# drafts wait for you' })
-          : t`${waiting} or more drafts wait for you`,
-      text: t`Replies written by the copilot: approve, edit or reject them.`,
-      to: '/inbox',
-      search: { filter: 'drafts' },
-    });
-  }
-  const open = conversations.data.conversations.filter(({ lastDirection }) => lastDirection === 'in').length;
-  if (open > 0) {
-    matters.push({
-      key: 'conversations',
-      icon: Mail,
-      tone: 'accent',
-      title:
-        conversations.data.nextCursor === null
-          ? plural(open, { one: '# conversation is unanswered', other: '# conversations are unanswered' })
-          : t`${open} or more conversations are unanswered`,
-      text: t`The contact wrote last.`,
-      to: '/inbox',
-      search: { filter: 'unanswered' },
-    });
+  for (const { kind, count } of attention.data.items) {
+    const matter = matterOf(kind, count);
+    if (matter) matters.push({ key: kind, ...matter });
   }
   for (const line of lines.filter(needsAttention)) {
     const state = lineState(line);
@@ -187,6 +158,63 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       ))}
     </ul>
   );
+}
+
+/** null: it is shown in another form, lines each by itself. */
+function matterOf(kind: Item['kind'], count: number): Omit<Matter, 'key'> | null {
+  switch (kind) {
+    case 'suspected_opt_outs':
+      return {
+        icon: Ban,
+        tone: 'warn',
+        title: plural(count, { one: '# suspected opt-out', other: '# suspected opt-outs' }),
+        text: t`Somebody may have asked for no more messages. Campaigns to them wait for your decision.`,
+        to: '/compliance',
+        search: { tab: 'opt-outs' },
+      };
+    case 'unanswered':
+      return {
+        icon: Mail,
+        tone: 'accent',
+        title: plural(count, {
+          one: '# conversation is unanswered',
+          other: '# conversations are unanswered',
+        }),
+        text: t`The contact wrote last.`,
+        to: '/inbox',
+        search: { filter: 'unanswered' },
+      };
+    case 'drafts':
+      return {
+        icon: Sparkles,
+        tone: 'accent',
+        title: plural(count, { one: '# draft waits for you', other: '# drafts wait for you' }),
+        text: t`Replies written by the copilot: approve, edit or reject them.`,
+        to: '/inbox',
+        search: { filter: 'drafts' },
+      };
+    case 'failing_webhooks':
+      return {
+        icon: Webhook,
+        tone: 'warn',
+        title: plural(count, { one: '# webhook fails', other: '# webhooks fail' }),
+        text: t`Its endpoint did not accept the last delivery.`,
+        to: '/webhooks',
+      };
+    case 'expiring_keys':
+      return {
+        icon: KeyRound,
+        tone: 'warn',
+        title: plural(count, { one: '# API key ends soon', other: '# API keys end soon' }),
+        text: t`Make a new one before the programs that use it are refused.`,
+        to: '/settings',
+        search: { tab: 'keys' },
+      };
+    case 'suspended':
+    case 'unpaid':
+    case 'lines':
+      return null;
+  }
 }
 
 const LINE_TEXTS: Record<string, MessageDescriptor> = {

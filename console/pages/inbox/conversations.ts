@@ -66,6 +66,8 @@ export function draftedOnly(
 /** What is read again after anything has happened in a conversation. */
 export const REFRESH = [
   'GET /api/conversations',
+  'GET /api/conversations/counts',
+  'GET /api/attention',
   'GET /api/conversations/{address}',
   'GET /api/knowledge-base/auto-replies',
   'GET /api/opt-outs/suspected',

@@ -3,19 +3,20 @@ import { msg, t } from '@lingui/core/macro';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Sparkles } from 'lucide-react';
 import { useRef, useState } from 'react';
-import { ApiFailure, request } from '#console/api/client.ts';
-import { refreshReads, useWrite } from '#console/api/queries.ts';
+import { ApiFailure } from '#console/api/client.ts';
+import { useWrite } from '#console/api/queries.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { percentOf, wordsOf } from '#console/lib/format.ts';
+import type { Line } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Draft, REFRESH } from './conversations.ts';
+import { heldUntil, toastHeld } from './held-send.ts';
 
 type Action = 'approve' | 'reject' | 'mark_sent';
 
-const DONE: Record<Action, MessageDescriptor> = {
-  approve: msg`The reply is on its way`,
+const DONE: Record<Exclude<Action, 'approve'>, MessageDescriptor> = {
   reject: msg`The draft was rejected`,
   mark_sent: msg`Marked as answered`,
 };
@@ -47,7 +48,7 @@ function originOf({ source, confidence }: Draft): string {
 }
 
 /** A draft: to be sent as it is, edited, or rejected. */
-export function DraftCard({ draft }: { draft: Draft }) {
+export function DraftCard({ draft, line }: { draft: Draft; line: Line | undefined }) {
   const { t } = useLingui();
   const { replyId, draftMessage, tags, sentiment } = draft;
   const [text, setText] = useState<string | null>(null);
@@ -59,13 +60,17 @@ export function DraftCard({ draft }: { draft: Draft }) {
   const act = (action: Action): void => {
     if (isDeciding.current) return;
     isDeciding.current = true;
-    const edited =
-      action === 'approve' && text !== null && text.trim() !== draftMessage ? { message: text } : {};
+    const sent = action === 'approve' && {
+      scheduledDate: heldUntil(),
+      ...(text !== null && text.trim() !== draftMessage && { message: text }),
+    };
     decide.mutate(
-      { body: { replyId, action, ...edited } },
+      { body: { replyId, action, ...sent } },
       {
-        onSuccess: ({ messageId }) =>
-          toast(t(DONE[action]), messageId === undefined ? {} : { undo: () => void takeBack(messageId) }),
+        onSuccess: ({ messageId }) => {
+          if (messageId !== undefined) toastHeld(messageId, line);
+          else if (action !== 'approve') toast(t(DONE[action]));
+        },
         onError: (error) => {
           isDeciding.current = false;
           if (error instanceof ApiFailure && error.code === 'DRAFT_ALREADY_RESOLVED')
@@ -137,15 +142,4 @@ export function DraftCard({ draft }: { draft: Draft }) {
       </div>
     </section>
   );
-}
-
-/** Cancels a message that was just written, unless it has left. */
-export async function takeBack(messageId: string): Promise<void> {
-  try {
-    await request('POST /api/messages/{id}/cancel', { params: { id: messageId } });
-    toast(t`The message was canceled`);
-  } catch (error) {
-    toastError(error);
-  }
-  await refreshReads(REFRESH);
 }

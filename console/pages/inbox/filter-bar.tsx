@@ -7,15 +7,14 @@ import { VIEWS, type ViewName, viewOf } from './views.ts';
 interface Props {
   view: ViewName;
   search: string;
-  drafts: number;
-  unread: number;
+  /** How many conversations are in a view, by its name. */
+  counts: Partial<Record<ViewName, number>>;
   onChange: (next: { view: ViewName; search: string }) => void;
 }
 
 /** One search box, the view, and the filters that somebody has saved. */
-export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
+export function FilterBar({ view, search, counts, onChange }: Props) {
   const { t } = useLingui();
-  const count: Record<string, number> = { drafts, unread };
   const [applied, setApplied] = useState(0);
   return (
     <div
@@ -40,7 +39,7 @@ export function FilterBar({ view, search, drafts, unread, onChange }: Props) {
           {VIEWS.map(({ value, label }) => (
             <option key={value} value={value}>
               {t(label)}
-              {(count[value] ?? 0) > 0 && ` (${count[value]})`}
+              {(counts[value] ?? 0) > 0 && ` (${counts[value]})`}
             </option>
           ))}
         </select>

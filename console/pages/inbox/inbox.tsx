@@ -33,6 +33,7 @@ export default function Inbox() {
     { query: queryOf(view, search) },
     { refetchInterval, keep: true },
   );
+  const counts = useRead('GET /api/conversations/counts', {}, { refetchInterval });
   const drafts = useRead(
     'GET /api/knowledge-base/auto-replies',
     { query: { status: 'drafted', limit: 200 } },
@@ -89,8 +90,7 @@ export default function Inbox() {
           <FilterBar
             view={view}
             search={search}
-            drafts={waiting.size}
-            unread={conversations.data?.pages[0]?.unreadConversations ?? 0}
+            counts={counts.data?.counts ?? {}}
             onChange={(next) => {
               setSelected(new Set());
               changeSearch({ filter: next.view === 'open' ? '' : next.view, search: next.search });

@@ -5,20 +5,23 @@ import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
 import { Button, IconButton } from '#console/components/button.tsx';
-import { toast, toastError } from '#console/components/toast.tsx';
+import { toastError } from '#console/components/toast.tsx';
+import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { REFRESH } from './conversations.ts';
-import { takeBack } from './draft-card.tsx';
+import { heldUntil, stopOf, toastHeld } from './held-send.ts';
 import { NoteBox } from './note-box.tsx';
 import { SnippetsMenu } from './snippets-menu.tsx';
 import { setUnsentText, unsentText, useUnsentText } from './unsent.ts';
 
 export function ReplyBox({
   address,
+  line,
   optedOut,
   onTyping,
 }: {
   address: string;
+  line: Line | undefined;
   optedOut: boolean;
   onTyping: (isTyping: boolean) => void;
 }) {
@@ -49,6 +52,7 @@ export function ReplyBox({
           ...(address.includes('@') ? { email: address } : { phone: address }),
           ...(text.trim() !== '' && { message: text }),
           ...(files.length > 0 && { attachmentUrls: files.map(({ url }) => url) }),
+          scheduledDate: heldUntil(),
         },
       },
       {
@@ -56,7 +60,7 @@ export function ReplyBox({
           // What was written or attached meanwhile stays.
           if (unsentText(address) === text) change('');
           setFiles((current) => current.filter((file) => !files.includes(file)));
-          toast(t`The reply is on its way`, { undo: () => void takeBack(_id) });
+          toastHeld(_id, line);
         },
         onError: toastError,
       },
@@ -103,6 +107,9 @@ export function ReplyBox({
           insert={(snippet) => change(text.trim() === '' ? snippet : `${text.trimEnd()}\n${snippet}`)}
         />
         <NoteButton onClick={() => setNoting(true)} />
+        <span className="min-w-0 flex-1 truncate text-xs text-muted">
+          {line && <SendingLine line={line} />}
+        </span>
         <span className="hidden text-xs text-muted sm:inline">Ctrl Enter</span>
         <Button
           kind="primary"
@@ -115,6 +122,24 @@ export function ReplyBox({
         </Button>
       </div>
     </form>
+  );
+}
+
+/** From which line the reply leaves, and what it would wait for. */
+function SendingLine({ line }: { line: Line }) {
+  const name = lineName(line);
+  const channel = CHANNELS[line.requestedChannelType];
+  const stop = stopOf(line);
+  return stop === null ? (
+    <Trans>
+      From {name} · {channel}
+    </Trans>
+  ) : (
+    <span className="text-warn">
+      <Trans>
+        From {name} · {channel}: {stop}
+      </Trans>
+    </span>
   );
 }
 

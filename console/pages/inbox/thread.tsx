@@ -13,7 +13,7 @@ import { toastError } from '#console/components/toast.tsx';
 import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { Bubble, type Contact } from './bubble.tsx';
 import { ConversationActions } from './conversation-actions.tsx';
-import type { Draft, ThreadItem } from './conversations.ts';
+import type { Conversation, Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
 import { Presence } from './presence.tsx';
@@ -57,6 +57,7 @@ export function Thread({
   );
   const [isTyping, setTyping] = useState(false);
   const userId = useUserId();
+  const lines = useRead('GET /api/lines/by-user', {});
   const unread = thread.data?.pages[0]?.conversation.unread === true;
   const latest = thread.data?.pages[0]?.messages[0]?.messageId;
   const read = useWrite('POST /api/conversations/{address}/read', {
@@ -84,6 +85,7 @@ export function Thread({
   const conversation = thread.data?.pages[0]?.conversation;
   if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
   const { name, leadId, optedOut, tags } = conversation;
+  const line = lines.data?.lines.find(({ _id }) => _id === lineOf(conversation, messages));
   const shownNotes = notesWithin(notes.data?.notes ?? [], messages, thread.hasNextPage);
   return (
     <div className="flex h-full flex-col">
@@ -131,12 +133,16 @@ export function Thread({
       />
       <div className="shrink-0 border-t border-line bg-surface p-3">
         {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
-        {draft && <DraftCard key={draft.replyId} draft={draft} />}
-        <ReplyBox address={address} optedOut={optedOut} onTyping={setTyping} />
+        {draft && <DraftCard key={draft.replyId} draft={draft} line={line} />}
+        <ReplyBox address={address} line={line} optedOut={optedOut} onTyping={setTyping} />
       </div>
     </div>
   );
 }
+
+/** The line of a reply, as the API chooses it: the one to which the contact wrote last, otherwise theirs. */
+const lineOf = ({ lineId }: Conversation, messages: readonly ThreadItem[]): string | null =>
+  messages.findLast(({ direction, autoReply }) => direction === 'in' && !autoReply)?.lineId ?? lineId;
 
 /** Oldest first; without those before the earliest message that is shown, if there are earlier ones. */
 function notesWithin(notes: readonly Note[], messages: readonly ThreadItem[], hasEarlier: boolean): Note[] {

@@ -15,7 +15,7 @@ interface View {
 
 const NOTHING = { title: msg`Nothing here`, text: msg`No conversation is in this view.` };
 
-/** The views of the inbox. Two of them show a part of what the API lists. */
+/** The views of the inbox. One of them shows a part of what the API lists. */
 export const VIEWS = [
   {
     value: 'open',
@@ -50,7 +50,7 @@ export const VIEWS = [
   {
     value: 'unanswered',
     label: msg({ message: 'Unanswered', context: 'conversations' }),
-    query: { status: 'open' },
+    query: { unanswered: 'true' },
     empty: {
       title: msg`Everything is answered`,
       text: msg`Conversations in which the contact wrote last appear here.`,
@@ -104,10 +104,9 @@ export const showsDrafted = (view: ViewName): boolean =>
   view === 'open' || view === 'drafts' || view === 'all';
 
 export function isInView(
-  { lastDirection, address }: Conversation,
+  { address }: Conversation,
   view: ViewName,
   drafts: ReadonlyMap<string, Draft>,
 ): boolean {
-  if (view === 'unanswered') return lastDirection === 'in';
   return view !== 'drafts' || drafts.has(address);
 }

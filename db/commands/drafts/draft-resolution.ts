@@ -29,6 +29,8 @@ export interface DraftDecision {
   channel: ApprovalChannel;
   /** Sent instead of the draft. */
   message?: string | undefined;
+  /** The earliest time to send it. Default: now. */
+  schedule?: Date | undefined;
   userId: string | null;
   by: AuditActor;
 }
@@ -81,7 +83,8 @@ export async function resolveDraft(
     return winner ? taken(winner) : { kind: 'unknown' };
   }
   const text = decision.message ?? settled.draft ?? '';
-  if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
+  const { schedule = now } = decision;
+  if (messageId !== null) await queue(db, settled, { id: messageId, text, userId, schedule }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
   if (action === 'reject') await emitDraftResolved(db, 'message.ai_draft_rejected', rejection, now);
   // Operators decide through the workflow.
@@ -187,7 +190,7 @@ async function settle(
 async function queue(
   db: TenantDb,
   draft: DraftRow,
-  { id, text, userId }: { id: string; text: string; userId: string | null },
+  { id, text, userId, schedule }: { id: string; text: string; userId: string | null; schedule: Date },
   { workspace, links, now }: ResolutionContext,
 ): Promise<void> {
   const { address } = draft;
@@ -207,7 +210,7 @@ async function queue(
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
   const message = {
-    ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule: now, userId }),
+    ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule, userId }),
     id,
   };
   await acceptMessages(db, [message], now);

@@ -141,6 +141,10 @@ export type InboxReplyInput = {
     message?: string;
     attachmentUrls?: Array<string>;
     fromLineId?: string;
+    /**
+     * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
+     */
+    scheduledDate?: string;
 };
 
 export type SnippetInput = {
@@ -210,6 +214,10 @@ export type DraftResolution = {
      * With `approve`: the text to send instead of the draft.
      */
     message?: string;
+    /**
+     * With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
+     */
+    scheduledDate?: string;
 };
 
 export type DraftInput = {
@@ -1272,6 +1280,35 @@ export type Conversation = {
     unreadCount: number;
 };
 
+export type ConversationCounts = {
+    open: number;
+    /**
+     * Open, and the contact wrote last. Steps of campaigns, drips and automatic replies answer nobody.
+     */
+    unanswered: number;
+    /**
+     * Open, and unread by the user.
+     */
+    unread: number;
+    /**
+     * Open, and assigned to the user; 0 for a key.
+     */
+    mine: number;
+    /**
+     * Open, and assigned to nobody.
+     */
+    unassigned: number;
+    snoozed: number;
+    /**
+     * Drafts that wait for a decision.
+     */
+    drafts: number;
+    /**
+     * Suspected opt-outs that wait for a decision.
+     */
+    suspected: number;
+};
+
 export type ThreadItem = {
     messageId: string;
     direction: 'in' | 'out';
@@ -1410,6 +1447,26 @@ export type PresentPerson = {
      * Unless they report again earlier.
      */
     expiresAt: string;
+};
+
+export type AttentionItem = {
+    /**
+     * `lines`: lines that do not send, or whose mailbox cannot be read, an item for each `reason`. `unpaid`: a subscription or lines that wait for a payment. `expiring_keys`: they end within 14 days.
+     */
+    kind: 'suspended' | 'unpaid' | 'lines' | 'suspected_opt_outs' | 'unanswered' | 'drafts' | 'failing_webhooks' | 'expiring_keys';
+    /**
+     * Of `lines`; null otherwise.
+     */
+    reason: 'provisioning_failed' | 'line_not_connected' | 'line_inactive' | 'line_paused' | 'line_down' | 'line_resting' | 'carrier_refuses' | 'mailbox_unreadable' | null;
+    count: number;
+    /**
+     * Since when the first of them waits; of keys: when the first ends. Null if it is not known.
+     */
+    since: string | null;
+    /**
+     * The path of the page of the console that shows them.
+     */
+    href: string;
 };
 
 export type Snippet = {
@@ -2430,6 +2487,52 @@ export type PersonalizationProgress = {
      * The most recent reason why a message failed.
      */
     lastError: string | null;
+};
+
+export type CampaignCheck = {
+    /**
+     * Leads who would get the first step.
+     */
+    leads: number;
+    /**
+     * Messages, if nobody replies.
+     */
+    messages: number;
+    /**
+     * When the first message may leave; null: nobody gets one.
+     */
+    firstAt: string | null;
+    /**
+     * When the last message leaves by the forecast; null: none, or in over three years.
+     */
+    lastAt: string | null;
+    /**
+     * The lines that can send it.
+     */
+    lines: Array<string>;
+    /**
+     * Leads without an address for the first step.
+     */
+    unreachable: number;
+    optedOut: number;
+    /**
+     * Leads whose address the agency has suppressed.
+     */
+    suppressed: number;
+    /**
+     * Other leads whose last entry is not a consent. With `requireConsent`, they get nothing.
+     */
+    withoutConsent: number;
+    /**
+     * Leads whose first step the quiet hours or the send window postpone.
+     */
+    inQuietHours: number;
+    /**
+     * The fields that the steps read and some leads do not have, with how many.
+     */
+    emptyFields: {
+        [key: string]: number;
+    };
 };
 
 export type CampaignFunnel = {
@@ -3828,6 +3931,10 @@ export type GetApiConversationsData = {
         tag?: string;
         unread?: 'true' | 'false';
         /**
+         * Whether it is open and the contact wrote last, as in the counts.
+         */
+        unanswered?: 'true' | 'false';
+        /**
          * The line assigned to the contact.
          */
         line?: string;
@@ -3867,6 +3974,34 @@ export type GetApiConversationsResponses = {
 };
 
 export type GetApiConversationsResponse = GetApiConversationsResponses[keyof GetApiConversationsResponses];
+
+export type GetApiConversationsCountsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/conversations/counts';
+};
+
+export type GetApiConversationsCountsErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiConversationsCountsError = GetApiConversationsCountsErrors[keyof GetApiConversationsCountsErrors];
+
+export type GetApiConversationsCountsResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        counts: ConversationCounts;
+    };
+};
+
+export type GetApiConversationsCountsResponse = GetApiConversationsCountsResponses[keyof GetApiConversationsCountsResponses];
 
 export type GetApiConversationsByAddressData = {
     body?: never;
@@ -4139,6 +4274,34 @@ export type PostApiConversationsByAddressPresenceResponses = {
 
 export type PostApiConversationsByAddressPresenceResponse = PostApiConversationsByAddressPresenceResponses[keyof PostApiConversationsByAddressPresenceResponses];
 
+export type GetApiAttentionData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/attention';
+};
+
+export type GetApiAttentionErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type GetApiAttentionError = GetApiAttentionErrors[keyof GetApiAttentionErrors];
+
+export type GetApiAttentionResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        items: Array<AttentionItem>;
+    };
+};
+
+export type GetApiAttentionResponse = GetApiAttentionResponses[keyof GetApiAttentionResponses];
+
 export type PostApiInboxSendReplyData = {
     body?: {
         leadId?: string;
@@ -4150,6 +4313,10 @@ export type PostApiInboxSendReplyData = {
         message?: string;
         attachmentUrls?: Array<string>;
         fromLineId?: string;
+        /**
+         * The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
+         */
+        scheduledDate?: string;
     };
     path?: never;
     query?: never;
@@ -4590,6 +4757,10 @@ export type PostApiKnowledgeBaseAutoRepliesData = {
          * With `approve`: the text to send instead of the draft.
          */
         message?: string;
+        /**
+         * With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.
+         */
+        scheduledDate?: string;
     };
     path?: never;
     query?: never;
@@ -7373,6 +7544,36 @@ export type PostApiCampaignsByIdArchiveResponses = {
 };
 
 export type PostApiCampaignsByIdArchiveResponse = PostApiCampaignsByIdArchiveResponses[keyof PostApiCampaignsByIdArchiveResponses];
+
+export type PostApiCampaignsByIdCheckData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/campaigns/{id}/check';
+};
+
+export type PostApiCampaignsByIdCheckErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiCampaignsByIdCheckError = PostApiCampaignsByIdCheckErrors[keyof PostApiCampaignsByIdCheckErrors];
+
+export type PostApiCampaignsByIdCheckResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        check: CampaignCheck;
+    };
+};
+
+export type PostApiCampaignsByIdCheckResponse = PostApiCampaignsByIdCheckResponses[keyof PostApiCampaignsByIdCheckResponses];
 
 export type GetApiCampaignsByIdFunnelData = {
     body?: never;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "63f50121f3fa8191121b279004e778dd1896a6faf03277f0bc9f4f5e2a94181c"
+DIGEST = "33c07129150c2529453ef2a6dde6508f7e6b85fd1c188d57dcf6a59ac20879bd"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -101,6 +101,7 @@ class InboxReplyInput(TypedDict):
     message: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
+    scheduledDate: NotRequired[str]
 
 
 class SnippetInput(TypedDict):
@@ -136,6 +137,7 @@ class DraftResolution(TypedDict):
     replyId: str
     action: Literal["approve", "reject", "mark_sent"]
     message: NotRequired[str]
+    scheduledDate: NotRequired[str]
 
 
 class DraftInput(TypedDict):
@@ -675,6 +677,17 @@ class Conversation(TypedDict):
     unreadCount: int
 
 
+class ConversationCounts(TypedDict):
+    open: int
+    unanswered: int
+    unread: int
+    mine: int
+    unassigned: int
+    snoozed: int
+    drafts: int
+    suspected: int
+
+
 class ThreadItemAuthentication(TypedDict):
     result: Literal["pass", "fail", "none"]
     server: str | None
@@ -724,6 +737,14 @@ class PresentPerson(TypedDict):
     name: str | None
     state: Literal["viewing", "typing", "left"]
     expiresAt: str
+
+
+class AttentionItem(TypedDict):
+    kind: Literal["suspended", "unpaid", "lines", "suspected_opt_outs", "unanswered", "drafts", "failing_webhooks", "expiring_keys"]
+    reason: Literal["provisioning_failed", "line_not_connected", "line_inactive", "line_paused", "line_down", "line_resting", "carrier_refuses", "mailbox_unreadable"] | None
+    count: int
+    since: str | None
+    href: str
 
 
 class Snippet(TypedDict):
@@ -1372,6 +1393,20 @@ class PersonalizationProgress(TypedDict):
     promptTokens: int
     completionTokens: int
     lastError: str | None
+
+
+class CampaignCheck(TypedDict):
+    leads: int
+    messages: int
+    firstAt: str | None
+    lastAt: str | None
+    lines: list[str]
+    unreachable: int
+    optedOut: int
+    suppressed: int
+    withoutConsent: int
+    inQuietHours: int
+    emptyFields: dict[str, int]
 
 
 class FunnelStepSkippedItem(TypedDict):
@@ -2125,6 +2160,7 @@ class ListConversationsParametersQuery(TypedDict):
     assignee: NotRequired[str]
     tag: NotRequired[str]
     unread: NotRequired[Literal["true", "false"]]
+    unanswered: NotRequired[Literal["true", "false"]]
     line: NotRequired[str]
     q: NotRequired[str]
 
@@ -2134,6 +2170,11 @@ class ListConversationsResponse(TypedDict):
     conversations: list[Conversation]
     nextCursor: str | None
     unreadConversations: int | None
+
+
+class CountConversationsResponse(TypedDict):
+    success: Literal[True]
+    counts: ConversationCounts
 
 
 class GetConversationParametersQuery(TypedDict):
@@ -2195,6 +2236,11 @@ class ReportPresenceResponse(TypedDict):
     others: list[PresentPerson]
 
 
+class ListAttentionResponse(TypedDict):
+    success: Literal[True]
+    items: list[AttentionItem]
+
+
 class SendReplyRequest(TypedDict):
     leadId: NotRequired[str]
     phone: NotRequired[str]
@@ -2202,6 +2248,7 @@ class SendReplyRequest(TypedDict):
     message: NotRequired[str]
     attachmentUrls: NotRequired[list[str]]
     fromLineId: NotRequired[str]
+    scheduledDate: NotRequired[str]
 
 
 class ListSnippetsParametersQuery(TypedDict):
@@ -2317,6 +2364,7 @@ class ResolveAutoReplyRequest(TypedDict):
     replyId: str
     action: Literal["approve", "reject", "mark_sent"]
     message: NotRequired[str]
+    scheduledDate: NotRequired[str]
 
 
 class ResolveAutoReplyResponse(TypedDict):
@@ -2943,6 +2991,11 @@ class ListCampaignsParametersQuery(TypedDict):
 
 class DeleteCampaignResponse(TypedDict):
     success: Literal[True]
+
+
+class CheckCampaignResponse(TypedDict):
+    success: Literal[True]
+    check: CampaignCheck
 
 
 class AddCampaignLeadRequest(TypedDict):

@@ -126,6 +126,12 @@ class Conversations:
         A key needs the scope `read`."""
         return self._transport.call("GET", "/api/conversations", query=query)
 
+    def count(self) -> models.CountConversationsResponse:
+        """Count the conversations of each view of the inbox.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/conversations/counts")
+
     def get(self, address: str, **query: Unpack[models.GetConversationParametersQuery]) -> models.GetConversationResponse:
         """Get a conversation with its messages, newest first.
 
@@ -245,6 +251,12 @@ class AsyncConversations:
         A key needs the scope `read`."""
         return await self._transport.call("GET", "/api/conversations", query=query)
 
+    async def count(self) -> models.CountConversationsResponse:
+        """Count the conversations of each view of the inbox.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/conversations/counts")
+
     async def get(self, address: str, **query: Unpack[models.GetConversationParametersQuery]) -> models.GetConversationResponse:
         """Get a conversation with its messages, newest first.
 
@@ -340,6 +352,148 @@ class AsyncConversations:
 
         A key needs the scope `manage`."""
         return await self._transport.call("DELETE", f"/api/saved-filters/{self._transport.escape(id)}")
+
+
+class Workspace:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_attention(self) -> models.ListAttentionResponse:
+        """List what waits for a person, the most urgent first.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/attention")
+
+    def get(self) -> models.GetWorkspaceResponse:
+        """Get the workspace of the credential, and who is calling.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace")
+
+    def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return self._transport.call("PATCH", "/api/workspace", body=body)
+
+    def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return self._transport.call("PUT", "/api/workspace", body=body)
+
+    def open_test_mode(self) -> models.OpenTestModeResponse:
+        """Get the twin of the workspace for tests; the first call creates it.
+
+        A session acts in the twin with its id in `X-Workspace-Id`."""
+        return self._transport.call("POST", "/api/workspace/test-mode")
+
+    def list_limits(self) -> models.ListLimitsResponse:
+        """List the limits of the workspace and their current usage.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/limits")
+
+    def get_setup(self) -> models.GetSetupResponse:
+        """Get the first steps of the workspace, and which of them are done.
+
+        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/setup")
+
+    def get_quiet_hours(self) -> models.GetQuietHoursResponse:
+        """Get the quiet hours of the workspace.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/quiet-hours")
+
+    def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
+        """Set the quiet hours; an omitted field gets its default.
+
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
+
+    def get_fallback_config(self) -> models.GetFallbackConfigResponse:
+        """Get the SMS fallback of the workspace; null until it is configured.
+
+        A key needs the scope `read`."""
+        return self._transport.call("GET", "/api/workspace/fallback-config")
+
+    def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
+        """Configure the SMS fallback; omitted fields do not change.
+
+        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
+        return self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
+
+
+class AsyncWorkspace:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_attention(self) -> models.ListAttentionResponse:
+        """List what waits for a person, the most urgent first.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/attention")
+
+    async def get(self) -> models.GetWorkspaceResponse:
+        """Get the workspace of the credential, and who is calling.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace")
+
+    async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return await self._transport.call("PATCH", "/api/workspace", body=body)
+
+    async def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
+        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
+
+        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
+        return await self._transport.call("PUT", "/api/workspace", body=body)
+
+    async def open_test_mode(self) -> models.OpenTestModeResponse:
+        """Get the twin of the workspace for tests; the first call creates it.
+
+        A session acts in the twin with its id in `X-Workspace-Id`."""
+        return await self._transport.call("POST", "/api/workspace/test-mode")
+
+    async def list_limits(self) -> models.ListLimitsResponse:
+        """List the limits of the workspace and their current usage.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/limits")
+
+    async def get_setup(self) -> models.GetSetupResponse:
+        """Get the first steps of the workspace, and which of them are done.
+
+        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/setup")
+
+    async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
+        """Get the quiet hours of the workspace.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/quiet-hours")
+
+    async def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
+        """Set the quiet hours; an omitted field gets its default.
+
+        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
+        return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
+
+    async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
+        """Get the SMS fallback of the workspace; null until it is configured.
+
+        A key needs the scope `read`."""
+        return await self._transport.call("GET", "/api/workspace/fallback-config")
+
+    async def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
+        """Configure the SMS fallback; omitted fields do not change.
+
+        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
+        return await self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
 
 
 class AiDrafts:
@@ -1340,6 +1494,12 @@ class Campaigns:
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
 
+    def check(self, id: str) -> models.CheckCampaignResponse:
+        """Say what a start would do: to whom, when, and what is missing.
+
+        Changes nothing. The times are those of the forecast. A key needs the scope `read`."""
+        return self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/check")
+
     def get_funnel(self, id: str) -> models.CampaignFunnel:
         """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
 
@@ -1416,6 +1576,12 @@ class AsyncCampaigns:
 
         A key needs the scope `send`. Recorded in the audit log as `campaign.archived`."""
         return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/archive")
+
+    async def check(self, id: str) -> models.CheckCampaignResponse:
+        """Say what a start would do: to whom, when, and what is missing.
+
+        Changes nothing. The times are those of the forecast. A key needs the scope `read`."""
+        return await self._transport.call("POST", f"/api/campaigns/{self._transport.escape(id)}/check")
 
     async def get_funnel(self, id: str) -> models.CampaignFunnel:
         """Get how far the leads of a campaign got, by step and variant, and how many replied and opted out.
@@ -1598,136 +1764,6 @@ class AsyncWebhooks:
 
         Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay, but a ping is never retried. A key needs the scope `manage`."""
         return await self._transport.call("POST", f"/api/webhooks/{self._transport.escape(id)}/health-check")
-
-
-class Workspace:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def get(self) -> models.GetWorkspaceResponse:
-        """Get the workspace of the credential, and who is calling.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/workspace")
-
-    def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
-
-        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
-        return self._transport.call("PATCH", "/api/workspace", body=body)
-
-    def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
-
-        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
-        return self._transport.call("PUT", "/api/workspace", body=body)
-
-    def open_test_mode(self) -> models.OpenTestModeResponse:
-        """Get the twin of the workspace for tests; the first call creates it.
-
-        A session acts in the twin with its id in `X-Workspace-Id`."""
-        return self._transport.call("POST", "/api/workspace/test-mode")
-
-    def list_limits(self) -> models.ListLimitsResponse:
-        """List the limits of the workspace and their current usage.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/workspace/limits")
-
-    def get_setup(self) -> models.GetSetupResponse:
-        """Get the first steps of the workspace, and which of them are done.
-
-        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/workspace/setup")
-
-    def get_quiet_hours(self) -> models.GetQuietHoursResponse:
-        """Get the quiet hours of the workspace.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/workspace/quiet-hours")
-
-    def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
-        """Set the quiet hours; an omitted field gets its default.
-
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
-        return self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
-
-    def get_fallback_config(self) -> models.GetFallbackConfigResponse:
-        """Get the SMS fallback of the workspace; null until it is configured.
-
-        A key needs the scope `read`."""
-        return self._transport.call("GET", "/api/workspace/fallback-config")
-
-    def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
-        """Configure the SMS fallback; omitted fields do not change.
-
-        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
-        return self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
-
-
-class AsyncWorkspace:
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def get(self) -> models.GetWorkspaceResponse:
-        """Get the workspace of the credential, and who is calling.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/workspace")
-
-    async def update(self, **body: Unpack[models.UpdateWorkspaceRequest]) -> models.UpdateWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
-
-        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
-        return await self._transport.call("PATCH", "/api/workspace", body=body)
-
-    async def put(self, **body: Unpack[models.PutWorkspaceRequest]) -> models.PutWorkspaceResponse:
-        """Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden.
-
-        A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`."""
-        return await self._transport.call("PUT", "/api/workspace", body=body)
-
-    async def open_test_mode(self) -> models.OpenTestModeResponse:
-        """Get the twin of the workspace for tests; the first call creates it.
-
-        A session acts in the twin with its id in `X-Workspace-Id`."""
-        return await self._transport.call("POST", "/api/workspace/test-mode")
-
-    async def list_limits(self) -> models.ListLimitsResponse:
-        """List the limits of the workspace and their current usage.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/workspace/limits")
-
-    async def get_setup(self) -> models.GetSetupResponse:
-        """Get the first steps of the workspace, and which of them are done.
-
-        A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/workspace/setup")
-
-    async def get_quiet_hours(self) -> models.GetQuietHoursResponse:
-        """Get the quiet hours of the workspace.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/workspace/quiet-hours")
-
-    async def set_quiet_hours(self, **body: Unpack[models.SetQuietHoursRequest]) -> models.SetQuietHoursResponse:
-        """Set the quiet hours; an omitted field gets its default.
-
-        Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`."""
-        return await self._transport.call("PUT", "/api/workspace/quiet-hours", body=body)
-
-    async def get_fallback_config(self) -> models.GetFallbackConfigResponse:
-        """Get the SMS fallback of the workspace; null until it is configured.
-
-        A key needs the scope `read`."""
-        return await self._transport.call("GET", "/api/workspace/fallback-config")
-
-    async def update_fallback_config(self, **body: Unpack[models.UpdateFallbackConfigRequest]) -> models.UpdateFallbackConfigResponse:
-        """Configure the SMS fallback; omitted fields do not change.
-
-        A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`."""
-        return await self._transport.call("PATCH", "/api/workspace/fallback-config", body=body)
 
 
 class Analytics:
@@ -2535,6 +2571,7 @@ class Api:
     def __init__(self, transport: Transport) -> None:
         self.messages = Messages(transport)
         self.conversations = Conversations(transport)
+        self.workspace = Workspace(transport)
         self.ai_drafts = AiDrafts(transport)
         self.opt_outs = OptOuts(transport)
         self.compliance = Compliance(transport)
@@ -2548,7 +2585,6 @@ class Api:
         self.campaigns = Campaigns(transport)
         self.forecast = Forecast(transport)
         self.webhooks = Webhooks(transport)
-        self.workspace = Workspace(transport)
         self.analytics = Analytics(transport)
         self.email_preferences = EmailPreferences(transport)
         self.team = Team(transport)
@@ -2564,6 +2600,7 @@ class AsyncApi:
     def __init__(self, transport: AsyncTransport) -> None:
         self.messages = AsyncMessages(transport)
         self.conversations = AsyncConversations(transport)
+        self.workspace = AsyncWorkspace(transport)
         self.ai_drafts = AsyncAiDrafts(transport)
         self.opt_outs = AsyncOptOuts(transport)
         self.compliance = AsyncCompliance(transport)
@@ -2577,7 +2614,6 @@ class AsyncApi:
         self.campaigns = AsyncCampaigns(transport)
         self.forecast = AsyncForecast(transport)
         self.webhooks = AsyncWebhooks(transport)
-        self.workspace = AsyncWorkspace(transport)
         self.analytics = AsyncAnalytics(transport)
         self.email_preferences = AsyncEmailPreferences(transport)
         self.team = AsyncTeam(transport)

@@ -1,0 +1,39 @@
+import { t } from '@lingui/core/macro';
+import { request, serverTime } from '#console/api/client.ts';
+import { refreshReads } from '#console/api/queries.ts';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { type Line, lineName, lineState } from '#console/lib/line.ts';
+import { statusName } from '#console/lib/status-names.ts';
+import { REFRESH } from './conversations.ts';
+
+/** How long a message waits that a person sends, so that it can be undone. */
+const HELD_MS = 6000;
+
+/** The `scheduledDate` of a message that can be undone. */
+export const heldUntil = (): string => new Date(serverTime().getTime() + HELD_MS).toISOString();
+
+/** What keeps a line from sending, in a word; null: nothing. */
+export function stopOf(line: Line): string | null {
+  const state = lineState(line);
+  return SENDING.has(state) ? null : statusName(state).toLowerCase();
+}
+const SENDING: ReadonlySet<string> = new Set(['active', 'healthy', 'degraded']);
+
+/** Says that a message is sent by a line, or what it waits for, and offers to take it back. */
+export function toastHeld(messageId: string, line: Line | undefined): void {
+  const stop = line && stopOf(line);
+  const held = { undo: () => void takeBack(messageId), undoMs: HELD_MS };
+  if (line && stop) toast(t`The reply waits`, { description: `${lineName(line)}: ${stop}`, ...held });
+  else toast(t`The reply is on its way`, held);
+}
+
+/** Cancels a message that was just written, unless it has left. */
+async function takeBack(messageId: string): Promise<void> {
+  try {
+    await request('POST /api/messages/{id}/cancel', { params: { id: messageId } });
+    toast(t`The message was canceled`);
+  } catch (error) {
+    toastError(error);
+  }
+  await refreshReads(REFRESH);
+}

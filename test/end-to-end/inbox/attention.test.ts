@@ -1,0 +1,104 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createWorkspaceWithLine, insertRow } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await sharedApp();
+});
+
+const countsOf = async (api: ApiClient): Promise<Record<string, number>> => {
+  const { status, body } = await api('GET', '/api/conversations/counts');
+  expect(status).toBe(200);
+  return body.counts;
+};
+
+describe('what waits for a person', () => {
+  it('counts the conversations of each view exactly, and a campaign or drip answers nobody', async () => {
+    const { api, lineId, id: organizationId, ownerId } = await createWorkspaceWithLine(app);
+    const owner = await sessionClient(app, { userId: ownerId, organizationId, role: 'org:admin' });
+    expect(await countsOf(api)).toEqual({
+      open: 0,
+      unanswered: 0,
+      unread: 0,
+      mine: 0,
+      unassigned: 0,
+      snoozed: 0,
+      drafts: 0,
+      suspected: 0,
+    });
+    const contacts = Array.from({ length: 5 }, phone);
+    for (const from of contacts)
+      await callBack(app, lineId, replyEvent(from, 'Can you send me the report?', { at: new Date() }));
+    const [answered = '', dripped = '', closed = '', mine = '', snoozed = ''] = contacts;
+
+    const reply = await api('POST', '/api/inbox/send-reply', { phone: answered, message: 'Here it is.' });
+    expect(reply.status).toBe(201);
+    const drip = await api('POST', '/api/drip', { recipientPhone: dripped, message: 'Our news' });
+    expect(drip.status).toBe(202);
+    for (const address of [answered, dripped])
+      await eventually(async () => {
+        const { conversation } = (await api('GET', `/api/conversations/${address}`)).body;
+        return conversation.lastDirection === 'out';
+      });
+    await api('PATCH', `/api/conversations/${closed}`, { status: 'closed' });
+    await api('PATCH', `/api/conversations/${mine}`, { assigneeId: ownerId });
+    const snoozedUntil = new Date(Date.now() + 3_600_000).toISOString();
+    await api('PATCH', `/api/conversations/${snoozed}`, { status: 'snoozed', snoozedUntil });
+    await owner('POST', `/api/conversations/${mine}/read`);
+
+    const counts = { open: 3, unanswered: 2, unassigned: 2, snoozed: 1, drafts: 0, suspected: 0 };
+    expect(await countsOf(owner)).toEqual({ ...counts, unread: 2, mine: 1 });
+    // For a key, which reads nothing, a conversation is unread until something was sent.
+    expect(await countsOf(api)).toEqual({ ...counts, unread: 1, mine: 0 });
+    const { body: unanswered } = await api('GET', '/api/conversations?unanswered=true');
+    const addresses = unanswered.conversations.map(({ address }: { address: string }) => address);
+    expect(addresses.toSorted()).toEqual([dripped, mine].toSorted());
+  });
+
+  it('lists what needs a person, with its count and since when', async () => {
+    const { api, lineId, id: workspaceId, ownerId } = await createWorkspaceWithLine(app);
+    const owner = await sessionClient(app, {
+      userId: ownerId,
+      organizationId: workspaceId,
+      role: 'org:admin',
+    });
+    const itemsOf = async () => (await api('GET', '/api/attention')).body.items;
+    expect(await itemsOf()).toEqual([]);
+    const at = new Date();
+    await callBack(app, lineId, replyEvent(phone(), 'Is it still available?', { at }));
+    expect((await api('POST', `/api/lines/${lineId}/pause`, {})).status).toBe(200);
+    const key = await owner('POST', '/api/keys', { name: 'Import', expiresInDays: 3 });
+    expect(key.status).toBe(201);
+    await insertRow(app, 'webhooks', {
+      workspace_id: workspaceId,
+      id: lineId,
+      name: 'CRM',
+      url: 'https://crm.example.com/hook',
+      events: ['message.sent'],
+      secret_sealed: 'x',
+      last_success_at: new Date(at.getTime() - 7_200_000),
+      last_failure_at: new Date(at.getTime() - 3_600_000),
+    });
+    const anyTime = expect.stringMatching(/^\d{4}-/);
+    const of = (kind: string, href: string, more = {}) => ({
+      kind,
+      reason: null,
+      count: 1,
+      since: anyTime,
+      href: `/console/${href}`,
+      ...more,
+    });
+    expect(await itemsOf()).toEqual([
+      of('lines', 'lines', { reason: 'line_paused' }),
+      of('unanswered', 'inbox?filter=unanswered', { since: at.toISOString() }),
+      of('failing_webhooks', 'webhooks', { since: new Date(at.getTime() - 3_600_000).toISOString() }),
+      of('expiring_keys', 'settings?tab=keys'),
+    ]);
+  });
+});
