@@ -29,7 +29,8 @@ interface Schema {
 
 export interface SdkDocument {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; pathItems?: Record<string, object> };
+  webhooks: Record<string, object>;
 }
 
 export interface SdkSource {
@@ -60,6 +61,9 @@ export function sdkSource(): SdkSource {
         idempotent.push(`${method.toUpperCase()} ${path}`);
       const bodies = Object.values(requestBody?.content ?? {});
       for (const content of bodies) content.schema = resolved(content.schema, document);
+      // The SDKs send a file as it is, where they may.
+      if (requestBody)
+        requestBody.content = Object.fromEntries(Object.entries(requestBody.content).toReversed());
       const file = requestBody?.content['text/csv'];
       if (file?.schema.type === 'string') file.schema = TEXT_OR_BYTES;
       // A field that may also be in the query is an argument of the body.
@@ -72,6 +76,8 @@ export function sdkSource(): SdkSource {
     }
     if (Object.keys(operations).length === 0) delete document.paths[path];
   }
+  document.webhooks = document.components.pathItems ?? {};
+  delete document.components.pathItems;
   const digest = createHash('sha256').update(JSON.stringify({ document, idempotent })).digest('hex');
   return { document, idempotent, digest };
 }

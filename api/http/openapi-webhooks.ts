@@ -56,6 +56,8 @@ export const openApiWebhooks = (): Record<string, ZodOpenApiPathItemObject> =>
       return [
         event,
         {
+          // As a component, because openapi-generator would write calls of the webhooks, which do not compile.
+          id: event,
           post: {
             operationId: `on.${event}`,
             tags: ['Events'],

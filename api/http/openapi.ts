@@ -61,42 +61,70 @@ export function openApiDocument(routes: readonly Route[]) {
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     paths[route.path] = { ...paths[route.path], [method]: operation(route) };
   }
-  const document = createDocument({
-    openapi: '3.1.0',
-    info: {
-      title: 'Linepace API',
-      version: '1',
-      description:
-        'Send iMessage, SMS and email through lines that are paced so that carriers do not flag them. Authenticate with `Authorization: Bearer <key>`.',
-    },
-    // The reference page may call its own origin only.
-    servers: [{ url: '/' }],
-    components: {
-      securitySchemes: {
-        workspaceKey: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'A workspace key (`svc_…`) or a session token.',
-        },
-        workspaceKeyBasic: {
-          type: 'http',
-          scheme: 'basic',
-          description: 'A workspace key as the user name, with an empty password.',
-        },
-        agencyKey: { type: 'http', scheme: 'bearer', description: 'An agency key (`svcagency_…`).' },
-        session: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'A signed-in session token.',
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Linepace API',
+        version: '1',
+        description:
+          'Send iMessage, SMS and email through lines that are paced so that carriers do not flag them. Authenticate with `Authorization: Bearer <key>`.',
+      },
+      // The reference page may call its own origin only.
+      servers: [{ url: '/' }],
+      components: {
+        securitySchemes: {
+          workspaceKey: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A workspace key (`svc_…`) or a session token.',
+          },
+          workspaceKeyBasic: {
+            type: 'http',
+            scheme: 'basic',
+            description: 'A workspace key as the user name, with an empty password.',
+          },
+          agencyKey: { type: 'http', scheme: 'bearer', description: 'An agency key (`svcagency_…`).' },
+          session: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'A signed-in session token.',
+          },
         },
       },
+      paths,
+      webhooks: openApiWebhooks(),
     },
-    paths,
-    webhooks: openApiWebhooks(),
-  });
+    {
+      override: ({ jsonSchema }) => {
+        // The format says it. openapi-generator's Python clients would apply the pattern to a date that they have parsed.
+        if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
+      },
+    },
+  );
   addCodeSamples(document);
+  const { paths: described = {}, components } = document;
+  for (const item of Object.values(described))
+    for (const { responses } of Object.values(item as Record<string, { responses?: object }>))
+      openToNewFields(responses, components?.schemas ?? {});
+  openToNewFields(components?.pathItems, components?.schemas ?? {});
   return document;
+}
+
+/**
+ * Removes `additionalProperties: false` from what the API writes, because a later version may add fields. Generators that
+ * take it literally would refuse them, and openapi-generator cannot read a closed object with a field that may be null.
+ */
+function openToNewFields(part: unknown, schemas: object, opened = new Set<unknown>()): void {
+  if (typeof part !== 'object' || part === null || opened.has(part)) return;
+  opened.add(part);
+  if ('additionalProperties' in part && part.additionalProperties === false) delete part.additionalProperties;
+  if ('$ref' in part && typeof part.$ref === 'string') {
+    const name = part.$ref.slice(part.$ref.lastIndexOf('/') + 1);
+    openToNewFields(Object.entries(schemas).find(([known]) => known === name)?.[1], schemas, opened);
+  }
+  for (const value of Object.values(part)) openToNewFields(value, schemas, opened);
 }
 
 function operation(route: Route): ZodOpenApiOperationObject {
@@ -178,7 +206,12 @@ function requestBody({ body, consumes }: Pick<TenantRoute, 'body' | 'consumes'>)
     return {
       requestBody: {
         required: true,
-        content: Object.fromEntries(consumes.map((type) => [type, { schema: STREAMS[type] ?? TEXT }])),
+        // openapi-generator's clients can send the first type only, and a form is the one that they all can send.
+        content: Object.fromEntries(
+          consumes
+            .toSorted((a, b) => Number(b in STREAMS) - Number(a in STREAMS))
+            .map((type) => [type, { schema: STREAMS[type] ?? TEXT }]),
+        ),
       },
     };
   return body

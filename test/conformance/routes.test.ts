@@ -421,6 +421,41 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  it('lets clients read fields that a later version adds, parse dates as dates, and send files as forms', () => {
+    const { paths = {}, components = {}, webhooks = {} } = openApiDocument(routes);
+    const found = { closed: 0, dates: 0, patternsOfDates: 0 };
+    const count = (part: unknown): void => {
+      if (typeof part !== 'object' || part === null) return;
+      if ('additionalProperties' in part && part.additionalProperties === false) found.closed += 1;
+      if ('format' in part && (part.format === 'date-time' || part.format === 'date')) {
+        found.dates += 1;
+        if ('pattern' in part) found.patternsOfDates += 1;
+      }
+      for (const value of Object.values(part)) count(value);
+    };
+    const { EmailPreferencesPatch, ...schemas } = components.schemas ?? {};
+    expect(EmailPreferencesPatch).toMatchObject({ additionalProperties: false });
+    for (const part of [paths, schemas, components.pathItems]) count(part);
+    expect(found).toEqual({ closed: 0, dates: expect.any(Number), patternsOfDates: 0 });
+    expect(found.dates).toBeGreaterThan(100);
+
+    const events = Object.keys(webhooks);
+    expect(events.length).toBeGreaterThan(15);
+    expect(Object.values(webhooks)).toEqual(
+      events.map((event) => ({ $ref: `#/components/pathItems/${event}` })),
+    );
+    const files = Object.values(paths).flatMap((item) =>
+      Object.keys(
+        item.post?.requestBody && 'content' in item.post.requestBody ? item.post.requestBody.content : {},
+      ).join(),
+    );
+    expect(files.filter((types) => types.includes('multipart'))).toEqual([
+      'multipart/form-data',
+      'multipart/form-data,text/csv',
+      'multipart/form-data,text/csv',
+    ]);
+  });
+
   it('describes every response of the endpoints that need no credential', async () => {
     const open = routes.filter((route): route is PublicRoute => route.caller === 'anyone' && !route.hidden);
     expect(open.length).toBeGreaterThan(12);

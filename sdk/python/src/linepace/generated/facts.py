@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "33c07129150c2529453ef2a6dde6508f7e6b85fd1c188d57dcf6a59ac20879bd"
+DIGEST = "15bf90dfcd470e6ea9f9a03111ddf6740b8525af1757747656a86b27d774dff2"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
