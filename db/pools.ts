@@ -5,6 +5,7 @@ import { type NodeWatch, NODE_TIMEOUT_MS, watchNodes } from './node-watch.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { withDeadlines } from './query-deadline.ts';
+import { checkPooler } from './pooler-check.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
 import type { WakeSignals } from './transaction-wakes.ts';
@@ -69,8 +70,12 @@ export interface PoolOptions {
   keySeal?: KeySeal;
 }
 
-/** @throws UnrestrictedLoginError if a login has too many privileges. An unreachable database is not an error yet. */
+/**
+ * @throws UnrestrictedLoginError if a login has too many privileges.
+ * @throws UnsupportedPoolerError if a PgBouncer does not fit. An unreachable database is not an error yet.
+ */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
+  await checkPooler(urls.systemUrl);
   const [tenant, system, apart] = await Promise.all([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
     openPool(urls.systemUrl, 'linepace_system', options),
@@ -119,6 +124,7 @@ export async function createApiPools(
   size: number,
   { waker, keySeal }: Required<Pick<PoolOptions, 'waker' | 'keySeal'>>,
 ): Promise<ApiPools> {
+  await checkPooler(urls.systemUrl);
   const half = Math.max(2, Math.ceil(size / 2));
   const openTenant = (url: string, size: number): Promise<DatabasePool> =>
     openPool(url, 'linepace_tenant', { size });
