@@ -117,6 +117,14 @@ describe('storage in a bucket', () => {
     expect(failures).toEqual(['put', 'put', 'put']);
   });
 
+  it('is asked again what is wrong if it hangs up while a file is sent', async () => {
+    const { storage } = await store((request, response) => {
+      if (request.method === 'PUT') request.destroy();
+      else error(404, 'NoSuchBucket')(request, response);
+    });
+    await expect(storage.check()).rejects.toThrow(/put a file: NoSuchBucket/);
+  });
+
   it('does not wait for a store that stops in the middle of a file', async () => {
     const { storage } = await store(({ method }, response) => {
       response.writeHead(200, { 'Content-Length': '100' });

@@ -112,7 +112,15 @@ export async function createStorage(
     delete: (key) => of('delete', disk.delete(key)),
     async check() {
       const key = `.checks/${randomUUID()}`;
-      await storage.put(key, Readable.from([Buffer.from('check')]), MB);
+      await storage.put(key, Readable.from([Buffer.from('check')]), MB).catch(async (error: unknown) => {
+        // Some servers answer and hang up while a file is being sent, so that the answer is lost. Reading asks again.
+        const why = await openRange(key, { start: 0, end: 0 }).then(
+          () => null,
+          (other: unknown) => (isAbsence(other) ? null : reasonOf(other)),
+        );
+        if (why === null || !isLostConnection(error)) throw error;
+        throw new StorageUnavailable(`the file store failed to put a file: ${why}`, { cause: error });
+      });
       const content = await storage.open(key);
       if (!content) throw new StorageUnavailable('the file store does not return the files that it accepts');
       await of('open', text(content));
@@ -130,6 +138,13 @@ function reasonOf(error: unknown): string | null {
   // Of the S3 client and of Node.
   return '$metadata' in error || (code !== undefined && /^E[A-Z]+$/.test(code)) ? describe(error) : null;
 }
+
+/** The store says that there is no such file, which says nothing about the store. */
+const isAbsence = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey';
+
+const isLostConnection = (error: unknown): boolean =>
+  error instanceof StorageUnavailable &&
+  /\b(?:EPIPE|ECONNRESET)\b|socket hang up|aborted/.test(error.message);
 
 const describe = ({ name, message }: Error): string =>
   [name === 'Error' ? null : name, message || null].filter((part) => part !== null).join(': ');
