@@ -28,6 +28,9 @@ export interface StripeOptions {
   prices: { plans: Record<Plan, string>; lines: Record<LineKind, string> };
 }
 
+/** The version of the API that the requests are written for, and whose objects are read. */
+export const STRIPE_API_VERSION = '2026-10-28.endive';
+
 const TIMEOUT_MS = 10_000;
 /** More than a page of a hundred invoices. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
@@ -43,6 +46,7 @@ const SIGNATURE_TOLERANCE_S = 300;
 export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
   const stripe = new Stripe(apiKey, {
     ...addressOf(baseUrl),
+    apiVersion: STRIPE_API_VERSION,
     httpClient: Stripe.createFetchHttpClient(boundedFetch(MAX_RESPONSE_BYTES)),
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
