@@ -20,6 +20,7 @@ import { createPools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
 import { createCertificates } from './rehearse/certificates.ts';
+import { conclude } from './world/part.ts';
 
 const VERSION = '26.4.5';
 const FOLDER = resolve(process.env['DATA_DIR'] ?? '.data', 'keycloak');
@@ -419,9 +420,8 @@ async function adminOf(request: ReturnType<typeof trusting>, url: string) {
 
 const home = install();
 if (home === null) {
-  console.log('skipped: keycloak (requires Java 17 or later, and Maven or KEYCLOAK_HOME)');
+  conclude('skipped', 'keycloak', 'it requires Java 17 or later, and Maven or KEYCLOAK_HOME');
 } else {
   await main(home);
-  console.log(failures === 0 ? 'Keycloak: everything holds' : `Keycloak: ${failures} failed`);
-  process.exitCode = failures === 0 ? 0 : 1;
+  conclude(failures === 0 ? 'holds' : 'fails', 'keycloak', `Keycloak ${VERSION}, ${failures} failed`);
 }

@@ -4,16 +4,7 @@
  * (Debian: `dovecot-imapd`).
  */
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir, userInfo } from 'node:os';
@@ -21,10 +12,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { smtpCarrier, SmtpConfig } from '#providers/carriers/smtp.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { conclude, debianProgram } from './world/part.ts';
 
 const DOVECOT = '/usr/sbin/dovecot';
-if (!existsSync(DOVECOT) || userInfo().uid !== 0) {
-  console.log('skipped: Dovecot is not installed, or this is not root');
+if (userInfo().uid !== 0 || debianProgram(DOVECOT, ['dovecot-imapd']) === null) {
+  conclude('skipped', 'mailbox', 'Dovecot is not installed (Debian: dovecot-imapd), or this is not root');
   process.exit(0);
 }
 
@@ -159,6 +151,7 @@ try {
   assert(untrustedCertificate.includes('no trusted authority signed it'), untrustedCertificate);
   const refused = await failureOf({ imapUrl: `imaps://dana:wrong@127.0.0.1:${port}/INBOX` });
   assert(refused.includes('refuses the user or the password'), refused);
+  conclude('holds', 'mailbox', `Dovecot ${execFileSync(DOVECOT, ['--version']).toString().split(' ', 1)[0]}`);
 } finally {
   server.kill('SIGTERM');
   await once(server, 'exit');

@@ -10,6 +10,7 @@ import { parseOwnJson } from '#domain/own-json.ts';
 import { freePort } from '#providers/free-port.ts';
 import { recordTwilioRequests } from '#test/support/twilio-requests.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
+import { conclude } from './world/part.ts';
 
 /**
  * Sends all kinds of requests that are made to Twilio to Prism, which validates them against Twilio's OpenAPI documents:
@@ -30,7 +31,7 @@ const DOCUMENTS = [
 ];
 
 function skip(reason: string): never {
-  console.log(`skipped twilio-contract: ${reason}`);
+  conclude('skipped', 'twilio-contract', reason);
   process.exit(0);
 }
 
@@ -81,7 +82,11 @@ for (const { file, prefix } of DOCUMENTS) {
 await rm(folder, { recursive: true, force: true });
 console.log(`${checked} requests checked, ${problems.length} invalid`);
 for (const problem of problems) console.error(problem);
-process.exitCode = problems.length > 0 || checked === 0 ? 1 : 0;
+conclude(
+  problems.length > 0 || checked === 0 ? 'fails' : 'holds',
+  'twilio-contract',
+  `${PRISM}, ${checked} requests, ${problems.length} invalid`,
+);
 
 /**
  * Prism also finds fault with the examples that it responds with, and does not read the repeated fields of a form as a list, as
