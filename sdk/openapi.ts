@@ -48,7 +48,7 @@ export interface SdkSource {
  * errors with a `code`.
  */
 export function sdkSource(): SdkSource {
-  const document = JSON.parse(JSON.stringify(openApiDocument(routes))) as SdkDocument;
+  const document = JSON.parse(JSON.stringify(openApiDocument(routes, { exact: true }))) as SdkDocument;
   const idempotent: string[] = [];
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {

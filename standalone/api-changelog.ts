@@ -17,7 +17,8 @@ without notice, and what is announced: [API versions](api-versions.md).
 const RELEASES = '<!-- Released: -->';
 const UNRELEASED = '## Unreleased';
 
-const current = (): Document => JSON.parse(JSON.stringify(openApiDocument(routes))) as Document;
+const current = (): Document =>
+  JSON.parse(JSON.stringify(openApiDocument(routes, { exact: true }))) as Document;
 
 const releasedDocument = async (): Promise<Document | null> =>
   existsSync(RELEASED) ? (JSON.parse(await readFile(RELEASED, 'utf8')) as Document) : null;

@@ -53,8 +53,12 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };
 
-/** Generates the OpenAPI 3.1 document from the declarations of routes and events. */
-export function openApiDocument(routes: readonly Route[]) {
+/**
+ * Generates the OpenAPI 3.1 document from the declarations of routes and events.
+ * @param options.exact with the constants of booleans, for our own generators. The published document has none, because
+ * openapi-generator's Python clients compare `true` with a text, and so refuse every response that has `success: true`.
+ */
+export function openApiDocument(routes: readonly Route[], { exact = false } = {}) {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
     if (route.caller === 'anyone' && route.hidden) continue;
@@ -100,6 +104,7 @@ export function openApiDocument(routes: readonly Route[]) {
       override: ({ jsonSchema }) => {
         // The format says it. openapi-generator's Python clients would apply the pattern to a date that they have parsed.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
+        if (!exact && jsonSchema.type === 'boolean') delete jsonSchema.const;
       },
     },
   );

@@ -423,7 +423,7 @@ describe('the OpenAPI document', () => {
 
   it('lets clients read fields that a later version adds, parse dates as dates, and send files as forms', () => {
     const { paths = {}, components = {}, webhooks = {} } = openApiDocument(routes);
-    const found = { closed: 0, dates: 0, patternsOfDates: 0 };
+    const found = { closed: 0, dates: 0, patternsOfDates: 0, constantBooleans: 0 };
     const count = (part: unknown): void => {
       if (typeof part !== 'object' || part === null) return;
       if ('additionalProperties' in part && part.additionalProperties === false) found.closed += 1;
@@ -431,12 +431,13 @@ describe('the OpenAPI document', () => {
         found.dates += 1;
         if ('pattern' in part) found.patternsOfDates += 1;
       }
+      if ('const' in part && 'type' in part && part.type === 'boolean') found.constantBooleans += 1;
       for (const value of Object.values(part)) count(value);
     };
     const { EmailPreferencesPatch, ...schemas } = components.schemas ?? {};
     expect(EmailPreferencesPatch).toMatchObject({ additionalProperties: false });
     for (const part of [paths, schemas, components.pathItems]) count(part);
-    expect(found).toEqual({ closed: 0, dates: expect.any(Number), patternsOfDates: 0 });
+    expect(found).toEqual({ closed: 0, dates: expect.any(Number), patternsOfDates: 0, constantBooleans: 0 });
     expect(found.dates).toBeGreaterThan(100);
 
     const events = Object.keys(webhooks);

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "15bf90dfcd470e6ea9f9a03111ddf6740b8525af1757747656a86b27d774dff2"
+DIGEST = "d5594ac580fbd24f448e74e4e599dd383242865d38f616eda04dff52463d6215"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
