@@ -6,13 +6,15 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { connected } from '#db/connected.ts';
 import { migrate } from '#db/migrate.ts';
 import { createPools } from '#db/pools.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { environment } from '#test/support/process.ts';
 import { CAP, createTenant } from './chaos/everything.ts';
 import { type AtCarrier, judge, startReceiver } from './chaos/judge.ts';
-import { insist, sendEverything } from './chaos/load.ts';
+import { insist, sendEverything, type Tenant } from './chaos/load.ts';
+import { followStream, type StreamReader } from './chaos/stream-reader.ts';
 import { createPlace, type Release } from './rehearse/processes.ts';
 import { startServers } from '#bench/support/servers.ts';
 import { until } from '#bench/support/waiting.ts';
@@ -21,8 +23,8 @@ import { seeded } from './simulate/workload.ts';
 /**
  * `npm run prove -- upgrade [--from <commit>] [--messages 300]`: runs an API and a worker process of an earlier release, by
  * default that of the newest tag. They write messages of all kinds; the migrations of this checkout are applied meanwhile, and
- * they go on writing to the new schema. Then processes of this checkout take over. Judges what arrived at the carrier and at a
- * customer's server. Without a release there is nothing to upgrade from: it fails.
+ * they go on writing to the new schema. Then processes of this checkout take over. Judges what arrived at the carrier, at a
+ * customer's server, and at a client of the event stream, which resumes whenever its connection ends. Without a release there is nothing to upgrade from: it fails.
  */
 const { values } = parseArgs({
   options: { from: { type: 'string' }, messages: { type: 'string', default: '300' } },
@@ -98,11 +100,29 @@ async function upgrade(): Promise<boolean> {
   const tenant = await createTenant(pools, 'north', LINES);
   await pools.close();
 
+  const stream = followStream(publicUrl, tenant.key);
+  try {
+    await stream.opened;
+    return await upgradeUnderLoad({ database, env, tenant, stream });
+  } finally {
+    await stream.stop();
+  }
+}
+
+interface Site {
+  database: Awaited<ReturnType<typeof createDatabase>>;
+  env: Readonly<Record<string, string>>;
+  tenant: Tenant;
+  stream: StreamReader;
+}
+
+async function upgradeUnderLoad({ database, env, tenant, stream }: Site): Promise<boolean> {
   const sent = sendEverything(publicUrl, tenant, {
     total: MESSAGES,
     random: seeded(1),
     withinMs: WITHIN_MS,
     webhookUrl: receiver.url,
+    events: await knownEvents(),
   });
   await pause(WITHIN_MS / 2);
   const applied = await migrate(database.ownerUrl, database, { log: say });
@@ -137,7 +157,10 @@ async function upgrade(): Promise<boolean> {
     replies,
     caps: new Map([[tenant.cappedLineId, CAP]]),
   };
-  const judged = async () => judge(database.ownerUrl, promised, await accepted(), receiver);
+  const judged = async () => ({
+    ...(await judge(database.ownerUrl, promised, await accepted(), receiver)),
+    ...(await judgeStream(database.ownerUrl, tenant.id, stream)),
+  });
   let found = await judged();
   const isRight = (): boolean => Object.values(found).every((problems) => problems.length === 0);
   await until(async () => {
@@ -149,6 +172,31 @@ async function upgrade(): Promise<boolean> {
     for (const problem of problems.slice(0, 5)) say(`${name}: ${problem}`);
   say(isRight() ? 'nothing is wrong' : 'WRONG');
   return isRight();
+}
+
+/** The events that the earlier release knows. */
+async function knownEvents(): Promise<readonly string[]> {
+  const { EVENT_NAMES } = (await import(path.join(earlier, 'domain/event.ts'))) as {
+    EVENT_NAMES: readonly string[];
+  };
+  return EVENT_NAMES;
+}
+
+/** Which events the client of the stream has not got, or more than once. */
+async function judgeStream(databaseUrl: string, workspaceId: string, { events, resets }: StreamReader) {
+  return connected(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ id: string; event: string }>(
+      'select id, event from events where workspace_id = $1',
+      [workspaceId],
+    );
+    return {
+      'events not streamed': rows
+        .filter(({ id }) => !events.has(id))
+        .map(({ id, event }) => `${id} ${event}`),
+      'events streamed twice': [...events].filter(([, count]) => count > 1).map(([id]) => id),
+      'streams reset': Array.from({ length: resets }, () => 'a stream could not be resumed'),
+    };
+  });
 }
 
 /** A database without a schema, beside the one of the servers. */
