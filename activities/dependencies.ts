@@ -24,8 +24,10 @@ export interface Dependencies {
   payments: PaymentProvider;
   egress: Egress;
   deliverer: WebhookDeliverer;
-  /** Called with the number of workflows that a sweep has woken. */
-  onSweep(workflows: number): void;
+  /** Called when a carrier has accepted a message, with the seconds since it might have been sent. */
+  onSent(carrier: string, lateSeconds: number): void;
+  /** Called with the numbers of workflows that a sweep found overdue, and of those that it started anew. */
+  onSweep(found: { woken: number; restarted: number }): void;
   secrets: SecretBox;
   signer: Signer;
   storage: Storage;

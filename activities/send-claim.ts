@@ -21,7 +21,7 @@ import { isLinked } from '#domain/first-touch.ts';
 import { SILENT_FROM } from '#domain/line-signals.ts';
 import { isWritten } from '#domain/message-draft.ts';
 import { newId } from '#domain/ids.ts';
-import { delayedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
+import { delayedBy, endOfGap, type LineHistory, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 
 /** A message that may be sent now, with its recorded attempt. */
 export interface Claim {
@@ -29,6 +29,8 @@ export interface Claim {
   message: MessageRow;
   lead: LeadRow | null;
   attempt: AttemptRow;
+  /** Since when it might have been sent: no rule and no gap has held it since. */
+  mayBeSentAt: Date;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface Claim {
  */
 export async function claimMessages(
   db: TenantDb,
-  { row, line }: { row: LineRow; line: PacedLine },
+  { row, line, history }: { row: LineRow; line: PacedLine; history: Pick<LineHistory, 'lastSentAt'> },
   chosen: readonly QueuedMessage[],
   carrierTimeoutMs: number,
   now: Date,
@@ -57,19 +59,25 @@ export async function claimMessages(
   if (send.length === 0) return [];
   const claims = await startAttempts(db, row, send, carrierTimeoutMs, now);
   if (claims.length === 0) return [];
-  const acceptedAt = new Map(claims.map(({ message }) => [message.id, message.createdAt]));
-  await recordMoves(
-    db,
-    send.flatMap((message) => {
-      const accepted = acceptedAt.get(message.id);
-      if (!accepted) return [];
-      const dueAt = accepted > message.scheduledAt ? accepted : message.scheduledAt;
-      const moved = delayedBy(line, { ...message, dueAt }, now);
-      return moved ? [{ id: message.id, ...moved }] : [];
-    }),
-  );
+  const queued = new Map(send.map((message) => [message.id, message]));
+  const gapEnd = endOfGap(line, history.lastSentAt);
+  // The end of a hold is known only to within the plan that finds it.
+  const heldUntil = row.recordedHold === null ? null : now;
+  const moves = [];
+  for (const claim of claims) {
+    const { id, createdAt } = claim.message;
+    const message = queued.get(id);
+    if (!message) continue;
+    const dueAt = latest(createdAt, message.scheduledAt);
+    const moved = delayedBy(line, { ...message, dueAt }, now);
+    if (moved) moves.push({ id, ...moved });
+    claim.mayBeSentAt = [moved?.to, gapEnd, heldUntil].reduce<Date>((a, b) => latest(a, b ?? a), dueAt);
+  }
+  await recordMoves(db, moves);
   return claims;
 }
+
+const latest = (a: Date, b: Date): Date => (a > b ? a : b);
 
 /** Sets messages to `sending` and records their attempts, before the carrier is called. */
 async function startAttempts(
@@ -105,7 +113,7 @@ async function startAttempts(
         startedAt: now,
         answerBy: new Date(now.getTime() + carrierTimeoutMs),
       };
-      return { line, message, lead: leads.get(message.leadId ?? '') ?? null, attempt };
+      return { line, message, lead: leads.get(message.leadId ?? '') ?? null, attempt, mayBeSentAt: now };
     });
   await insertAttempts(
     db,

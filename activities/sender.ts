@@ -6,6 +6,7 @@ import { type LineRow, otherLinesWithLoss } from '#db/queries/lines.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { earliest } from '#domain/earliest.ts';
 import { lostSendOf } from '#domain/lost-records.ts';
+import { TEST_CARRIER } from '#domain/test-mode.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -21,7 +22,7 @@ import { createSettle } from './settlement.ts';
 
 /** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
 export function createSender(dependencies: Dependencies) {
-  const { pools, carriers, secrets, logger } = dependencies;
+  const { pools, carriers, secrets, logger, onSent } = dependencies;
   const settle = createSettle(dependencies);
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
@@ -65,13 +66,16 @@ export function createSender(dependencies: Dependencies) {
     return false;
   }
 
-  async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt }: Claim) {
+  async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt, mayBeSentAt }: Claim) {
     // Rendering is synchronous, so other work gets a turn between two messages of a batch.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    return sendDraft(line, row, { attempt, message, template: message.body, lead, from }, () =>
-      lineAccount({ carriers, secrets }, row),
-    );
+    const draft = { attempt, message, template: message.body, lead, from };
+    const isAccepted = await sendDraft(line, row, draft, () => lineAccount({ carriers, secrets }, row));
+    // The clock of test mode jumps.
+    if (isAccepted && row.carrier !== TEST_CARRIER)
+      onSent(row.carrier, Math.max(0, currentTime().getTime() - mayBeSentAt.getTime()) / 1000);
+    return isAccepted;
   }
 
   /** The SMS that follows a fallback goes through the workspace's own account, not through the line. */

@@ -2,10 +2,11 @@ import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
 import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { recordRun } from '#db/queries/recorded-runs.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
-import { claimOverdue, knownWakes } from '#db/wakes.ts';
+import { claimOverdue, knownWakes, lateAmong } from '#db/wakes.ts';
 import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { restartFailing } from './restarts.ts';
 import { endDueSnoozes } from './snoozes.ts';
 
 /** The maximum number of workflows that one sweep wakes. */
@@ -14,17 +15,20 @@ const BATCH = 5000;
 export function createSweepActivities(dependencies: Dependencies) {
   const { pools, waker, logger, onSweep } = dependencies;
   return {
-    /** Wakes overdue workflows, and then ends snoozes that are over. @returns the number of workflows that it woke, not counting those of agencies. */
+    /** Wakes overdue workflows, starts those anew whose tasks fail, and then ends snoozes that are over. @returns the number of workflows that it woke, not counting those of agencies. */
     wakeOverdue: (): Promise<number> =>
       withHeartbeat(async () => {
         const db = systemDb(pools);
         const overdue = await claimOverdue(db, BATCH);
-        for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId, 'overdue');
+        const late = await lateAmong(db, overdue);
+        const restarted = await restartFailing(dependencies, late);
+        for (const { workflowId, workspaceId } of overdue)
+          if (!restarted.has(workflowId)) waker.wake(workflowId, workspaceId, 'overdue');
         for (const agencyId of await overdueAgencyOutboxes(db))
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
         await recordRun(db, 'sweep');
         await endDueSnoozes(dependencies);
-        onSweep(overdue.length);
+        onSweep({ woken: overdue.length, restarted: restarted.size });
         if (overdue.length > 0)
           logger.info(
             { workflows: overdue.length, signals: Object.fromEntries(countBy(overdue)) },

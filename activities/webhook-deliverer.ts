@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { currentTime } from '#domain/clock.ts';
+import { inSpanOfEvent, traceHeaders } from '#db/message-traces.ts';
 import type { Pools } from '#db/pools.ts';
 import { withTenant } from '#db/transactions.ts';
 import { alarmFailingWebhooks } from '#db/commands/outbox/webhook-alarms.ts';
@@ -59,17 +60,33 @@ export function createWebhookDeliverer(services: {
   const lanes = new Map<string, DeliveryLane>();
   const running = new Set<Promise<void>>();
 
+  /** Posts a delivery within the trace of its message, which the endpoint can continue. */
+  const post = (workspaceId: string, delivery: ClaimedDelivery) =>
+    inSpanOfEvent(
+      'webhook delivery',
+      messageOf(delivery),
+      {
+        'linepace.workspace_id': workspaceId,
+        'linepace.delivery_id': delivery.id,
+        'linepace.webhook_id': delivery.webhookId,
+        'linepace.event': delivery.event,
+      },
+      async (span) => {
+        const result = await postDelivery(services, workspaceId, delivery, {
+          ...(span && { traceHeaders: traceHeaders(span) }),
+        });
+        span?.setAttribute('linepace.outcome', result.success ? 'success' : (result.error ?? 'failed'));
+        return result;
+      },
+    );
+
   /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
   async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult | null> {
     try {
-      const { success, responseStatus, error, latencyMs, responseBody } = await postDelivery(
-        services,
-        workspaceId,
-        delivery,
-      );
+      const { success, responseStatus, error, latencyMs, responseBody } = await post(workspaceId, delivery);
       return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1, responseBody };
     } catch (error) {
-      logger.error({ deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
+      logger.error({ workspaceId, deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
       if (error instanceof SecretBoxError) return null;
       return {
         id: delivery.id,
@@ -186,3 +203,7 @@ export function createWebhookDeliverer(services: {
     },
   };
 }
+
+/** The message that the event is about; null: none. */
+const messageOf = ({ body }: ClaimedDelivery): string | null =>
+  /"messageId":"([0-9a-f]{24})"/.exec(body)?.[1] ?? null;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type Attributes,
+  isSpanContextValid,
   type Link,
   ROOT_CONTEXT,
   type Span,
@@ -83,6 +84,22 @@ const startSpan = (
   messageId: string,
   options: { attributes: Attributes; links: Link[] },
 ): Span => tracer().startSpan(name, options, trace.setSpanContext(ROOT_CONTEXT, contextOf(messageId)));
+
+/** The W3C header that continues the trace of a span at another server; none if nothing is recorded. */
+export function traceHeaders(span: Span): { traceparent?: string } {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  if (!isSpanContextValid({ traceId, spanId, traceFlags })) return {};
+  return { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` };
+}
+
+/** Like `inMessageSpan`, for an event that may be about no message. @param messageId null: nothing is recorded. */
+export const inSpanOfEvent = <T>(
+  name: string,
+  messageId: string | null,
+  attributes: Attributes,
+  work: (span: Span | null) => Promise<T>,
+): Promise<T> =>
+  messageId === null || !isRecording ? work(null) : inMessageSpan(name, messageId, attributes, work);
 
 /** Runs work in a span of a message's trace. */
 export async function inMessageSpan<T>(

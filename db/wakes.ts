@@ -134,6 +134,41 @@ export async function claimOverdue(
   return rows.filter((row) => !departed.has(row.workflowId));
 }
 
+/** A workflow that waits only for a worker runs within a minute, unless all are busy. */
+const LATE = sql.fragment`interval '1 minute'`;
+
+const WakeRow = z.object({ workspaceId: z.string(), workflowId: z.string() });
+type WakeRow = z.infer<typeof WakeRow>;
+
+/** Those of the overdue workflows that should have run a minute ago. */
+export async function lateAmong(db: SystemDb, overdue: readonly WakeRow[]): Promise<readonly WakeRow[]> {
+  if (overdue.length === 0) return [];
+  return db.any(sql.type(WakeRow)`
+    select w.workspace_id, w.workflow_id
+    from ${sql.unnest(
+      overdue.map(({ workspaceId, workflowId }) => [workspaceId, workflowId]),
+      ['text', 'text'],
+    )} as o (workspace_id, workflow_id)
+    join workflow_wakes w on w.workspace_id = o.workspace_id and w.workflow_id = o.workflow_id
+    where w.wake_at < now() - ${LATE}
+      and w.workspace_id = any(${sql.array([...new Set(overdue.map(({ workspaceId }) => workspaceId))], 'text')})`);
+}
+
+/** Workflows that should have run some seconds ago, longest overdue first. Claims nothing. */
+export async function overdueFor(db: SystemDb, seconds: number, limit: number): Promise<readonly WakeRow[]> {
+  return db.any(sql.type(WakeRow)`
+    select workspace_id, workflow_id from workflow_wakes
+    where wake_at < now() - make_interval(secs => ${seconds}) order by sweep_at limit ${limit}`);
+}
+
+/** The workspaces of these workflows, as far as they have a row. */
+export async function wakesOf(db: SystemDb, workflowIds: readonly string[]): Promise<readonly WakeRow[]> {
+  if (workflowIds.length === 0) return [];
+  return db.any(sql.type(WakeRow)`
+    select workspace_id, workflow_id from workflow_wakes
+    where workflow_id = any(${sql.array([...workflowIds], 'text')})`);
+}
+
 /** @returns the workflow ids of those that were deleted. */
 async function deleteDeparted(
   db: SystemDb,

@@ -45,6 +45,8 @@ const AUDIT_ACTIONS = [
   'member.joined',
   'member.removed',
   'member.updated',
+  'message.moved',
+  'message.resent',
   'message.sent_now',
   'message.skipped',
   'note.created',

@@ -27,8 +27,10 @@ const configOf = (env: Variables) => ({
   databasePoolSize: env.DATABASE_POOL_SIZE,
   temporal: {
     ...temporalServer(env),
+    publicUrl: publicUrlOf(env),
     maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     buildId: env.WORKER_BUILD_ID,
+    autoRelease: env.WORKER_AUTO_RELEASE,
   },
   /** The users who operate the installation, by the `sub` of their session; null: nobody. */
   operators: env.OPERATORS ?? env.TEMPORAL_CODEC_OPERATORS,
@@ -188,7 +190,8 @@ export function readOperatorsConfig(environment: EnvironmentVariables) {
   const env = validated(OperatorsEnvironment, environment);
   return {
     database: databaseUrls(env),
-    temporal: temporalServer(env),
+    temporal: { ...temporalServer(env), publicUrl: publicUrlOf(env) },
+    temporalUi: env.TEMPORAL_UI_ORIGIN === null ? null : new URL(env.TEMPORAL_UI_ORIGIN).origin,
     publicUrl: publicUrlOf(env),
     newBillingMode: newBillingMode(env),
     /** Whether people sign in at an identity provider. */

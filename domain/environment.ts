@@ -191,7 +191,10 @@ const TEMPORAL_CODEC = {
     optional(List),
     'comma-separated ids (`sub`) of users for whom `/codec` decrypts ([for operators](operators.md#encrypted-payloads))',
   ),
-  TEMPORAL_UI_ORIGIN: forApi(optional(HttpUrl), 'the origin of the Temporal UI that calls `/codec`'),
+  TEMPORAL_UI_ORIGIN: forApi(
+    optional(HttpUrl),
+    'the origin of the Temporal UI: it may call `/codec`, and `npm run ops -- timeline` links to it',
+  ),
 };
 
 const ADDRESS = {
@@ -406,6 +409,11 @@ const WORKERS = {
     'version of the worker in the Temporal deployment `linepace`. Workflows continue on the current version (`temporal worker deployment set-current-version`)',
     'workers are not versioned',
   ),
+  WORKER_AUTO_RELEASE: forWorkers(
+    Flag.default(false),
+    '`1`: a worker of a build that never got tasks releases it, as `npm run ops -- release` does. For rollouts that wait until their processes are ready',
+    'somebody releases each build',
+  ),
   MAX_CACHED_WORKFLOWS: forWorkers(
     z.coerce.number().int().min(10).default(600),
     'workflows that a worker process keeps in memory',
@@ -516,4 +524,5 @@ export const OperatorsEnvironment = TemporalEnvironment.extend({
   AUTH_JWKS_URL: SIGN_IN.AUTH_JWKS_URL,
   AUTH_CLIENT_ID: SIGN_IN.AUTH_CLIENT_ID,
   STRIPE_SECRET_KEY: PROVIDERS.STRIPE_SECRET_KEY,
+  TEMPORAL_UI_ORIGIN: TEMPORAL_CODEC.TEMPORAL_UI_ORIGIN,
 });

@@ -222,7 +222,8 @@ const RULES: Record<MoveReason, string> = {
 };
 
 /** Why a message left its line. */
-const LEFT: Record<LineStop | 'line_stopped' | 'line_left', string> = {
+const LEFT: Record<LineStop | 'line_stopped' | 'line_left' | 'by_operator', string> = {
+  by_operator: 'an operator moved it',
   line_down: 'its line was down',
   line_inactive: 'its line was not active',
   line_left: 'its line has left the workspace',

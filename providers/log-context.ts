@@ -3,7 +3,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** What the current work belongs to: a request, or a task of a workflow. Every log line of that work names it. */
 type LogContext =
   | { requestId: string }
-  | { workflowId: string | undefined; activityType: string; attempt: number };
+  | {
+      workflowId: string | undefined;
+      activityType: string;
+      attempt: number;
+      workspaceId: string | undefined;
+    };
 
 const current = new AsyncLocalStorage<LogContext>();
 

@@ -13,10 +13,13 @@ test('names in every line the request or the task that it is about, and in no ot
       logger.info({ route: 'drip' }, 'in a request');
       logger.info('in the same request');
     }),
-    inLogContext({ workflowId: 'line-pacer:1', activityType: 'sendDue', attempt: 2 }, async () => {
-      await pause(1);
-      logger.warn({ workflowId: 'its own' }, 'in an activity');
-    }),
+    inLogContext(
+      { workflowId: 'line-pacer:1', activityType: 'sendDue', attempt: 2, workspaceId: undefined },
+      async () => {
+        await pause(1);
+        logger.warn({ workflowId: 'its own' }, 'in an activity');
+      },
+    ),
   ]);
   logger.info('outside');
   expect(lines.find(({ msg }) => msg === 'in a request')).toMatchObject({ requestId: 'r1', route: 'drip' });

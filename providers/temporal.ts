@@ -28,6 +28,8 @@ export interface TemporalOptions extends TemporalCredentials {
   namespace: string;
   /** The keys that encrypt what Temporal stores (`payload-codec.ts`); null: nothing is encrypted. */
   codecKeys: string | null;
+  /** Of the API, whose console the workflows link to; absent: they link to none. */
+  publicUrl?: string;
 }
 
 /**
@@ -46,7 +48,7 @@ export function connectionOptions(options: TemporalOptions) {
  * @throws if a file of them cannot be read.
  */
 export function createTemporalClient(options: TemporalOptions): Client {
-  const { address, namespace, codecKeys, tls } = options;
+  const { address, namespace, codecKeys, publicUrl, tls } = options;
   const connection = Connection.lazy({
     address,
     connectTimeout: '5s',
@@ -55,7 +57,9 @@ export function createTemporalClient(options: TemporalOptions): Client {
   });
   const apiKey = currentApiKey(options);
   if (apiKey) connection.setApiKey(apiKey);
-  return new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });
+  const client = new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });
+  if (publicUrl !== undefined) consoles.set(client, `${publicUrl}/console`);
+  return client;
 }
 
 /** Signals long-lived workflows that there is new work for them in the database. */
@@ -206,7 +210,10 @@ export async function signalWorkflow(
   );
 }
 
-type Start = Omit<ReturnType<typeof wakeStart>, 'type' | 'attributes'>;
+type Start = Omit<ReturnType<typeof wakeStart>, 'type' | 'attributes' | 'page'> & { staticDetails?: string };
+
+/** Where the console is whose pages workflows link to, by client. */
+const consoles = new WeakMap<Client, string>();
 
 /**
  * The position in the list of search attributes that the client's namespace accepts. A namespace rejects a start with search
@@ -223,12 +230,15 @@ async function withStart<T>(
     options: Start & { workflowId: string; typedSearchAttributes: TypedSearchAttributes },
   ) => Promise<T>,
 ): Promise<T> {
-  const { type, attributes, ...start } = wakeStart(workflowId, workspaceId, carrier);
+  const { type, attributes, page, ...start } = wakeStart(workflowId, workspaceId, carrier);
+  const consoleUrl = consoles.get(client);
+  const details = page !== null &&
+    consoleUrl !== undefined && { staticDetails: `[Console](${consoleUrl}/${page})` };
   const last = attributes.length - 1;
   for (let position = accepted.get(client) ?? 0; ; position += 1) {
     try {
       const typedSearchAttributes = attributes[position] ?? new TypedSearchAttributes();
-      const result = await send(type, { ...start, workflowId, typedSearchAttributes });
+      const result = await send(type, { ...start, ...details, workflowId, typedSearchAttributes });
       accepted.set(client, position);
       return result;
     } catch (error) {

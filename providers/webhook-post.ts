@@ -39,7 +39,11 @@ export async function postDelivery(
   { egress, secrets }: { egress: Egress; secrets: SecretBox },
   workspaceId: string,
   delivery: OutgoingDelivery,
-  { replay = false, timeoutMs = DELIVERY_TIMEOUT_MS }: { replay?: boolean; timeoutMs?: number } = {},
+  {
+    replay = false,
+    timeoutMs = DELIVERY_TIMEOUT_MS,
+    traceHeaders = {},
+  }: { replay?: boolean; timeoutMs?: number; traceHeaders?: { traceparent?: string } } = {},
 ): Promise<PostResult> {
   const context = secretContext('webhook', workspaceId, delivery.webhookId);
   const sealed = [delivery.secretSealed, delivery.previousSecretSealed].filter((text) => text !== null);
@@ -53,7 +57,7 @@ export async function postDelivery(
     replay,
   });
   const { status, error, latencyMs, blocked, body } = await egress.post(delivery.url, {
-    headers: { ...headers, 'content-type': 'application/json' },
+    headers: { ...traceHeaders, ...headers, 'content-type': 'application/json' },
     body: delivery.body,
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,

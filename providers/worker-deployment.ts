@@ -31,8 +31,8 @@ export interface WorkerDeployment {
   routing(): Promise<Routing | null>;
   /** @throws a gRPC error `FAILED_PRECONDITION` if no worker of the build polls a queue that the current build serves. */
   setCurrent(build: string, change: RoutingChange): Promise<void>;
-  /** Like `setCurrent`, for a share of the workflows. */
-  setRamping(build: string, percent: number, change: RoutingChange): Promise<void>;
+  /** Like `setCurrent`, for a share of the workflows. @param build null: no build gets a share. */
+  setRamping(build: string | null, percent: number, change: RoutingChange): Promise<void>;
 }
 
 const CALL_TIMEOUT_MS = 15_000;
@@ -92,7 +92,7 @@ export function createWorkerDeployment(
     async setRamping(build, percentage, change) {
       await call(() =>
         workflowService.setWorkerDeploymentRampingVersion({
-          ...versionOf(build),
+          ...(build === null ? { namespace, deploymentName: DEPLOYMENT } : versionOf(build)),
           ...based(change),
           percentage,
         }),

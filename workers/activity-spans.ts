@@ -8,7 +8,8 @@ export const activitySpans: ActivityInterceptorsFactory = ({ info }) => ({
     execute(input, next) {
       const { activityType, attempt, taskQueue, workflowExecution } = info;
       const workflowId = workflowExecution?.workflowId;
-      return inLogContext({ workflowId, activityType, attempt }, async () => {
+      const { workspaceId } = (input.args[0] ?? {}) as { workspaceId?: string };
+      return inLogContext({ workflowId, activityType, attempt, workspaceId }, async () => {
         const attributes = {
           temporalWorkflowID: workflowId,
           temporalRunID: workflowExecution?.runId,

@@ -20,14 +20,17 @@ const IDENTITY = 'the first worker with a build id';
  * Watches whether the build of this process gets tasks. The first build of a deployment that never had a current one makes
  * itself current: nobody else would, and its workers would get nothing.
  * @param build `WORKER_BUILD_ID`; null: the process has none, and gets tasks until a build is current.
+ * @param releaseNew releases a build that never got tasks; null: somebody does.
  * @param onServed called regularly: whether it gets tasks, for all workflows or a share of them.
  */
 export function watchBuildRouting(
   deployment: WorkerDeployment,
   build: string | null,
   logger: Logger,
+  releaseNew: ((build: string) => Promise<unknown>) | null,
   onServed: (isServed: boolean) => void,
 ): BuildRouting {
+  let isReleasing = false;
   let served: boolean | null = null;
   let servedAt = -Infinity;
   let failing = false;
@@ -40,6 +43,15 @@ export function watchBuildRouting(
       await deployment.setCurrent(build, { identity: IDENTITY, basedOn: routing });
       logger.info({ build }, 'made the first build of the worker deployment current');
       routing = await deployment.routing();
+    }
+    if (build !== null && releaseNew && !isReleasing && isNew(routing, build)) {
+      isReleasing = true;
+      // Of several processes, one begins; the others are refused.
+      releaseNew(build)
+        .then((released) => logger.info({ build, released }, 'released the build of this worker'))
+        .catch((error: unknown) =>
+          logger.error({ error, build }, 'the build of this worker was not released'),
+        );
     }
     const now = isServedBy(routing, build);
     if (now !== served) report(now, routing);
@@ -79,6 +91,14 @@ export function watchBuildRouting(
     },
   };
 }
+
+/** A build that got tasks before was replaced on purpose, or has failed. */
+const isNew = (routing: Routing | null, build: string): boolean =>
+  routing !== null &&
+  routing.current !== null &&
+  routing.current !== build &&
+  routing.ramping === null &&
+  routing.builds.get(build) === null;
 
 const isServedBy = (routing: Routing | null, build: string | null): boolean =>
   build === null

@@ -15,13 +15,17 @@ export interface WorkerMetrics {
   registry: Registry;
   onCarrierCall(call: CarrierCall): void;
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
-  /** Counts workflows that the sweep has woken because their signal was lost. */
-  onSweep(workflows: number): void;
+  /** Measures how late messages are sent: since no rule or gap has held them. */
+  onSent(carrier: string, lateSeconds: number): void;
+  /** Counts workflows that the sweep has woken because their signal was lost, and those that it started anew. */
+  onSweep(found: { woken: number; restarted: number }): void;
   /** Whether Temporal sends tasks to the build of this process. */
   onBuildServed(isServed: boolean): void;
   onStorageFailure(operation: 'put' | 'open' | 'delete'): void;
 }
 
+/** Gaps are seconds to minutes; sweeps repair lost signals within some minutes. */
+const LATE_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, logger: Logger): WorkerMetrics {
@@ -44,9 +48,21 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     buckets: SECONDS,
     registers,
   });
+  const lateness = new Histogram({
+    name: 'linepace_send_lateness_seconds',
+    help: 'From the time at which a message might have been sent until its carrier has accepted it',
+    labelNames: ['carrier'] as const,
+    buckets: LATE_SECONDS,
+    registers,
+  });
   const swept = new Counter({
     name: 'linepace_sweep_woken_workflows_total',
     help: 'Workflows that were overdue because a signal was lost',
+    registers,
+  });
+  const restarted = new Counter({
+    name: 'linepace_sweep_restarted_workflows_total',
+    help: 'Workflows that the sweep started anew because their tasks failed',
     registers,
   });
   const buildIsCurrent = new Gauge({
@@ -68,8 +84,12 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
       const result = responseStatus === null ? 'no_response' : `${Math.floor(responseStatus / 100)}xx`;
       deliveries.observe({ result }, latencyMs / 1000);
     },
-    onSweep(workflows) {
-      swept.inc(workflows);
+    onSent(carrier, lateSeconds) {
+      lateness.observe({ carrier }, lateSeconds);
+    },
+    onSweep({ woken, restarted: count }) {
+      swept.inc(woken);
+      restarted.inc(count);
     },
     onBuildServed(isServed) {
       buildIsCurrent.set(isServed ? 1 : 0);
@@ -99,6 +119,14 @@ const COUNT_LINES_EVERY_MS = 20_000;
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that have not become messages yet'],
   oldestDripSeconds: ['linepace_buffered_drip_age_seconds', 'Age of the oldest buffered drip'],
+  lateDripWorkspaces: [
+    'linepace_late_drip_workspaces',
+    'Workspaces with a drip that has waited longer than a minute to become a message',
+  ],
+  lateWebhooks: [
+    'linepace_late_webhooks',
+    'Webhooks with a delivery that has waited longer than ten minutes',
+  ],
   openDeliveries: ['linepace_open_webhook_deliveries', 'Webhook deliveries that are pending or in progress'],
   oldestDeliverySeconds: ['linepace_open_webhook_delivery_age_seconds', 'Age of the oldest open delivery'],
   overdueWorkflows: ['linepace_overdue_workflows', 'Workflows whose next round is overdue'],

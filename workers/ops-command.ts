@@ -10,6 +10,8 @@ export interface Session {
   namespace: string;
   codecKeys: string | null;
   publicUrl: string;
+  /** The origin of the Temporal UI; null: unknown. */
+  temporalUi: string | null;
   newBillingMode: Exclude<BillingMode, 'invoice'>;
   hasIdentityProvider: boolean;
 }
@@ -38,6 +40,13 @@ export interface Options {
   history?: boolean | undefined;
   retry?: string | undefined;
   drop?: string | undefined;
+  yes?: boolean | undefined;
+  'no-replay'?: boolean | undefined;
+  line?: string | undefined;
+  campaign?: string | undefined;
+  status?: string | undefined;
+  since?: string | undefined;
+  to?: string | undefined;
 }
 
 export interface Command {

@@ -49,6 +49,8 @@ import {
   type Session,
   WrongUsage,
 } from './ops-command.ts';
+import { BULK_COMMANDS } from './ops-bulk.ts';
+import { probe, restart, top } from './ops-look.ts';
 import { linkOrganizationCommand } from './ops-organizations.ts';
 import { release } from './ops-release.ts';
 import { replay } from './ops-replay.ts';
@@ -192,6 +194,10 @@ export const COMMANDS: Record<string, Command> = {
     },
   },
   ...TENANT_COMMANDS,
+  ...BULK_COMMANDS,
+  top,
+  probe,
+  restart,
   'set-aside': setAside,
   replay,
   release,
@@ -285,8 +291,18 @@ async function timeline(session: Session, messageId: string): Promise<unknown> {
   const { record, facts, neededCarrier } = found;
   const queues = createTaskQueues(client.connection, namespace);
   const unserved = neededCarrier === null ? null : await queues.unservedFor(neededCarrier);
-  return presentTimeline(messageId, record, { ...facts, unserved });
+  const told = presentTimeline(messageId, record, { ...facts, unserved });
+  const lineId = facts.line?.id;
+  return { ...told, ...(lineId !== undefined && { pacer: workflowLink(session, linePacerId(lineId)) }) };
 }
+
+/** A workflow, and its page in the Temporal UI if its origin is known. */
+const workflowLink = ({ temporalUi, namespace }: Session, workflowId: string) => ({
+  workflowId,
+  ...(temporalUi !== null && {
+    url: `${temporalUi}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`,
+  }),
+});
 
 /** The days that are replayed, as long as attempts are kept by default. */
 const REPLAYED_DAYS = 400;

@@ -1,55 +1,23 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { isFailedPrecondition, isNotFound } from '#providers/grpc-status.ts';
-import { createWorkerDeployment } from '#providers/worker-deployment.ts';
-import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
-
-const RAMP_PERCENT = 5;
-const WAIT_SECONDS = 60;
-const IDENTITY = 'npm run ops -- release';
+import { RAMP_PERCENT, releaseBuild, unknownBuild, WAIT_SECONDS } from './release-build.ts';
+import { type Command, type Options, Refused, WrongUsage } from './ops-command.ts';
 
 /**
- * Makes a build of the workers current: first for a share of the workflows, then for all. Running it again changes nothing,
- * and shows how far the previous build is drained.
+ * Makes a build of the workers current: first for a share of the workflows, then for all. It goes back by itself if workflows begin to
+ * fail. Running it again changes nothing, and shows how far the previous build is drained.
  */
 export const release: Command = {
   argument: 'BUILD',
-  options: '[--ramp PERCENT] [--wait SECONDS]',
-  summary: `workers of a build take over: ${RAMP_PERCENT} % of the workflows, after ${WAIT_SECONDS} s all`,
+  options: '[--ramp PERCENT] [--wait SECONDS] [--no-replay]',
+  summary: `workers of a build take over: ${RAMP_PERCENT} % of the workflows, after ${WAIT_SECONDS} s all; open workflows are replayed before with the code of this installation, and the former build takes over again if workflow tasks fail within ${WAIT_SECONDS} s`,
   timeoutMs: null,
   async run(session, build, options) {
     const percent = numberOf(options, 'ramp', RAMP_PERCENT, 99);
     const seconds = numberOf(options, 'wait', WAIT_SECONDS, 86_400);
-    return refusingAsTemporal(build, () => releaseBuild(session, build, percent, seconds));
+    const replays = options['no-replay'] !== true;
+    return refusingAsTemporal(build, () => releaseBuild(session, build, { percent, seconds, replays }));
   },
 };
-
-async function releaseBuild({ client, namespace }: Session, build: string, percent: number, seconds: number) {
-  const deployment = createWorkerDeployment(client.connection, namespace);
-  const before = await deployment.routing();
-  if (!before?.builds.has(build)) throw unknownBuild(build);
-  if (before.current !== build) {
-    // Without a current build there is nothing to ramp from: its workflows wait.
-    if (before.current !== null && percent > 0) {
-      await deployment.setRamping(build, percent, { identity: IDENTITY, basedOn: before });
-      await pause(seconds * 1000);
-      const { ramping, current } = (await deployment.routing()) ?? {};
-      if (ramping?.build !== build || current !== before.current)
-        throw new Refused(
-          'INVALID_STATE',
-          'Somebody changed the current or the ramping build in the meantime; nothing else was changed',
-          [{ current, ramping }],
-        );
-    }
-    await deployment.setCurrent(build, { identity: IDENTITY, basedOn: null });
-  }
-  const after = await deployment.routing();
-  const others = [...(after?.builds ?? [])].filter(([other]) => other !== build);
-  return {
-    current: after?.current ?? null,
-    former: before.current === build ? null : before.current,
-    drainage: Object.fromEntries(others.map(([other, drainage]) => [other, drainage ?? 'unknown'])),
-  };
-}
 
 function numberOf(options: Options, name: 'ramp' | 'wait', fallback: number, maximum: number): number {
   const given = options[name];
@@ -58,12 +26,6 @@ function numberOf(options: Options, name: 'ramp' | 'wait', fallback: number, max
     throw new WrongUsage(`--${name} must be a whole number from 0 to ${maximum}`);
   return value;
 }
-
-const unknownBuild = (build: string): Refused =>
-  new Refused(
-    'NOT_FOUND',
-    `No worker of the build ${build} has polled: start workers with WORKER_BUILD_ID=${build} first`,
-  );
 
 /** Temporal refuses a build whose workers do not serve every task queue of the current one. */
 async function refusingAsTemporal<T>(build: string, work: () => Promise<T>): Promise<T> {

@@ -1,8 +1,7 @@
 import { discardWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { deleteWake, findSetAside, forgetFailures, listSetAside } from '#db/queries/set-aside.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
-import { WorkflowNotFoundError } from '@temporalio/client';
-import { signalWorkflow } from '#providers/temporal.ts';
+import { restartWorkflow, terminate } from '#providers/failing-tasks.ts';
 import { type Command, Refused, type Session, WrongUsage } from './ops-command.ts';
 
 const MAX_LISTED = 1000;
@@ -32,12 +31,8 @@ async function settle({ client, pools }: Session, id: string, action: 'retry' | 
   if (action === 'drop') await deleteWake(db, work);
   await forgetFailures(db, work);
   // Its state is in PostgreSQL. A new run does not wait for the next attempt of the old one.
-  await client.workflow
-    .getHandle(workflowId)
-    .terminate(`set aside, then ${action === 'drop' ? 'dropped' : 'retried'} by an operator`)
-    .catch((error: unknown) => {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    });
-  if (action === 'retry') await signalWorkflow(client, workflowId, workspaceId, 'overdue');
+  const reason = `set aside, then ${action === 'drop' ? 'dropped' : 'retried'} by an operator`;
+  if (action === 'retry') await restartWorkflow(client, { workflowId, workspaceId }, reason);
+  else await terminate(client, workflowId, reason);
   return { [action === 'drop' ? 'dropped' : 'retried']: id, workflowId };
 }

@@ -54,7 +54,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
   });
   const metrics = createWorkerMetrics(pools, config.temporal, logger);
-  const { onDelivery, onSweep, onCarrierCall } = metrics;
+  const { onDelivery, onSent, onSweep, onCarrierCall } = metrics;
   const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
   const { smtpUrl, from } = config.mail;
   const mailer =
@@ -92,6 +92,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       temporal,
       secrets,
       deliverer,
+      onSent,
       onSweep,
       signer,
       storage,

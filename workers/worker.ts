@@ -22,6 +22,7 @@ import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { servedQueues } from './queues.ts';
+import { releaseBuild } from './release-build.ts';
 import { openResources } from './resources.ts';
 import { sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { setsAside } from './set-aside.ts';
@@ -130,6 +131,10 @@ export async function startWorker(
     createWorkerDeployment(temporal.connection, namespace),
     buildId,
     logger,
+    config.temporal.autoRelease
+      ? (build) =>
+          releaseBuild({ client: temporal, namespace, pools, codecKeys: config.temporal.codecKeys }, build)
+      : null,
     metrics.onBuildServed,
   );
   const { host, metricsPort } = config;

@@ -7,7 +7,9 @@ import type { SystemDb } from '#db/transactions.ts';
 const Backlog = z.object({
   bufferedDrips: z.int(),
   oldestDripSeconds: z.number(),
+  lateDripWorkspaces: z.int(),
   openDeliveries: z.int(),
+  lateWebhooks: z.int(),
   oldestDeliverySeconds: z.number(),
   overdueWorkflows: z.int(),
   openAttempts: z.int(),
@@ -22,14 +24,18 @@ export type Backlog = z.infer<typeof Backlog>;
 /** Larger backlogs are not counted exactly. */
 const MAX_COUNT = 100_000;
 
+/** Then operators are told. */
+const DRIPS_LATE = sql.fragment`interval '1 minute'`;
+const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
+
 const age = (column: string) =>
   sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
 
 /** Reads only partial indexes and tables whose rows are deleted when they are processed. */
 export async function readBacklog(db: SystemDb): Promise<Backlog> {
   return db.one(sql.type(Backlog)`
-    select drips.count buffered_drips, drips.age oldest_drip_seconds,
-      deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds,
+    select drips.count buffered_drips, drips.age oldest_drip_seconds, drips.late late_drip_workspaces,
+      deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds, deliveries.late late_webhooks,
       (select count(*) from workflow_wakes where sweep_at < now()) overdue_workflows,
       (select count(*) from attempts where outcome is null) open_attempts,
       (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
@@ -37,9 +43,12 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from set_aside where set_aside_at is not null) set_aside,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
-      (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
-      (select count(*), ${age('created_at')} age
-        from (select created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
+      (select count(*), ${age('created_at')} age,
+          count(distinct workspace_id) filter (where created_at < now() - ${DRIPS_LATE})::int late
+        from (select workspace_id, created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
+      (select count(*), ${age('created_at')} age,
+          count(distinct webhook_id) filter (where created_at < now() - ${DELIVERIES_LATE})::int late
+        from (select webhook_id, created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
 }
 
 const LineCount = z.object({

@@ -195,6 +195,10 @@ export async function listWorkspaces(
     order by w.id limit ${limit}`);
 }
 
+/** All workspaces, except those of test mode. */
+export const liveWorkspaceIds = (db: SystemDb): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(IdRow)`select id from workspaces where live_workspace_id is null order by id`);
+
 const ListedLineRow = z.object({
   lineId: z.string(),
   workspaceId: z.string(),

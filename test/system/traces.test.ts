@@ -4,6 +4,7 @@ import { startTracing } from '#providers/tracing.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
+import { type Endpoint, registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import {
   type ReceivedSpan,
@@ -23,6 +24,7 @@ let app: OwnApp;
 let to: string;
 let lineId: string;
 let messageId: string;
+let endpoint: Endpoint;
 
 beforeAll(async () => {
   receiver = await startTracesReceiver();
@@ -32,6 +34,8 @@ beforeAll(async () => {
   lineId = await createLine(app, id);
   to = phone();
   const call = apiClient(app.url, key);
+  endpoint = await startEndpoint();
+  await registerWebhook(call, endpoint.url, { events: ['message.sent'] });
   const { body } = await call(
     'POST',
     '/api/messages',
@@ -43,6 +47,7 @@ beforeAll(async () => {
     traceparent: `00-${ANYBODY.traceId}-${ANYBODY.spanId}-01`,
   });
   await eventually(async () => (await call('GET', `/api/messages/${messageId}`)).body.status === 'delivered');
+  await eventually(async () => endpoint.received.length === 1);
   await app.stop();
   await stopTracing();
 });
@@ -78,6 +83,7 @@ describe('the trace of a message', () => {
       'message accepted',
       'message delivered',
       'message sent',
+      'webhook delivery',
     ]);
     const root = spanOf('message accepted');
     expect(root.parentSpanId ?? '').toBe('');
@@ -96,6 +102,14 @@ describe('the trace of a message', () => {
       expect(attributeOf(linked(name), 'temporalWorkflowID')).toBe(linePacerId(lineId));
     }
     expect(linked('message delivered').name).toBe('POST /callbacks/carriers/{carrier}/{lineId}');
+  });
+
+  it('goes on at the endpoint of the webhook', () => {
+    const span = spanOf('webhook delivery');
+    expect(endpoint.received[0]?.headers['traceparent']).toBe(
+      `00-${messageTraceId(messageId)}-${span.spanId}-01`,
+    );
+    expect(attributeOf(span, 'linepace.outcome')).toBe('success');
   });
 
   it('holds neither the text nor the number', () => {

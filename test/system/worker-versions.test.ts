@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import type { WorkflowBundleOption } from '@temporalio/worker';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { freePort } from '#providers/free-port.ts';
 import { createWorkerDeployment } from '#providers/worker-deployment.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { age } from '#test/support/age.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
@@ -27,10 +30,13 @@ interface Build extends ReturnType<typeof statusAt> {
 }
 
 /** Starts a worker. */
-async function startBuild(buildId: string | null): Promise<Build> {
+async function startBuild(
+  buildId: string | null,
+  bundle: WorkflowBundleOption = { codePath: inject('workflowBundle') },
+): Promise<Build> {
   const metricsPort = await freePort();
   const config = { ...app.config, metricsPort, temporal: { ...app.config.temporal, buildId } };
-  const worker = await startWorker(config, { codePath: inject('workflowBundle') });
+  const worker = await startWorker(config, bundle);
   const build = { ...statusAt(metricsPort), stop: () => worker.stop() };
   workers.push(build);
   return build;
@@ -155,3 +161,68 @@ test('a release is refused for a build without workers, or if somebody else deci
   const { status, stderr } = await releasing;
   expect([status, JSON.parse(stderr)]).toMatchObject([1, { code: 'INVALID_STATE' }]);
 });
+
+const pacerRun = async (): Promise<string> =>
+  (await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).runId;
+
+/** The workflows of a build that cannot continue the present run of the pacer. */
+async function incompatibleBundle(): Promise<WorkflowBundleOption> {
+  const code = await readFile(inject('workflowBundle'), 'utf8');
+  const start = /async function linePacer\(\w+\) \{/;
+  expect(code).toMatch(start);
+  const info = "globalThis.__TEMPORAL_ACTIVATOR__.info.runId === '" + (await pacerRun()) + "'";
+  return { code: code.replace(start, (head) => `${head} if (${info}) throw new Error('cannot go on');`) };
+}
+
+async function post(): Promise<string> {
+  const to = phone();
+  await workspace.api('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+  return to;
+}
+
+/** How often the task of the pacer was tried. */
+const attempts = async (): Promise<number> =>
+  (await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).raw.pendingWorkflowTask
+    ?.attempt ?? 0;
+
+test('a release goes back by itself when workflow tasks begin to fail', async () => {
+  await startBuild('one');
+  await send();
+  await startBuild('two', await incompatibleBundle());
+  const deployment = createWorkerDeployment(app.temporal.connection, app.config.temporal.namespace);
+  await eventually(async () => (await deployment.routing())?.builds.has('two'));
+  const refused = release('two', '--ramp', '0', '--wait', '120', '--no-replay');
+  await eventually(async () => (await deployment.routing())?.current === 'two');
+  const to = await post();
+  const { status, stderr } = await refused;
+  expect([status, JSON.parse(stderr)]).toMatchObject([
+    1,
+    { code: 'INCOMPATIBLE', details: [{ workflowId: linePacerId(workspace.lineId) }] },
+  ]);
+  expect((await deployment.routing())?.current).toBe('one');
+  await eventually(async () => (await sentTo(app, to)).length === 1);
+}, 240_000);
+
+test('the sweep starts a workflow anew that cannot go on', async () => {
+  const good = await startBuild(null);
+  await send();
+  const before = await pacerRun();
+  const bundle = await incompatibleBundle();
+  await stopBuild(good);
+  await startBuild(null, bundle);
+  const to = await post();
+  await eventually(async () => (await attempts()) >= 3);
+  // As if it had been due a minute longer.
+  await age(
+    app.pools,
+    'workflow_wakes',
+    ['wake_at', 'sweep_at'],
+    '2 minutes',
+    `workflow_id = '${linePacerId(workspace.lineId)}'`,
+  );
+  expect(await ops(['sweep'], environment(app.config))).toMatchObject({ status: 0 });
+  await eventually(async () => (await sentTo(app, to)).length === 1);
+  expect(await pacerRun()).not.toBe(before);
+  const former = app.temporal.workflow.getHandle(linePacerId(workspace.lineId), before);
+  expect((await former.describe()).status.name).toBe('TERMINATED');
+}, 240_000);

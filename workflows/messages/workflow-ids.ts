@@ -15,6 +15,8 @@ interface LongLivedWorkflow {
   summary: string;
   /** The id after the kind is that of a line. */
   subject?: 'line';
+  /** The page of the console that shows its subject, below `/console`. */
+  page?: 'lines' | 'campaigns' | 'inbox' | 'webhooks' | 'contacts';
   /** The state until the first round, unless it is `idle`. */
   startsAs?: string;
   /** Of its tasks, unless it is `default`. */
@@ -26,6 +28,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'line-pacer': {
     type: 'linePacer',
     summary: 'Sends the messages of one line within its limits',
+    page: 'lines',
     subject: 'line',
   },
   'drip-drainer': {
@@ -33,6 +36,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     summary: 'Turns the bulk intake of one workspace into scheduled messages',
   },
   'webhook-dispatcher': {
+    page: 'webhooks',
     type: 'webhookDispatcher',
     summary: 'Delivers the events of one workspace to its webhooks',
   },
@@ -53,6 +57,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'line-request': {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
+    page: 'lines',
     subject: 'line',
     startsAs: 'provisioning',
   },
@@ -63,11 +68,13 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'mailbox-reader': {
     type: 'mailboxReader',
     summary: 'Reads what one line has received from the mailbox or the list of its carrier',
+    page: 'lines',
     subject: 'line',
   },
   campaign: {
     type: 'campaign',
     summary: 'Enters the leads of one campaign and completes it',
+    page: 'campaigns',
     startsAs: 'active',
   },
   personalizer: {
@@ -99,6 +106,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     type: 'aiDraft',
     summary:
       'Drafts an answer to one reply, or follows a draft that somebody wrote, and waits for its review',
+    page: 'inbox',
     startsAs: 'waiting',
   },
 };
@@ -142,7 +150,7 @@ export function wakeStart(workflowId: string, workspaceId: string, carrier: stri
   const [kind = '', subjectId = ''] = workflowId.split(':');
   const workflow = WORKFLOWS[kind];
   if (!workflow) throw new UnknownWorkflow(`unknown workflow id ${workflowId}`);
-  const { type, summary, subject, startsAs = 'idle', priority = 'default' } = workflow;
+  const { type, summary, subject, page, startsAs = 'idle', priority = 'default' } = workflow;
   const input: WakeInput = { workspaceId, subjectId, ...(carrier !== null && { carrier }) };
   return {
     type,
@@ -151,6 +159,7 @@ export function wakeStart(workflowId: string, workspaceId: string, carrier: stri
     // Activities inherit both. No workspace waits for the backlog of another.
     priority: { fairnessKey: workspaceId, priorityKey: PRIORITY[priority] },
     staticSummary: summary,
+    page: page ?? null,
     attributes: startAttributes({
       state: startsAs,
       workspaceId,

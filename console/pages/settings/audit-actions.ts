@@ -48,6 +48,8 @@ const ACTIONS: Record<Action, MessageDescriptor> = {
   'member.joined': msg`Joined the workspace`,
   'member.removed': msg`Removed a member`,
   'member.updated': msg`Changed the role of a member`,
+  'message.moved': msg`Moved a message to another line`,
+  'message.resent': msg`Sent a failed message again`,
   'message.sent_now': msg`Sent a message now`,
   'message.skipped': msg`Skipped a message`,
   'note.created': msg`Wrote a note`,

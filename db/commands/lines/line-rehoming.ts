@@ -198,7 +198,7 @@ export async function lockToMove(
 
 /** The reason for changing the line, for the timelines of the messages. */
 export interface Handover {
-  reason: LineStop | 'line_stopped' | 'line_left';
+  reason: LineStop | 'line_stopped' | 'line_left' | 'by_operator';
   /** The rule of a pool. */
   rule?: string;
 }

@@ -40,6 +40,26 @@ export async function resumeAll(
   return change(pools, false, author, await linesPausedWithAll(systemDb(pools), workspaceId));
 }
 
+/**
+ * Pauses or resumes one line, whoever paused it.
+ * @param isDry changes nothing.
+ * @returns whether it changes.
+ */
+export const pauseLine = (
+  pools: Pools,
+  workspaceId: string,
+  lineId: string,
+  isPaused: boolean,
+  author: PauseAuthor,
+  isDry: boolean,
+): Promise<boolean> =>
+  withTenant(pools, workspaceId, async (db) => {
+    const line = await lockLine(db, lineId);
+    if (!line || (line.pausedAt !== null) === isPaused) return false;
+    if (!isDry) await pauseOrResume(db, line, isPaused, author, currentTime());
+    return true;
+  });
+
 async function change(
   pools: Pools,
   isPaused: boolean,

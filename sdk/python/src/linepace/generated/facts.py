@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "d5594ac580fbd24f448e74e4e599dd383242865d38f616eda04dff52463d6215"
+DIGEST = "836a4b57181e6462397e7f3b9225fdbdb6238ff7ec684eff6036264139b9eddd"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql } from 'slonik';
+import { NoRows } from '#db/rows.ts';
+import { withTenant } from '#db/transactions.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { auditOf } from '#test/support/operators.ts';
+import { environment } from '#test/support/process.ts';
+import { ops } from '#workers/ops.ts';
+
+let app: OwnApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+const BY = ['--by', 'Dana', '--reason', 'maintenance'];
+
+async function verdict(...args: string[]): Promise<Record<string, unknown>> {
+  const { status, stdout, stderr } = await ops([...args, ...BY], environment(app.config));
+  expect([status, stderr], args.join(' ')).toEqual([0, '']);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+const statusOf = async (...args: string[]) => (await ops([...args, ...BY], environment(app.config))).status;
+
+async function world(): Promise<{ workspace: TestWorkspace; api: ApiClient; lineId: string }> {
+  const workspace = await createWorkspace(app);
+  return {
+    workspace,
+    api: apiClient(app.url, workspace.key),
+    lineId: await createLine(app, workspace.id),
+  };
+}
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+async function send(api: ApiClient, fields: object) {
+  const recipientPhone = phone();
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone,
+    ...fields,
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return { id: String(body._id), to: recipientPhone };
+}
+const get = async (api: ApiClient, id: string) => (await api('GET', `/api/messages/${id}`)).body;
+
+test('messages that wait are canceled by filter, after a look at how many, and only once', async () => {
+  const { workspace, api, lineId } = await world();
+  const other = await world();
+  const later = { fromLineId: lineId, scheduledDate: inAnHour() };
+  const ids = [await send(api, later), await send(api, later), await send(api, later)].map(({ id }) => id);
+  const kept = await send(other.api, { fromLineId: other.lineId, scheduledDate: inAnHour() });
+  const sent = await send(api, { fromLineId: lineId });
+  await eventually(async () => (await sentTo(app, sent.to)).length === 1);
+
+  const filter = ['--workspace', workspace.id, '--since', new Date(Date.now() - 60_000).toISOString()];
+  expect(await verdict('cancel', ...filter)).toEqual({
+    toBeCanceled: 3,
+    dryRun: true,
+    workspaces: [{ workspaceId: workspace.id, messages: 3 }],
+  });
+  expect((await get(api, ids[0] ?? '')).status).toBe('scheduled');
+  expect(await verdict('cancel', ...filter, '--yes')).toMatchObject({ canceled: 3 });
+  for (const id of ids) expect((await get(api, id)).status).toBe('canceled');
+  expect((await get(other.api, kept.id)).status).toBe('scheduled');
+  expect(await verdict('cancel', ...filter, '--yes')).toMatchObject({ canceled: 0 });
+  expect(await auditOf(app, workspace.id)).toEqual(
+    expect.arrayContaining(ids.map((id) => `Dana: message.skipped ${id} maintenance`)),
+  );
+  expect(await statusOf('cancel')).toBe(2);
+  expect(await statusOf('cancel', '--line', lineId, '--workspace', other.workspace.id)).toBe(1);
+  expect(await statusOf('cancel', '--line', lineId, '--status', 'sent')).toBe(2);
+});
+
+test('messages that wait move to another line, and leave from there', async () => {
+  const { workspace, api, lineId } = await world();
+  const other = await createLine(app, workspace.id);
+  await verdict('pause', '--line', lineId, '--yes');
+  const waiting = [await send(api, { fromLineId: lineId }), await send(api, { fromLineId: lineId })];
+  expect(await verdict('move', '--line', lineId, '--to', other)).toMatchObject({
+    toBeMoved: 2,
+    dryRun: true,
+  });
+  expect(await verdict('move', '--line', lineId, '--to', other, '--yes')).toMatchObject({ moved: 2 });
+  for (const { id, to } of waiting) {
+    const [carried] = await eventually(async () => {
+      const found = await sentTo(app, to);
+      return found.length > 0 && found;
+    });
+    expect(carried?.lineId).toBe(other);
+    const { events } = (await api('GET', `/api/messages/${id}/timeline`)).body;
+    expect(events.find(({ type }: { type: string }) => type === 'moved')?.text).toContain(
+      'an operator moved it',
+    );
+  }
+  expect(await statusOf('move', '--line', lineId, '--to', (await world()).lineId)).toBe(1);
+});
+
+test('messages that have failed are sent again once, except those that may have been sent', async () => {
+  const { workspace, api, lineId } = await world();
+  await verdict('pause', '--line', lineId, '--yes');
+  const messages = [];
+  for (let count = 0; count < 4; count += 1) messages.push(await send(api, { fromLineId: lineId }));
+  const [refused, unknown, accepted, optedOut] = messages;
+  const fail = (id: string | undefined, reason: string) =>
+    withTenant(app.pools, workspace.id, (db) =>
+      db.query(sql.type(NoRows)`
+        update messages set status = 'failed', error_message = ${reason}, updated_at = now()
+        where workspace_id = ${workspace.id} and id = ${id ?? ''}`),
+    );
+  await fail(refused?.id, '30034: not registered');
+  await fail(unknown?.id, 'outcome_unknown');
+  await fail(accepted?.id, '30005: unknown handset');
+  await fail(optedOut?.id, 'recipient_opted_out');
+  await withTenant(app.pools, workspace.id, (db) =>
+    db.query(sql.type(NoRows)`
+      insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome, finished_at)
+      values (${workspace.id}, ${accepted?.id ?? ''}, ${accepted?.id ?? ''}, ${lineId}, 'primary', 'imessage', 'simulated',
+        ${accepted?.to ?? ''}, true, now(), now(), 'accepted', now())`),
+  );
+  await verdict('resume', '--line', lineId, '--yes');
+  expect(await verdict('resend', '--line', lineId)).toMatchObject({ toBeResent: 1, dryRun: true });
+  const [first, second] = await Promise.all([
+    verdict('resend', '--line', lineId, '--yes'),
+    verdict('resend', '--line', lineId, '--yes'),
+  ]);
+  expect(Number(first['resent']) + Number(second['resent'])).toBe(1);
+  await eventually(async () => (await sentTo(app, refused?.to ?? '')).length === 1);
+  for (const message of [unknown, accepted, optedOut])
+    expect(await sentTo(app, message?.to ?? '')).toEqual([]);
+  expect((await get(api, refused?.id ?? '')).status).toBe('failed');
+  expect(await verdict('resend', '--line', lineId, '--yes')).toMatchObject({ resent: 0 });
+  expect(await auditOf(app, workspace.id)).toContain(`Dana: message.resent ${refused?.id} maintenance`);
+});
+
+test('lines and campaigns pause and resume by filter', async () => {
+  const { workspace, api, lineId } = await world();
+  await createLine(app, workspace.id);
+  expect(await verdict('pause', '--workspace', workspace.id)).toEqual({ toBePausedLines: 2, dryRun: true });
+  expect(await verdict('pause', '--workspace', workspace.id, '--yes')).toEqual({ pausedLines: 2 });
+  expect(await verdict('resume', '--line', lineId, '--yes')).toEqual({ resumedLines: 1 });
+  expect(await verdict('resume', '--workspace', workspace.id)).toEqual({ toBeResumedLines: 1, dryRun: true });
+  expect(await verdict('resume', '--workspace', workspace.id, '--yes')).toEqual({ resumedLines: 1 });
+  const { campaign } = (
+    await api('POST', '/api/campaigns', { name: 'One', steps: [{ message: 'Hi' }], start: true })
+  ).body;
+  expect(await verdict('pause', '--campaign', campaign._id, '--yes')).toEqual({ pausedCampaigns: 1 });
+  expect((await api('GET', `/api/campaigns/${campaign._id}`)).body.campaign.status).toBe('paused');
+  expect(await verdict('pause', '--campaign', campaign._id, '--yes')).toEqual({ pausedCampaigns: 0 });
+  expect(await verdict('resume', '--campaign', campaign._id, '--yes')).toEqual({ resumedCampaigns: 1 });
+});
+
+test('top says whose work waits and fails, and a probe asks the carrier of one line', async () => {
+  const { workspace, api, lineId } = await world();
+  await verdict('pause', '--line', lineId, '--yes');
+  await send(api, { fromLineId: lineId });
+  const found = JSON.parse((await ops(['top', '--limit', '1000'], environment(app.config))).stdout) as {
+    queues: { lineId: string }[];
+  };
+  expect(found).toMatchObject({
+    failures: expect.any(Array),
+    webhooks: expect.any(Array),
+    drips: [],
+    lines: [],
+  });
+  expect(found.queues.find((queue) => queue.lineId === lineId)).toMatchObject({
+    workspaceId: workspace.id,
+    carrier: 'simulated',
+    due: 1,
+  });
+  const probed = await ops(['probe', lineId], environment(app.config));
+  expect(probed.stderr).toBe('');
+  expect(JSON.parse(probed.stdout)).toMatchObject({ lineId, status: 'healthy', reason: null });
+}, 200_000);
