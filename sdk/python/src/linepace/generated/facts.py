@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "836a4b57181e6462397e7f3b9225fdbdb6238ff7ec684eff6036264139b9eddd"
+DIGEST = "ca2d0b08d83d8a628ecd4857e8e7baa790ec1a005a98a424e8b9e5b0598c72cf"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
