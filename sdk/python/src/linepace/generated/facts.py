@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "ca2d0b08d83d8a628ecd4857e8e7baa790ec1a005a98a424e8b9e5b0598c72cf"
+DIGEST = "1995ba73ff345de12e28f6093d3bee1d823c2ebc6d38aaeddc0b23e44b4acda8"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
