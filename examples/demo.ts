@@ -193,7 +193,10 @@ async function api(method: string, route: string, body?: unknown): Promise<unkno
 async function startProduct(): Promise<{ stop(): Promise<void> }> {
   if (await isReady()) return { stop: async () => {} };
   process.stdout.write('The product is not running yet; starting it.\n');
-  const child: ChildProcess = spawn(process.execPath, ['standalone/main.ts'], { stdio: 'inherit' });
+  const child: ChildProcess = spawn(process.execPath, ['standalone/main.ts'], {
+    stdio: 'inherit',
+    env: { ...process.env, DEMO: 'empty' },
+  });
   while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error('the product did not start');
     await pause(500);

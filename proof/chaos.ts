@@ -56,6 +56,7 @@ const product = spawn(process.execPath, ['standalone/main.ts'], {
   env: {
     ...process.env,
     DATA_DIR: dataDir,
+    DEMO: 'empty',
     PORT: String(ports[0]),
     TEMPORAL_PORT: String(ports[1]),
     TEMPORAL_UI_PORT: String(ports[2]),

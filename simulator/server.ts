@@ -12,6 +12,7 @@ import { simulateMail } from './mail.ts';
 import { simulateModel } from './model.ts';
 import { simulatePayments } from './payments.ts';
 import type { SimulatorContext } from './part.ts';
+import { simulateWebhookReceiver } from './webhook-receiver.ts';
 
 export interface SimulatorOptions {
   /** 0: any free port. */
@@ -52,6 +53,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
     simulateCarrierLines(context),
     simulatePayments(context),
     simulateModel(context),
+    simulateWebhookReceiver(),
   ];
 
   const app = new Koa();

@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { JWK } from 'jose';
+import { decodeJwt, type JWK } from 'jose';
 import type { Client } from 'pg';
+import { sql } from 'slonik';
+import { z } from 'zod';
 import { signLocalSession } from '#api/auth/session-token.ts';
 import { connected } from '#db/connected.ts';
 import { createPools } from '#db/pools.ts';
@@ -14,6 +15,8 @@ import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts'
 import type { BillingMode } from '#domain/entitlement.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
+import { prepareLively } from './lively-demo.ts';
+import { writeSecretFile } from './secret-file.ts';
 
 /** The content of `demo.json`, which the first start writes. */
 export interface Demo {
@@ -186,16 +189,23 @@ async function addConsoleCode({ database }: Config, hash: string, workspaceId: s
   }
 }
 
-/** Writes a file atomically, readable by its owner only. */
-async function writeSecretFile(file: string, text: string): Promise<void> {
-  const partial = `${file}.${randomUUID()}`;
-  await writeFile(partial, text, { mode: 0o600 });
-  await rename(partial, file);
+const OwnerRow = z.object({ id: z.string(), email: z.string() });
+
+/** Whom the session token of the demo signs in. */
+async function ownerOf({ database }: Config, { sessionToken }: Demo): Promise<z.infer<typeof OwnerRow>> {
+  const pools = await createPools(database, { size: 1 });
+  try {
+    return await systemDb(pools).one(sql.type(OwnerRow)`
+      select id, email from users where id = ${String(decodeJwt(sessionToken).sub)}`);
+  } finally {
+    await pools.close();
+  }
 }
 
 if (import.meta.main) {
   const config = readConfig(process.env);
-  const file = path.join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
+  const dataDir = process.env['DATA_DIR'] ?? '.data';
+  const file = path.join(dataDir, 'demo.json');
   const addresses = {
     baseUrl: config.publicUrl,
     temporalAddress: config.temporal.address,
@@ -209,5 +219,11 @@ if (import.meta.main) {
     : await createDemo(config, addresses);
   await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
   const codeHash = process.env['CONSOLE_CODE_HASH'];
-  if (codeHash !== undefined) await addConsoleCode(config, codeHash, demo.workspaceId);
+  if (codeHash !== undefined) {
+    const isLively = process.env['DEMO'] !== 'empty';
+    const shown = isLively
+      ? (await prepareLively(config, dataDir, await ownerOf(config, demo))).testWorkspaceId
+      : demo.workspaceId;
+    await addConsoleCode(config, codeHash, shown);
+  }
 }

@@ -9,7 +9,7 @@ import type { Addresses } from './launcher.ts';
  * @param firstStart keys are printed on the first start only; later the command reads them from the file.
  */
 export function greeting(
-  { apiUrl, temporalUiUrl, consoleUrl }: Addresses,
+  { apiUrl, temporalUiUrl, consoleUrl, isLively }: Addresses,
   demoFile: string,
   firstStart: boolean,
 ): string {
@@ -22,6 +22,9 @@ export function greeting(
       : [
           ['Console', consoleUrl],
           ['', `signs in once, within ${CONSOLE_CODE_MINUTES} minutes`],
+          ...(isLively
+            ? [['', 'shows a month of a letting agency, in test mode (DEMO=empty: without it)']]
+            : []),
         ]),
     ['API', apiUrl],
     ['API reference', `${apiUrl}/docs`],

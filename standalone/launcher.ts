@@ -6,6 +6,7 @@ import { isBuilt } from '#console/sources.ts';
 import { freePort } from '#providers/free-port.ts';
 import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 import { databaseLogins } from './database-logins.ts';
+import { readLively } from './lively-file.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
 import { type Part, PARTS, pidFile, STOP_ORDER, STOP_TIMEOUT_MS, stopLeftovers } from './parts.ts';
@@ -33,6 +34,8 @@ export interface Addresses {
   temporalUiUrl: string;
   /** Signs in to the demo workspace once; null if an identity provider is configured. */
   consoleUrl: string | null;
+  /** Whether the console opens on the lively demo. */
+  isLively: boolean;
 }
 
 export interface Progress {
@@ -189,6 +192,20 @@ export function createLauncher(
     }
   }
 
+  /** Plays the month of the lively demo, unless it has been played. The product works in the meantime. */
+  async function fillDemo(env: NodeJS.ProcessEnv): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      if ((await readLively(dataDir))?.complete !== false) return;
+      await runNode('standalone/demo-life.ts', env, stopping.signal);
+      progress.done('Demo month', startedAt);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      progress.note(`The demo is not complete; the next start makes it anew: ${reason}`);
+    }
+  }
+
   return {
     async start() {
       await takeDataFolder();
@@ -240,11 +257,14 @@ export function createLauncher(
       const demoEnv = {
         ...ownerEnv,
         CONSOLE_CODE_HASH: consoleCode === null ? undefined : hashConsoleCode(consoleCode),
+        DEMO: settings.DEMO,
       };
       await step('Demo data', () => runNode('standalone/demo-data.ts', demoEnv, stopping.signal));
+      const isLively = settings.DEMO === 'lively' && consoleCode !== null;
+      if (isLively) void fillDemo(env);
       await consoleBuilt;
       const consoleUrl = consoleCode === null ? null : `${apiUrl}/console#code=${consoleCode}`;
-      return { apiUrl, temporalUiUrl: uiUrl, consoleUrl };
+      return { apiUrl, temporalUiUrl: uiUrl, consoleUrl, isLively };
     },
     async stop() {
       stopping.abort();

@@ -20,7 +20,9 @@ const ConsoleCode = z.object({
 const ConsoleSession = z.object({
   token: z.string().meta({ description: 'A session token of the workspace’s owner.' }),
   expiresAt: z.iso.datetime(),
-  workspaceId: WorkspaceId,
+  workspaceId: WorkspaceId.meta({
+    description: 'The workspace to open; in test mode, a twin, with its id in `X-Workspace-Id`.',
+  }),
 });
 
 export const consoleSessionRoutes = [
@@ -49,8 +51,8 @@ export const consoleSessionRoutes = [
       }
       // To the second, as tokens are.
       const expires = new Date((Math.floor(Date.now() / 1000) + SESSION_HOURS * 3600) * 1000);
-      const { workspaceId, userId } = found;
-      const session = { userId, organizationId: workspaceId, role: 'org:admin', expires };
+      const { workspaceId, organizationId, userId } = found;
+      const session = { userId, organizationId, role: 'org:admin', expires };
       context.set('Cache-Control', 'no-store');
       context.body = {
         token: await issueSession(config, session),

@@ -1,22 +1,32 @@
 import { z } from 'zod';
 import { receiveOwnEvents } from '#db/commands/inbound/carrier-reports.ts';
-import { insertTestLine, requireRoomForTestLine } from '#db/commands/test-mode/twin.ts';
+import { readTestClock } from '#db/commands/test-mode/clock.ts';
+import {
+  emptyTwin,
+  insertTestLine,
+  requireRoomForTestLine,
+  storedFiles,
+} from '#db/commands/test-mode/twin.ts';
 import { findLineWithUsage } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findReplyOf } from '#db/queries/replies.ts';
 import { lineForInbound } from '#db/queries/test-lines.ts';
 import { lastTestAttempt, listTestSends, type TestSendRow } from '#db/queries/test-sends.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { type TenantDb, withSystemShare, withTenant } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { FileLinks } from '#domain/attachment.ts';
 import { type CarrierEvent, MAX_TEXT } from '#domain/carrier-event.ts';
 import { Channel } from '#domain/channel.ts';
+import { realTime } from '#domain/clock.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
 import { LineRequestInput } from '#domain/line-request.ts';
+import { textReactions } from '#domain/text-reaction.ts';
+import { MAX_ADVANCE_SECONDS } from '#domain/test-mode.ts';
+import { storageKey } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { NextCursor, page, PageQuery } from '../http/page.ts';
-import { TEST_LIMIT } from '../http/rate-limits.ts';
+import { Instant, NextCursor, page, PageQuery } from '../http/page.ts';
+import { perMinute, TEST_LIMIT } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { messageNotFound } from './messages.ts';
 import { lineNotFound } from './lines.ts';
@@ -46,6 +56,15 @@ const ReceiptInput = z
     reason: z.string().max(500).optional().meta({ description: 'Why it has failed.' }),
   })
   .meta({ id: 'TestReceiptInput' });
+
+const ResetInput = z
+  .object({
+    startsAt: Instant.optional().meta({
+      description:
+        'What the clock then shows: a time in the past, by at most 90 days. Default: the real time.',
+    }),
+  })
+  .meta({ id: 'TestResetInput' });
 
 const LineInput = z
   .object({
@@ -96,7 +115,15 @@ export const testModeRoutes = [
     idempotent: true,
     summary: 'Receive a message from a contact, in test mode',
     body: InboundInput,
-    responses: { 200: Done.extend({ replyId: Id, lineId: Id }) },
+    responses: {
+      200: Done.extend({
+        replyId: Id.meta({
+          description:
+            'No reply has it if the text reports a reaction to a message, such as “Liked “See you at 8””.',
+        }),
+        lineId: Id,
+      }),
+    },
     errors: ['NOT_FOUND', 'CONFLICT'],
     async handler({ db, caller, body, now, links }) {
       const { country } = caller.workspace;
@@ -117,8 +144,9 @@ export const testModeRoutes = [
         autoReply: false,
       });
       const replyId = await findReplyOf(db, { lineId, carrierMessageId });
-      if (replyId === null) throw new ApiError('CONFLICT', 'The contact has just been erased');
-      return { status: 200, body: { success: true, replyId, lineId } };
+      if (replyId === null && textReactions(text).length === 0)
+        throw new ApiError('CONFLICT', 'The contact has just been erased');
+      return { status: 200, body: { success: true, replyId: replyId ?? carrierMessageId, lineId } };
     },
   }),
 
@@ -188,6 +216,34 @@ export const testModeRoutes = [
       const line = await findLineWithUsage(db, id, caller.workspace.timezone, now);
       if (!line) throw new Error('the inserted line was not found');
       return { status: 201, body: { success: true, line } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'resetTestMode',
+    method: 'POST',
+    path: '/api/test/reset',
+    tag: 'Test mode',
+    scope: 'manage',
+    role: 'admin',
+    mode: 'test',
+    limit: perMinute(10),
+    transaction: false,
+    summary: 'Delete everything in the workspace, in test mode',
+    description:
+      'Contacts, messages, campaigns, webhooks, settings and files are deleted, whatever their number. The workspace keeps its id and its keys, and has one line per channel again. Its clock shows the real time, or begins in the past: move it up to now, and what happens on the way looks like what has happened.',
+    body: ResetInput,
+    responses: { 200: Done.extend({ now: z.iso.datetime() }) },
+    async handler({ caller, pools, storage, body: { startsAt = null } }) {
+      const { id } = caller.workspace;
+      const earliest = new Date(realTime().getTime() - MAX_ADVANCE_SECONDS * 1000);
+      if (startsAt !== null && (startsAt < earliest || startsAt > realTime()))
+        throw invalid('startsAt', 'must be in the past, by at most 90 days');
+      for (const file of await withSystemShare(pools, id, (db) => storedFiles(db, id)))
+        await storage.delete(storageKey(id, file));
+      await withSystemShare(pools, id, (db) => emptyTwin(db, id, startsAt));
+      const { now } = await withTenant(pools, id, readTestClock);
+      return { status: 200, body: { success: true, now: now.toISOString() } };
     },
   }),
 ];

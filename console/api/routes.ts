@@ -57,6 +57,8 @@ import type { setupRoutes } from '#api/routes/setup.ts';
 import type { snippetRoutes } from '#api/routes/snippets.ts';
 import type { teamInvitationRoutes } from '#api/routes/team-invitations.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
+import type { testClockRoutes } from '#api/routes/test-clock.ts';
+import type { testModeRoutes } from '#api/routes/test-mode.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
 import type { webhookRoutes } from '#api/routes/webhooks.ts';
 import type { workspaceRoutes } from '#api/routes/workspace.ts';
@@ -126,6 +128,8 @@ type Declared = (
   | typeof snippetRoutes
   | typeof teamMemberRoutes
   | typeof teamInvitationRoutes
+  | typeof testClockRoutes
+  | typeof testModeRoutes
   | typeof webhookDeliveryRoutes
   | typeof webhookRoutes
   | typeof workspaceKeyRoutes

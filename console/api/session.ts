@@ -8,6 +8,8 @@ export interface Session {
   sessionId?: string;
   /** The client's workspace that somebody of an agency has switched to; null: the one of the token. */
   workspaceId: string | null;
+  /** The workspace that was shown first, which need not be a client of the agency; absent until another one is shown. */
+  first?: { _id: string; name: string };
 }
 
 const STORED = 'linepace.session';

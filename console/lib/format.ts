@@ -1,5 +1,6 @@
 /** Formats times in the workspace's time zone, numbers and addresses. */
 import { formatLocale } from './locale.ts';
+import { workspaceNow } from './workspace-time.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -17,7 +18,7 @@ export const timeOf = (at: Moment, zone: string): string =>
   formatOf(zone, { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
 
 /** 12 Mar, with the year unless it is the current one */
-export function dateOf(at: Moment, zone: string, now = new Date()): string {
+export function dateOf(at: Moment, zone: string, now = workspaceNow()): string {
   const day = new Date(at);
   const sameYear =
     formatOf(zone, { year: 'numeric' }).format(day) === formatOf(zone, { year: 'numeric' }).format(now);
@@ -64,7 +65,7 @@ export function dayOf(at: Moment, zone: string): string {
 const RELATIVE = new Intl.RelativeTimeFormat(formatLocale, { numeric: 'auto' });
 
 /** Today, Yesterday, or the date */
-export function dayNameOf(at: Moment, zone: string, now = new Date()): string {
+export function dayNameOf(at: Moment, zone: string, now = workspaceNow()): string {
   const day = dayOf(at, zone);
   if (day === dayOf(now, zone)) return capitalised(RELATIVE.format(0, 'day'));
   if (day === dayOf(new Date(now.getTime() - 86_400_000), zone))
@@ -73,7 +74,7 @@ export function dayNameOf(at: Moment, zone: string, now = new Date()): string {
 }
 
 /** The time for today, otherwise the day, for lists. */
-export const shortTimeOf = (at: Moment, zone: string, now = new Date()): string =>
+export const shortTimeOf = (at: Moment, zone: string, now = workspaceNow()): string =>
   dayOf(at, zone) === dayOf(now, zone) ? timeOf(at, zone) : dayNameOf(at, zone, now);
 
 const STEPS = [
@@ -84,7 +85,7 @@ const STEPS = [
 ] as const;
 
 /** in 5 minutes, 2 hours ago */
-export function relativeTimeOf(at: Moment, now = new Date()): string {
+export function relativeTimeOf(at: Moment, now = workspaceNow()): string {
   let amount = (new Date(at).getTime() - now.getTime()) / 1000;
   if (Math.abs(amount) < 5) return RELATIVE.format(0, 'second');
   for (const [length, unit] of STEPS) {

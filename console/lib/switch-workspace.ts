@@ -15,7 +15,8 @@ export function useSwitchWorkspace(): (workspaceId: string, target?: Target) => 
   const navigate = useNavigate();
   return (workspaceId, target = { to: '/' }) => {
     if (!session) return;
-    if (workspaceId !== workspace._id) setSession({ ...session, workspaceId });
+    const first = session.first ?? { _id: workspace._id, name: workspace.name };
+    if (workspaceId !== workspace._id) setSession({ ...session, workspaceId, first });
     void navigate(target as never);
   };
 }

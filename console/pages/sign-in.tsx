@@ -16,12 +16,12 @@ function takeCode(): string | null {
 }
 
 /** @throws ApiFailure if the code was used before or has expired */
-async function exchange(code: string): Promise<string> {
+async function exchange(code: string): Promise<{ token: string; workspaceId: string }> {
   const response = await send('POST', '/api/console/session', {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ code }),
   });
-  return ((await response.json()) as { token: string }).token;
+  return (await response.json()) as { token: string; workspaceId: string };
 }
 
 /** @throws ApiFailure if the credential is refused */
@@ -64,7 +64,7 @@ export default function SignIn() {
     code = null;
     if (given === null) return;
     exchange(given)
-      .then((token) => setSession({ token, workspaceId: null }))
+      .then(({ token, workspaceId }) => setSession({ token, workspaceId }))
       .catch(() => {
         setError(t`This link was used before or has expired.`);
         setExchanging(false);

@@ -1,9 +1,13 @@
-import { Trans } from '@lingui/react/macro';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useNavigate } from '@tanstack/react-router';
 import { FlaskConical } from 'lucide-react';
-import { useWrite } from '#console/api/queries.ts';
+import { refreshReads, useWrite } from '#console/api/queries.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
 import { toastError } from '#console/components/toast.tsx';
+import { dateOf, timeOf } from '#console/lib/format.ts';
+import { useTestClock } from '#console/lib/test-clock.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
 /** Switches between the workspace and its twin for tests, which an admin opens; null: the caller cannot. */
@@ -26,7 +30,12 @@ export function useTestModeSwitch(): { isTest: boolean; change: () => void } | n
 export function TestModeBanner() {
   const { workspace } = useIdentity();
   const modeSwitch = useTestModeSwitch();
+  const clock = useTestClock();
   if (workspace.mode !== 'test') return null;
+  const time =
+    clock && !clock.isReal
+      ? `${dateOf(clock.now, workspace.timezone)}, ${timeOf(clock.now, workspace.timezone)}`
+      : null;
   return (
     <div
       role="status"
@@ -35,12 +44,53 @@ export function TestModeBanner() {
       <FlaskConical className="size-4 shrink-0" aria-hidden="true" />
       <p className="min-w-0 flex-1 font-semibold">
         <Trans>Test mode: nothing here is sent to anybody.</Trans>
+        {time !== null && (
+          <span className="ml-2 font-normal">
+            <Trans>The clock shows {time}.</Trans>
+          </span>
+        )}
       </p>
+      <DeleteTestData />
       {modeSwitch && (
         <Button small onClick={modeSwitch.change}>
           <Trans>Leave test mode</Trans>
         </Button>
       )}
     </div>
+  );
+}
+
+/** Empties the workspace in test mode, and shows it as it is then. */
+function DeleteTestData() {
+  const { t } = useLingui();
+  const isAdmin = useIsAdmin();
+  const reset = useWrite('POST /api/test/reset', { refresh: [] });
+  const navigate = useNavigate();
+  if (!isAdmin) return null;
+  return (
+    <ConfirmButton
+      label={t`Delete test data`}
+      title={t`Delete everything in test mode?`}
+      confirm={t`Delete test data`}
+      kind="danger"
+      busy={reset.isPending}
+      onConfirm={() =>
+        reset.mutate(
+          { body: {} },
+          {
+            onSuccess: () => {
+              void refreshReads(null);
+              void navigate({ to: '/' });
+            },
+            onError: toastError,
+          },
+        )
+      }
+    >
+      <Trans>
+        Contacts, messages, campaigns, webhooks and settings of test mode are deleted, and its lines are new.
+        The live workspace stays as it is.
+      </Trans>
+    </ConfirmButton>
   );
 }

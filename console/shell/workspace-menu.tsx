@@ -1,6 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ChevronsUpDown } from 'lucide-react';
 import { useRead } from '#console/api/queries.ts';
+import { useSession } from '#console/api/session.ts';
 import { type Identity, useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
@@ -23,9 +24,11 @@ export function WorkspaceMenu() {
 function Clients() {
   const { t } = useLingui();
   const clients = useRead('GET /api/agency/subaccounts', {}).data?.subAccounts ?? [];
-  return (
-    <Switcher title={t`Clients`} places={clients.map(({ idpOrgId, name }) => ({ _id: idpOrgId, name }))} />
-  );
+  const { workspace } = useIdentity();
+  const first = useSession()?.first ?? workspace;
+  const places = clients.map(({ idpOrgId, name }) => ({ _id: idpOrgId, name }));
+  const isClient = places.some(({ _id }) => _id === first._id || _id === workspace.liveWorkspaceId);
+  return <Switcher title={t`Clients`} places={isClient ? places : [first, ...places]} />;
 }
 
 function Switcher({ title, places }: { title: string; places: Identity['workspaces'] }) {

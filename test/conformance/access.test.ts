@@ -255,6 +255,7 @@ test('only admins may change webhooks, carriers, the SMS fallback, the quiet hou
     'pauseLine',
     'putWorkspace',
     'removeTeamMember',
+    'resetTestMode',
     'resumeLine',
     'rotateWebhookSecret',
     'setQuietHours',

@@ -57,7 +57,7 @@ let printed = '';
 /** Runs `npm start` without npm, in its own process group. Resolves once it reports that it is ready. */
 async function start(): Promise<{ process: ChildProcess; output: () => string }> {
   const child = spawn(process.execPath, ['standalone/bootstrap.mjs', 'start'], {
-    env: { ...process.env, ...ports, DATA_DIR: folder, NODE_ENV: '', LOG_LEVEL: 'warn' },
+    env: { ...process.env, ...ports, DATA_DIR: folder, NODE_ENV: '', LOG_LEVEL: 'warn', DEMO: 'empty' },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -7,6 +7,7 @@ import { ExportButton } from '#console/components/export-button.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ErrorState } from '#console/components/states.tsx';
 import { type Search, useSearchParam } from '#console/lib/search.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Figures } from './figures.tsx';
 import { Filters } from './filters.tsx';
 import { metricNamed } from './metrics.ts';
@@ -18,7 +19,7 @@ export default function Analytics() {
   const { t } = useLingui();
   const search: Search = useSearch({ strict: false });
   const zone = useTimeZone();
-  const period = periodOf(search, zone, new Date());
+  const period = periodOf(search, zone, workspaceNow());
   const { dateFrom, dateTo, interval } = period;
   const filter = {
     dateFrom,

@@ -18,6 +18,7 @@ import { addressName } from '#console/lib/format.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { CUSTOM, PERIODS, periodOf } from '#console/pages/analytics/period.ts';
 import { SOURCES } from '#console/pages/contacts/opt-outs.tsx';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 
 type Change = ResponseOf<'GET /api/opt-outs/history'>['changes'][number];
 
@@ -64,7 +65,7 @@ export function History() {
   const [period, setPeriod] = useSearchParam('period');
   const [change, setChange] = useSearchParam('change');
   const chosen = period || '30';
-  const { dateFrom, dateTo } = periodOf({ period: chosen }, zone, new Date());
+  const { dateFrom, dateTo } = periodOf({ period: chosen }, zone, workspaceNow());
   const query = { dateFrom, dateTo, ...(change !== '' && { change: change as Change['change'] }) };
   const read = useReadPages('GET /api/opt-outs/history', { query }, { keep: true });
   const rows = useMemo(() => read.data?.pages.flatMap((page) => page.changes), [read.data]);

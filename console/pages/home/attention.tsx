@@ -13,6 +13,7 @@ import {
   Mail,
   Phone,
   Sparkles,
+  TrendingDown,
   TriangleAlert,
   Webhook,
 } from 'lucide-react';
@@ -24,6 +25,7 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import type { Search } from '#console/lib/search.ts';
 import { type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { statusName } from '#console/lib/status-names.ts';
 
 type Item = ResponseOf<'GET /api/attention'>['items'][number];
@@ -105,7 +107,19 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
       search: { line: line._id },
     });
   }
-  const dayAgo = new Date(Date.now() - 86_400_000).toISOString();
+  for (const line of lines.filter(isDoubted)) {
+    const { state, score } = line.reputation;
+    matters.push({
+      key: `reputation of ${line._id}`,
+      icon: TrendingDown,
+      tone: 'warn',
+      title: `${lineName(line)}: ${statusName(state).toLowerCase()}`,
+      text: t`Its reputation is ${score} of 100, so it opens fewer new conversations.`,
+      to: '/lines',
+      search: { line: line._id },
+    });
+  }
+  const dayAgo = new Date(workspaceNow().getTime() - 86_400_000).toISOString();
   const failures = failed.data.messages.filter(({ updatedAt }) => updatedAt > dayAgo);
   if (failures.length > 0) {
     const found = failures.length;
@@ -216,6 +230,10 @@ function matterOf(kind: Item['kind'], count: number): Omit<Matter, 'key'> | null
       return null;
   }
 }
+
+/** Whether people welcome the messages of the line too little. */
+const isDoubted = ({ reputation }: Line): boolean =>
+  ['watch', 'at_risk', 'critical'].includes(reputation.state);
 
 const LINE_TEXTS: Record<string, MessageDescriptor> = {
   awaiting_payment: msg`It is set up once it is paid for.`,

@@ -4,22 +4,23 @@ import { refreshReads, useWrite } from '#console/api/queries.ts';
 import type { RequestTo } from '#console/api/routes.ts';
 import { currentSession } from '#console/api/session.ts';
 import { toast, toastError } from '#console/components/toast.tsx';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { REFRESH } from './conversations.ts';
 
 export type Change = NonNullable<RequestTo<'PATCH /api/conversations/{address}'>['body']>;
 
 const DAY_MS = 86_400_000;
 
-/** Until when a conversation can be snoozed, by the clock of the browser at the moment of the choice. */
+/** Until when a conversation can be snoozed, by the clock of the workspace at the moment of the choice. */
 export const snoozeTimes = (): { label: string; until: () => Date }[] => [
-  { label: t`For an hour`, until: () => new Date(Date.now() + 3_600_000) },
+  { label: t`For an hour`, until: () => new Date(workspaceNow().getTime() + 3_600_000) },
   { label: t`Until tomorrow, 9:00`, until: () => morningIn(1) },
   { label: t`For three days`, until: () => morningIn(3) },
   { label: t`For a week`, until: () => morningIn(7) },
 ];
 
 function morningIn(days: number): Date {
-  const at = new Date(Date.now() + days * DAY_MS);
+  const at = new Date(workspaceNow().getTime() + days * DAY_MS);
   at.setHours(9, 0, 0, 0);
   return at;
 }

@@ -16,6 +16,7 @@ import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName, lineState } from '#console/lib/line.ts';
 import { statusName } from '#console/lib/status-names.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { PauseButton } from './pause-button.tsx';
 import { RequestActions } from './request-actions.tsx';
 
@@ -119,7 +120,7 @@ function Next({ pace: { next, waiting } }: { pace: Pace }) {
           <Trans>To {to}</Trans>
         </Link>{' '}
         <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
-          {new Date(at) > new Date() ? relativeTimeOf(at) : t`as soon as it may`}
+          {new Date(at) > workspaceNow() ? relativeTimeOf(at) : t`as soon as it may`}
         </time>
       </p>
       {waitingFor && <p className="mt-1">{waitingFor.text}</p>}

@@ -12,6 +12,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, wordsOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { addressOf, isWaiting, type Message } from './message.ts';
 import { MessageFacts } from './message-facts.tsx';
 import { Events, type Timeline } from './timeline.tsx';
@@ -120,7 +121,7 @@ function Waiting({ waitingFor: { text, until } }: { waitingFor: NonNullable<Time
       <Clock className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <div>
         <p>{text}</p>
-        {until !== null && new Date(until) > new Date() && (
+        {until !== null && new Date(until) > workspaceNow() && (
           <time dateTime={until} title={fullTimeOf(until, zone)} className="mt-0.5 block">
             {wordsOf(relativeTimeOf(until))}
           </time>

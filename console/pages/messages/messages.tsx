@@ -13,6 +13,7 @@ import type { Column } from '#console/components/table.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, shortTimeOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
+import { workspaceNow } from '#console/lib/workspace-time.ts';
 import { Filters, useFilters } from './filters.tsx';
 import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 import { MessageDrawer } from './message-drawer.tsx';
@@ -109,7 +110,7 @@ function When({ message }: { message: Message }) {
   const zone = useTimeZone();
   const { scheduledDate, sentAt, updatedAt } = message;
   const at = isWaiting(message) ? (scheduledDate ?? updatedAt) : (sentAt ?? updatedAt);
-  const isAhead = isWaiting(message) && new Date(at) > new Date();
+  const isAhead = isWaiting(message) && new Date(at) > workspaceNow();
   return (
     <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
       {isAhead ? relativeTimeOf(at) : isWaiting(message) ? t`Due` : shortTimeOf(at, zone)}

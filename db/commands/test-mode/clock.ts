@@ -18,6 +18,7 @@ const ClockRow = z.object({
 /** The clock of a workspace in test mode. */
 export type TestClock = z.infer<typeof ClockRow> & { now: Date };
 
+/** @throws if the workspace is not a twin. */
 export async function readTestClock(db: TenantDb): Promise<TestClock> {
   const row = await db.one(sql.type(ClockRow)`
     select target_at, problem from test_clocks where workspace_id = ${db.workspaceId}`);

@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { realTime } from '#domain/clock.ts';
 import { lineKind } from '#domain/entitlement.ts';
@@ -23,24 +24,81 @@ export async function findTwin(db: SystemDb, liveWorkspaceId: string): Promise<s
 /** The twin of a workspace, created on first use with a line of each channel. @returns its id. */
 export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string): Promise<string> {
   const id = newWorkspaceId();
+  if (await insertTwin(db, id, liveWorkspaceId, null)) return id;
+  const twin = await findTwin(db, liveWorkspaceId);
+  if (twin === null) throw new Error(`there is no workspace ${liveWorkspaceId}`);
+  return twin;
+}
+
+/**
+ * @param startsAt what its clock shows now; null: the real time.
+ * @returns false if the live workspace has a twin.
+ */
+async function insertTwin(
+  db: SystemTransaction,
+  id: string,
+  liveWorkspaceId: string,
+  startsAt: Date | null,
+): Promise<boolean> {
   const made = await db.maybeOneFirst(sql.type(IdRow)`
     insert into workspaces (id, name, legal_name, timezone, country, plan, subscription_status, live_workspace_id)
     select ${id}, name, legal_name, timezone, country, ${PLAN}, 'active', id from workspaces where id = ${liveWorkspaceId}
     on conflict (live_workspace_id) where live_workspace_id is not null do nothing
     returning id`);
-  if (made === null) {
-    const twin = await findTwin(db, liveWorkspaceId);
-    if (twin === null) throw new Error(`there is no workspace ${liveWorkspaceId}`);
-    return twin;
-  }
-  await db.query(sql.type(NoRows)`insert into test_clocks (workspace_id) values (${id})`);
+  if (made === null) return false;
+  const aheadMs = startsAt === null ? 0 : startsAt.getTime() - realTime().getTime();
+  await db.query(sql.type(NoRows)`
+    insert into test_clocks (workspace_id, ahead_ms) values (${id}, ${Math.round(aheadMs)})`);
   await db.query(sql.type(NoRows)`
     insert into fallback_configs (workspace_id, enabled, provider, from_number)
     values (${id}, true, ${TEST_CARRIER}, ${testLineAddress('sms', 0)})`);
   for (const channel of FIRST_LINES)
     await insertTestLine(inWorkspace(db, { id }), { channel, firstName: 'Test', lastName: 'Line' });
-  return id;
+  return true;
 }
+
+const LiveRow = z.object({ liveWorkspaceId: z.string() });
+const TableRow = z.object({ name: z.string() });
+
+/** What others lock one row after the other, in the lock order, each by its key. */
+const LOCKED = [
+  ['campaigns', 'id'],
+  ['leads', 'id'],
+  ['lines', 'id'],
+  ['conversations', 'address'],
+  ['messages', 'id'],
+] as const;
+
+/** The tables of tenants, from the catalog, so that none is forgotten; leads first, because lists do not take theirs along. */
+const tenantTables = (db: SystemDb): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(TableRow)`
+    select c.relname::text name from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id' and not a.attisdropped
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and has_table_privilege(c.oid, 'delete')
+    order by c.relname <> 'leads', c.relname`);
+
+/**
+ * Deletes everything in a twin, with its settings. It keeps its id, so that keys and sessions go on, and is as when it was created. The
+ * caller deletes its files.
+ * @param startsAt what its clock then shows; null: the real time.
+ */
+export async function emptyTwin(db: SystemTransaction, id: string, startsAt: Date | null): Promise<void> {
+  await db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`empty ${id}`}, 0))`);
+  const liveWorkspaceId = await db.oneFirst(sql.type(LiveRow)`
+    select live_workspace_id from workspaces where id = ${id} and live_workspace_id is not null`);
+  for (const [table, key] of LOCKED)
+    await db.query(sql.type(NoRows)`
+      select from ${sql.identifier([table])} where workspace_id = ${id} order by ${sql.identifier([key])} for update`);
+  for (const table of await tenantTables(db))
+    await db.query(sql.type(NoRows)`delete from ${sql.identifier([table])} where workspace_id = ${id}`);
+  await db.query(sql.type(NoRows)`delete from workspaces where id = ${id}`);
+  await insertTwin(db, id, liveWorkspaceId, startsAt);
+}
+
+/** The files of a workspace. */
+export const storedFiles = (db: SystemDb, workspaceId: string): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(IdRow)`select id from attachments where workspace_id = ${workspaceId}`);
 
 const countTestLines = (db: TenantDb): Promise<number> =>
   db.oneFirst(sql.type(CountRow)`

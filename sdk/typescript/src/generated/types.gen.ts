@@ -793,6 +793,13 @@ export type TestLineInput = {
     lastName?: string;
 };
 
+export type TestResetInput = {
+    /**
+     * What the clock then shows: a time in the past, by at most 90 days. Default: the real time.
+     */
+    startsAt?: string;
+};
+
 export type TestClockInput = {
     advanceSeconds?: number;
     to?: string;
@@ -9786,6 +9793,9 @@ export type PostApiTestInboundResponses = {
      */
     200: {
         success: true;
+        /**
+         * No reply has it if the text reports a reaction to a message, such as “Liked “See you at 8””.
+         */
         replyId: string;
         lineId: string;
     };
@@ -9897,6 +9907,39 @@ export type PostApiTestLinesResponses = {
 };
 
 export type PostApiTestLinesResponse = PostApiTestLinesResponses[keyof PostApiTestLinesResponses];
+
+export type PostApiTestResetData = {
+    body?: {
+        /**
+         * What the clock then shows: a time in the past, by at most 90 days. Default: the real time.
+         */
+        startsAt?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/test/reset';
+};
+
+export type PostApiTestResetErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiTestResetError = PostApiTestResetErrors[keyof PostApiTestResetErrors];
+
+export type PostApiTestResetResponses = {
+    /**
+     * Success
+     */
+    200: {
+        success: true;
+        now: string;
+    };
+};
+
+export type PostApiTestResetResponse = PostApiTestResetResponses[keyof PostApiTestResetResponses];
 
 export type GetApiTestClockData = {
     body?: never;

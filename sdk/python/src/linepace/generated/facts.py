@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "1995ba73ff345de12e28f6093d3bee1d823c2ebc6d38aaeddc0b23e44b4acda8"
+DIGEST = "e79ea79ddeab666fe916e9e49a8572f8966eb3c868b7d83c03b1c73373437803"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

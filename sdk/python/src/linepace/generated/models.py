@@ -432,6 +432,10 @@ class TestLineInput(TypedDict):
     lastName: NotRequired[str]
 
 
+class TestResetInput(TypedDict):
+    startsAt: NotRequired[str]
+
+
 class TestClockInput(TypedDict):
     advanceSeconds: NotRequired[int]
     to: NotRequired[str]
@@ -3634,6 +3638,15 @@ class CreateTestLineRequest(TypedDict):
 class CreateTestLineResponse(TypedDict):
     success: Literal[True]
     line: Line
+
+
+class ResetTestModeRequest(TypedDict):
+    startsAt: NotRequired[str]
+
+
+class ResetTestModeResponse(TypedDict):
+    success: Literal[True]
+    now: str
 
 
 class GetTestClockResponse(TypedDict):

@@ -2276,6 +2276,12 @@ class TestMode:
         A key needs the scope `manage`."""
         return self._transport.call("POST", "/api/test/lines", body=body)
 
+    def reset(self, **body: Unpack[models.ResetTestModeRequest]) -> models.ResetTestModeResponse:
+        """Delete everything in the workspace, in test mode.
+
+        Contacts, messages, campaigns, webhooks, settings and files are deleted, whatever their number. The workspace keeps its id and its keys, and has one line per channel again. Its clock shows the real time, or begins in the past: move it up to now, and what happens on the way looks like what has happened. A key needs the scope `manage`."""
+        return self._transport.call("POST", "/api/test/reset", body=body)
+
     def get_test_clock(self) -> models.GetTestClockResponse:
         """Get the time of the workspace in test mode.
 
@@ -2316,6 +2322,12 @@ class AsyncTestMode:
 
         A key needs the scope `manage`."""
         return await self._transport.call("POST", "/api/test/lines", body=body)
+
+    async def reset(self, **body: Unpack[models.ResetTestModeRequest]) -> models.ResetTestModeResponse:
+        """Delete everything in the workspace, in test mode.
+
+        Contacts, messages, campaigns, webhooks, settings and files are deleted, whatever their number. The workspace keeps its id and its keys, and has one line per channel again. Its clock shows the real time, or begins in the past: move it up to now, and what happens on the way looks like what has happened. A key needs the scope `manage`."""
+        return await self._transport.call("POST", "/api/test/reset", body=body)
 
     async def get_test_clock(self) -> models.GetTestClockResponse:
         """Get the time of the workspace in test mode.
