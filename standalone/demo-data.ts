@@ -222,7 +222,7 @@ if (import.meta.main) {
   if (codeHash !== undefined) {
     const isLively = process.env['DEMO'] !== 'empty';
     const shown = isLively
-      ? (await prepareLively(config, dataDir, await ownerOf(config, demo))).testWorkspaceId
+      ? (await prepareLively(config, dataDir, () => ownerOf(config, demo))).testWorkspaceId
       : demo.workspaceId;
     await addConsoleCode(config, codeHash, shown);
   }

@@ -19,17 +19,18 @@ const DAY_MS = 86_400_000;
 
 /**
  * Creates the workspace with its twin, whose clock starts a month ago, and empties a twin whose month was interrupted.
- * @param owner of the demo workspace, who owns this one too, so that the console can switch between them.
+ * @param findOwner returns the owner of the demo workspace, who owns this one too, so that the console can switch between them.
  */
 export async function prepareLively(
   config: Config,
   dataDir: string,
-  owner: { id: string; email: string },
+  findOwner: () => Promise<{ id: string; email: string }>,
 ): Promise<LivelyDemo> {
   if (config.production || config.auth.localJwk === null)
     throw new Error('there is no lively demo in production');
   const known = await readLively(dataDir);
   if (known?.complete) return known;
+  const owner = await findOwner();
   const startsAt = new Date(Date.now() - LIVELY_DAYS * DAY_MS);
   const pools = await createPools(config.database, { size: 1 });
   try {

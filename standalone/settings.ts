@@ -11,11 +11,11 @@ export const LAUNCHER_VARIABLES = {
   TEMPORAL_PORT: forStart(Port.default(7233), 'port of the local Temporal server'),
   TEMPORAL_UI_PORT: forStart(Port.default(8233), 'port of the Temporal Web UI'),
   SIMULATOR_PORT: forStart(Port.optional(), 'port of the simulated providers', 'a free one'),
+  SIMULATOR_SMTP_PORT: forStart(Port.optional(), 'port of the simulated mail server', 'a free one'),
   DEMO: forStart(
     z.enum(['lively', 'empty']).default('lively'),
     'what the console opens on: `lively`, a workspace in test mode with a month of life, or `empty`, the bare demo workspace',
   ),
-  SIMULATOR_SMTP_PORT: forStart(Port.optional(), 'port of the simulated mail server', 'a free one'),
 };
 
 const Environment = z.object({

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { openTestMode } from '#test/support/test-mode.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -26,6 +27,43 @@ test('the account menu enters and leaves test mode, which every page marks', asy
   await tab.go('/lines');
   await page.getByText('Test Line').first().waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+  await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
+});
+
+test('the band empties test mode, after a question', async () => {
+  const { page } = tab;
+  const { api } = await openTestMode(tab.app, workspace);
+  await api('POST', '/api/lists', { name: 'Prospects' });
+  await account('Test mode');
+  await tab.go('/contacts');
+  await page.getByText('Prospects').first().waitFor();
+  await page.getByRole('button', { name: 'Delete test data' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete everything in test mode?' });
+  expect(await inaccessible(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Delete test data' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  const names = (await api('GET', '/api/lists')).body.lists.map(({ name }: { name: string }) => name);
+  expect(names).not.toContain('Prospects');
+  await tab.go('/contacts');
+  await page.getByText('Quick Sends').first().waitFor();
+  expect(await page.getByText('Prospects').count()).toBe(0);
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+  await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
+});
+
+test('the band shows the time of a clock that is not the real one, and Home its day', async () => {
+  const { page } = tab;
+  const { api } = await openTestMode(tab.app, workspace);
+  await api('POST', '/api/test/reset', { startsAt: new Date(Date.now() - 40 * 86_400_000) });
+  await account('Test mode');
+  await page.getByText(/^The clock shows /).waitFor();
+  const day = new Date(Date.now() - 40 * 86_400_000).toLocaleDateString('en-US', {
+    month: 'long',
+    day: 'numeric',
+    timeZone: 'UTC',
+  });
+  await page.getByText(`${day} in`).waitFor();
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });

@@ -96,7 +96,7 @@ async function counts(api: ApiClient): Promise<Record<string, number>> {
   };
 }
 
-describe.sequential('npm start', () => {
+describe('npm start', () => {
   let complete: Record<string, number>;
 
   it(

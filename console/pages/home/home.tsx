@@ -29,6 +29,8 @@ export default function Home() {
   const { t } = useLingui();
   const { workspace } = useIdentity();
   const { name } = workspace;
+  // Shown anew while the clock moves.
+  useTestClock();
   const today = capitalised(longDateOf(workspaceNow(), workspace.timezone));
   const { data, error } = useRead(
     'GET /api/workspace/setup',
