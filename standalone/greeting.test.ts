@@ -17,16 +17,16 @@ test('the first start shows the demo workspace, its lines and both keys; later s
     apiUrl: 'http://localhost:3000',
     temporalUiUrl: 'http://localhost:8233',
     consoleUrl: 'http://localhost:3000/console#code=c',
-    isLively: true,
   };
-  const first = greeting(addresses, file, true);
+  const lively = { ...addresses, isLively: true };
+  const first = greeting(lively, file, true);
   for (const shown of [...Object.values(demo).flat(), ...Object.values(addresses), file])
     expect(first).toContain(shown);
-  const second = greeting(addresses, file, false);
+  const second = greeting(lively, file, false);
   expect(second).toContain(file);
   for (const key of [demo.workspaceKey, demo.agencyKey]) expect(second).not.toContain(key);
   expect(second).toContain(addresses.consoleUrl);
   expect(second).toContain('DEMO=empty');
-  expect(greeting({ ...addresses, isLively: false }, file, false)).not.toContain('DEMO=empty');
-  expect(greeting({ ...addresses, consoleUrl: null }, file, true)).not.toContain('Console');
+  expect(greeting({ ...lively, isLively: false }, file, false)).not.toContain('DEMO=empty');
+  expect(greeting({ ...lively, consoleUrl: null, isLively: false }, file, true)).not.toContain('Console');
 });
