@@ -34,20 +34,19 @@ test('the account menu enters and leaves test mode, which every page marks', asy
 test('the band empties test mode, after a question', async () => {
   const { page } = tab;
   const { api } = await openTestMode(tab.app, workspace);
-  await api('POST', '/api/lists', { name: 'Prospects' });
+  await api('POST', '/api/test/lines', { channelType: 'sms', firstName: 'Front', lastName: 'Desk' });
   await account('Test mode');
-  await tab.go('/contacts');
-  await page.getByText('Prospects').first().waitFor();
+  await tab.go('/lines');
+  await page.getByText('Front Desk').first().waitFor();
   await page.getByRole('button', { name: 'Delete test data' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete everything in test mode?' });
   expect(await inaccessible(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Delete test data' }).click();
   await page.getByRole('heading', { name: 'Home' }).waitFor();
-  const names = (await api('GET', '/api/lists')).body.lists.map(({ name }: { name: string }) => name);
-  expect(names).not.toContain('Prospects');
-  await tab.go('/contacts');
-  await page.getByText('Quick Sends').first().waitFor();
-  expect(await page.getByText('Prospects').count()).toBe(0);
+  expect((await api('GET', '/api/lines/by-user')).body.lines).toHaveLength(3);
+  await tab.go('/lines');
+  await page.getByText('Test Line').first().waitFor();
+  expect(await page.getByText('Front Desk').count()).toBe(0);
   await page.getByRole('button', { name: 'Leave test mode' }).click();
   await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
 });
