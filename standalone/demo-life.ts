@@ -137,23 +137,33 @@ export async function play(lively: LivelyDemo): Promise<void> {
   const answered = new Set<string>();
   const handled: string[] = [];
   let turn = 0;
+  let turnOfNoah = 0;
+  let lastOfNoah = '';
+  /** Every third; of those whom Noah's line writes to every tenth, and in the last days one, so that the line ends on `watch`. */
+  function answers({ to, lineId }: Sent, left: number): boolean {
+    if (answered.has(to)) return false;
+    if (lineId !== noah) return (turn += 1) % 3 === 0;
+    if (left > 9) return (turnOfNoah += 1) % 10 === 0;
+    if (left !== 5 || lastOfNoah !== '') return false;
+    lastOfNoah = to;
+    return true;
+  }
   const says = async (from: string, text: string, lineId?: string): Promise<void> =>
     void (await api('POST', '/api/test/inbound', { from, text, ...(lineId !== undefined && { lineId }) }));
 
-  /** Receipts, and the replies of some. Noah's line gets few, so that its reputation suffers. */
-  async function hearBack(sent: readonly Sent[], isRecent: boolean): Promise<void> {
+  /** Receipts, and the replies of some. @param left how many days are left. */
+  async function hearBack(sent: readonly Sent[], left: number): Promise<void> {
     const onPhones = sent.filter(({ channel }) => channel !== 'email');
     await each(onPhones, async ({ messageId }, index) => {
-      if (isRecent || index % 2 === 0)
+      if (left < 8 || index % 2 === 0)
         await api('POST', '/api/test/receipts', {
           messageId,
           status: index % 3 === 0 ? 'read' : 'delivered',
         });
     });
-    for (const { to, lineId } of sent) {
-      turn += 1;
-      const every = lineId === noah ? 25 : 3;
-      if (answered.has(to) || turn % every !== 0) continue;
+    for (const message of sent) {
+      if (!answers(message, left)) continue;
+      const { to, lineId } = message;
       answered.add(to);
       const reply = REPLIES[answered.size % REPLIES.length];
       if (!reply) continue;
@@ -181,7 +191,7 @@ export async function play(lively: LivelyDemo): Promise<void> {
   for (let day = 0; day < LIVELY_DAYS; day += 1) {
     const left = LIVELY_DAYS - day;
     if (day > 0) await moveTo(start + day * DAY_MS - 3 * HOUR_MS);
-    await hearBack(await sentSince(), left < 8);
+    await hearBack(await sentSince(), left);
     await tidyUp();
     if (day === 0) waitingList = await campaign('Waiting list', TEXTS.waitingList);
     if (day < 22) await enter(waitingList, 4 + (day % 3));
