@@ -78,10 +78,8 @@ function DeleteTestData() {
         reset.mutate(
           { body: {} },
           {
-            onSuccess: () => {
-              void refreshReads(null);
-              void navigate({ to: '/' });
-            },
+            // Home first: the page may show something that does not exist any more.
+            onSuccess: () => void navigate({ to: '/' }).then(() => refreshReads(null)),
             onError: toastError,
           },
         )
