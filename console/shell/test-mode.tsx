@@ -74,14 +74,10 @@ function DeleteTestData() {
       confirm={t`Delete test data`}
       kind="danger"
       busy={reset.isPending}
+      // Home first: another page may show something that is deleted, and read it again.
       onConfirm={() =>
-        reset.mutate(
-          { body: {} },
-          {
-            // Home first: the page may show something that does not exist any more.
-            onSuccess: () => void navigate({ to: '/' }).then(() => refreshReads(null)),
-            onError: toastError,
-          },
+        void navigate({ to: '/' }).then(() =>
+          reset.mutate({ body: {} }, { onSuccess: () => void refreshReads(null), onError: toastError }),
         )
       }
     >

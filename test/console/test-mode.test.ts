@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { openTestMode } from '#test/support/test-mode.ts';
@@ -43,7 +44,7 @@ test('the band empties test mode, after a question', async () => {
   expect(await inaccessible(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Delete test data' }).click();
   await page.getByRole('heading', { name: 'Home' }).waitFor();
-  expect((await api('GET', '/api/lines/by-user')).body.lines).toHaveLength(3);
+  await eventually(async () => (await api('GET', '/api/lines/by-user')).body.lines.length === 3);
   await tab.go('/lines');
   await page.getByText('Test Line').first().waitFor();
   expect(await page.getByText('Front Desk').count()).toBe(0);
