@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { buildClientParams, type Client, type ClientMeta, formDataBodySerializer, type Options as Options2, type RequestResult, type TDataShape } from './client/index.ts';
-import type { CampaignQuietHours, CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses } from './types.gen.ts';
+import type { CampaignQuietHours, CampaignStatus, CampaignStep, DeleteApiAgencyAdminsByUserIdErrors, DeleteApiAgencyAdminsByUserIdResponses, DeleteApiAgencyInvitationsByIdErrors, DeleteApiAgencyInvitationsByIdResponses, DeleteApiAgencyKeysByIdErrors, DeleteApiAgencyKeysByIdResponses, DeleteApiAgencySuppressionsErrors, DeleteApiAgencySuppressionsResponses, DeleteApiAgencyWebhooksByIdErrors, DeleteApiAgencyWebhooksByIdResponses, DeleteApiCampaignsByIdErrors, DeleteApiCampaignsByIdResponses, DeleteApiKeysByIdErrors, DeleteApiKeysByIdResponses, DeleteApiLeadsByIdErrors, DeleteApiLeadsByIdResponses, DeleteApiLinesByIdReputationOverrideErrors, DeleteApiLinesByIdReputationOverrideResponses, DeleteApiListsByIdErrors, DeleteApiListsByIdResponses, DeleteApiOptOutsByAddressErrors, DeleteApiOptOutsByAddressResponses, DeleteApiOptOutsErrors, DeleteApiOptOutsResponses, DeleteApiPasskeysByIdErrors, DeleteApiPasskeysByIdResponses, DeleteApiPoolsByIdErrors, DeleteApiPoolsByIdResponses, DeleteApiSavedFiltersByIdErrors, DeleteApiSavedFiltersByIdResponses, DeleteApiSessionsByIdErrors, DeleteApiSessionsByIdResponses, DeleteApiSessionsCurrentErrors, DeleteApiSessionsCurrentResponses, DeleteApiSessionsErrors, DeleteApiSessionsResponses, DeleteApiSnippetsByIdErrors, DeleteApiSnippetsByIdResponses, DeleteApiTeamByUserIdErrors, DeleteApiTeamByUserIdResponses, DeleteApiTeamInvitationsByIdErrors, DeleteApiTeamInvitationsByIdResponses, DeleteApiWebhooksByIdErrors, DeleteApiWebhooksByIdResponses, EmailPreferencesPatch, EventName, GetApiAgencyAdminsErrors, GetApiAgencyAdminsResponses, GetApiAgencyAuditLogErrors, GetApiAgencyAuditLogResponses, GetApiAgencyBillingErrors, GetApiAgencyBillingResponses, GetApiAgencyEmailPreferencesErrors, GetApiAgencyEmailPreferencesResponses, GetApiAgencyInvitationsErrors, GetApiAgencyInvitationsResponses, GetApiAgencyKeysErrors, GetApiAgencyKeysResponses, GetApiAgencyLinesErrors, GetApiAgencyLinesResponses, GetApiAgencyMembersErrors, GetApiAgencyMembersResponses, GetApiAgencyOverviewErrors, GetApiAgencyOverviewResponses, GetApiAgencySubaccountsErrors, GetApiAgencySubaccountsResponses, GetApiAgencySuppressionsErrors, GetApiAgencySuppressionsResponses, GetApiAgencyWebhooksErrors, GetApiAgencyWebhooksResponses, GetApiAnalyticsConversationsErrors, GetApiAnalyticsConversationsResponses, GetApiAnalyticsErrors, GetApiAnalyticsExportErrors, GetApiAnalyticsExportResponses, GetApiAnalyticsResponses, GetApiAnalyticsTimeseriesErrors, GetApiAnalyticsTimeseriesResponses, GetApiAttentionErrors, GetApiAttentionResponses, GetApiAuditLogErrors, GetApiAuditLogExportErrors, GetApiAuditLogExportResponses, GetApiAuditLogResponses, GetApiCampaignsByIdErrors, GetApiCampaignsByIdFunnelErrors, GetApiCampaignsByIdFunnelResponses, GetApiCampaignsByIdResponses, GetApiCampaignsErrors, GetApiCampaignsResponses, GetApiCheckAvailabilityRrErrors, GetApiCheckAvailabilityRrResponses, GetApiComplianceCampaignConsentsErrors, GetApiComplianceCampaignConsentsResponses, GetApiComplianceErrors, GetApiComplianceResponses, GetApiConsentsErrors, GetApiConsentsResponses, GetApiConversationsByAddressErrors, GetApiConversationsByAddressNotesErrors, GetApiConversationsByAddressNotesResponses, GetApiConversationsByAddressResponses, GetApiConversationsCountsErrors, GetApiConversationsCountsResponses, GetApiConversationsErrors, GetApiConversationsResponses, GetApiEmailPreferencesErrors, GetApiEmailPreferencesResponses, GetApiKeysErrors, GetApiKeysResponses, GetApiKnowledgeBaseAutoRepliesErrors, GetApiKnowledgeBaseAutoRepliesResponses, GetApiKnowledgeBaseErrors, GetApiKnowledgeBaseResponses, GetApiLeadsByIdErrors, GetApiLeadsByIdExportErrors, GetApiLeadsByIdExportResponses, GetApiLeadsByIdResponses, GetApiLeadsByIdTimelineErrors, GetApiLeadsByIdTimelineResponses, GetApiLeadsCheckAvailabilityErrors, GetApiLeadsCheckAvailabilityJobsByJobIdErrors, GetApiLeadsCheckAvailabilityJobsByJobIdResponses, GetApiLeadsCheckAvailabilityResponses, GetApiLeadsErrors, GetApiLeadsResponses, GetApiLineRequestsByIdErrors, GetApiLineRequestsByIdResponses, GetApiLinesByIdCarrierErrors, GetApiLinesByIdCarrierResponses, GetApiLinesByIdEmailAuthenticationErrors, GetApiLinesByIdEmailAuthenticationResponses, GetApiLinesByIdErrors, GetApiLinesByIdPaceErrors, GetApiLinesByIdPaceResponses, GetApiLinesByIdReputationErrors, GetApiLinesByIdReputationResponses, GetApiLinesByIdResponses, GetApiLinesByUserErrors, GetApiLinesByUserResponses, GetApiLinesCarriersErrors, GetApiLinesCarriersResponses, GetApiLinesCheckAvailabilityErrors, GetApiLinesCheckAvailabilityResponses, GetApiListsByIdConsentErrors, GetApiListsByIdConsentResponses, GetApiListsByIdExportErrors, GetApiListsByIdExportResponses, GetApiListsByIdImportsByImportIdErrors, GetApiListsByIdImportsByImportIdRejectedErrors, GetApiListsByIdImportsByImportIdRejectedResponses, GetApiListsByIdImportsByImportIdResponses, GetApiListsErrors, GetApiListsResponses, GetApiMessagesByIdErrors, GetApiMessagesByIdResponses, GetApiMessagesByIdTimelineErrors, GetApiMessagesByIdTimelineResponses, GetApiMessagesErrors, GetApiMessagesResponses, GetApiOptOutsByAddressErrors, GetApiOptOutsByAddressResponses, GetApiOptOutsErrors, GetApiOptOutsHistoryErrors, GetApiOptOutsHistoryExportErrors, GetApiOptOutsHistoryExportResponses, GetApiOptOutsHistoryResponses, GetApiOptOutsResponses, GetApiOptOutsSuspectedErrors, GetApiOptOutsSuspectedResponses, GetApiOptOutsWeeksErrors, GetApiOptOutsWeeksResponses, GetApiPasskeysErrors, GetApiPasskeysResponses, GetApiPoolsByIdErrors, GetApiPoolsByIdResponses, GetApiPoolsErrors, GetApiPoolsResponses, GetApiRepliesByIdErrors, GetApiRepliesByIdResponses, GetApiRepliesErrors, GetApiRepliesResponses, GetApiRequestsErrors, GetApiRequestsResponses, GetApiSavedFiltersErrors, GetApiSavedFiltersResponses, GetApiSessionsErrors, GetApiSessionsResponses, GetApiSnippetsErrors, GetApiSnippetsResponses, GetApiTeamErrors, GetApiTeamInvitationsErrors, GetApiTeamInvitationsResponses, GetApiTeamMembersErrors, GetApiTeamMembersResponses, GetApiTeamResponses, GetApiTestClockErrors, GetApiTestClockResponses, GetApiTestSentErrors, GetApiTestSentResponses, GetApiVoiceRecordingsErrors, GetApiVoiceRecordingsResponses, GetApiWebhooksByIdDeliveriesByDeliveryIdErrors, GetApiWebhooksByIdDeliveriesByDeliveryIdResponses, GetApiWebhooksByIdDeliveriesErrors, GetApiWebhooksByIdDeliveriesResponses, GetApiWebhooksByIdErrors, GetApiWebhooksByIdResponses, GetApiWebhooksErrors, GetApiWebhooksResponses, GetApiWorkspaceErrors, GetApiWorkspaceFallbackConfigErrors, GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceLimitsErrors, GetApiWorkspaceLimitsResponses, GetApiWorkspaceQuietHoursErrors, GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceResponses, GetApiWorkspaceSetupErrors, GetApiWorkspaceSetupResponses, GetAttachmentsByWorkspaceIdByAttachmentIdByNameErrors, GetAttachmentsByWorkspaceIdByAttachmentIdByNameResponses, GetInvitationsByTokenErrors, GetInvitationsByTokenResponses, GetNotificationsByTokenErrors, GetNotificationsByTokenResponses, GetUnsubscribeByTokenErrors, GetUnsubscribeByTokenResponses, KeyScope, KnowledgeDocument, LeadInput, MessageStatus, PasskeyRegistration, PatchApiCampaignsByIdErrors, PatchApiCampaignsByIdResponses, PatchApiConversationsByAddressErrors, PatchApiConversationsByAddressResponses, PatchApiLeadsByIdErrors, PatchApiLeadsByIdResponses, PatchApiLinesByIdErrors, PatchApiLinesByIdResponses, PatchApiListsByIdErrors, PatchApiListsByIdResponses, PatchApiPoolsByIdErrors, PatchApiPoolsByIdResponses, PatchApiSavedFiltersByIdErrors, PatchApiSavedFiltersByIdResponses, PatchApiSnippetsByIdErrors, PatchApiSnippetsByIdResponses, PatchApiTeamByUserIdErrors, PatchApiTeamByUserIdResponses, PatchApiWebhooksByIdErrors, PatchApiWebhooksByIdResponses, PatchApiWorkspaceErrors, PatchApiWorkspaceFallbackConfigErrors, PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceResponses, PoolLine, PostApiAgencyAdminsErrors, PostApiAgencyAdminsResponses, PostApiAgencyBillingCardErrors, PostApiAgencyBillingCardResponses, PostApiAgencyBillingSubscribeErrors, PostApiAgencyBillingSubscribeResponses, PostApiAgencyEmailPreferencesErrors, PostApiAgencyEmailPreferencesResponses, PostApiAgencyKeysErrors, PostApiAgencyKeysResponses, PostApiAgencyLinesErrors, PostApiAgencyLinesResponses, PostApiAgencySubaccountsErrors, PostApiAgencySubaccountsResponses, PostApiAgencySuppressionsErrors, PostApiAgencySuppressionsResponses, PostApiAgencyWebhooksErrors, PostApiAgencyWebhooksResponses, PostApiAttachmentsUploadErrors, PostApiAttachmentsUploadResponses, PostApiCampaignsByIdArchiveErrors, PostApiCampaignsByIdArchiveResponses, PostApiCampaignsByIdCheckErrors, PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdForecastErrors, PostApiCampaignsByIdForecastResponses, PostApiCampaignsByIdLeadsErrors, PostApiCampaignsByIdLeadsResponses, PostApiCampaignsByIdPauseErrors, PostApiCampaignsByIdPauseResponses, PostApiCampaignsByIdPreviewErrors, PostApiCampaignsByIdPreviewResponses, PostApiCampaignsByIdResumeErrors, PostApiCampaignsByIdResumeResponses, PostApiCampaignsByIdStartErrors, PostApiCampaignsByIdStartResponses, PostApiCampaignsErrors, PostApiCampaignsResponses, PostApiCheckAvailabilityRrErrors, PostApiCheckAvailabilityRrResponses, PostApiComplianceQuietHoursPreviewErrors, PostApiComplianceQuietHoursPreviewResponses, PostApiConsentsErrors, PostApiConsentsResponses, PostApiConversationsByAddressNotesErrors, PostApiConversationsByAddressNotesResponses, PostApiConversationsByAddressPresenceErrors, PostApiConversationsByAddressPresenceResponses, PostApiConversationsByAddressReadErrors, PostApiConversationsByAddressReadResponses, PostApiConversationsByAddressTagsErrors, PostApiConversationsByAddressTagsResponses, PostApiDripErrors, PostApiDripResponses, PostApiEmailPreferencesErrors, PostApiEmailPreferencesResponses, PostApiFallbackSmsErrors, PostApiFallbackSmsResponses, PostApiForecastErrors, PostApiForecastResponses, PostApiInboxSendReplyErrors, PostApiInboxSendReplyResponses, PostApiKeysByIdRollErrors, PostApiKeysByIdRollResponses, PostApiKeysErrors, PostApiKeysResponses, PostApiKnowledgeBaseAutoRepliesErrors, PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseDraftsErrors, PostApiKnowledgeBaseDraftsResponses, PostApiLeadsCheckAvailabilityErrors, PostApiLeadsCheckAvailabilityResponses, PostApiLeadsErrors, PostApiLeadsResponses, PostApiLineRequestsByIdErrors, PostApiLineRequestsByIdResponses, PostApiLineRequestsErrors, PostApiLineRequestsResponses, PostApiLinesByIdCarrierTestErrors, PostApiLinesByIdCarrierTestResponses, PostApiLinesByIdPauseErrors, PostApiLinesByIdPauseResponses, PostApiLinesByIdReputationOverrideErrors, PostApiLinesByIdReputationOverrideResponses, PostApiLinesByIdResumeErrors, PostApiLinesByIdResumeResponses, PostApiLinesCarriersTestErrors, PostApiLinesCarriersTestResponses, PostApiListsByIdImportErrors, PostApiListsByIdImportPreviewErrors, PostApiListsByIdImportPreviewResponses, PostApiListsByIdImportResponses, PostApiListsErrors, PostApiListsResponses, PostApiMessagesByIdCancelErrors, PostApiMessagesByIdCancelResponses, PostApiMessagesErrors, PostApiMessagesResponses, PostApiOptOutsErrors, PostApiOptOutsResponses, PostApiOptOutsSuspectedByIdErrors, PostApiOptOutsSuspectedByIdResponses, PostApiPasskeysErrors, PostApiPasskeysOptionsErrors, PostApiPasskeysOptionsResponses, PostApiPasskeysResponses, PostApiPoolsErrors, PostApiPoolsResponses, PostApiSavedFiltersErrors, PostApiSavedFiltersResponses, PostApiSnippetsErrors, PostApiSnippetsResponses, PostApiTeamInviteErrors, PostApiTeamInviteResponses, PostApiTestClockErrors, PostApiTestClockResponses, PostApiTestInboundErrors, PostApiTestInboundResponses, PostApiTestLinesErrors, PostApiTestLinesResponses, PostApiTestReceiptsErrors, PostApiTestReceiptsResponses, PostApiTestResetErrors, PostApiTestResetResponses, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayErrors, PostApiWebhooksByIdDeliveriesByDeliveryIdReplayResponses, PostApiWebhooksByIdHealthCheckErrors, PostApiWebhooksByIdHealthCheckResponses, PostApiWebhooksByIdRotateSecretErrors, PostApiWebhooksByIdRotateSecretResponses, PostApiWebhooksErrors, PostApiWebhooksResponses, PostApiWorkspaceTestModeErrors, PostApiWorkspaceTestModeResponses, PostInvitationsByTokenErrors, PostInvitationsByTokenRefuseErrors, PostInvitationsByTokenRefuseResponses, PostInvitationsByTokenResponses, PostNotificationsByTokenErrors, PostNotificationsByTokenResponses, PostUnsubscribeByTokenErrors, PostUnsubscribeByTokenResponses, PutApiKnowledgeBaseErrors, PutApiKnowledgeBaseResponses, PutApiLinesByIdCarrierErrors, PutApiLinesByIdCarrierResponses, PutApiWorkspaceErrors, PutApiWorkspaceQuietHoursErrors, PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -354,6 +354,23 @@ export class Conversations extends HeyApiClient {
     }
     
     /**
+     * Get a reply with its whole text
+     *
+     * Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received. A key needs the scope `read`.
+     */
+    public getReply<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<GetApiRepliesByIdResponses, GetApiRepliesByIdErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).get<GetApiRepliesByIdResponses, GetApiRepliesByIdErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/replies/{id}',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * List conversations, most recent activity first
      *
      * A key needs the scope `read`.
@@ -365,6 +382,7 @@ export class Conversations extends HeyApiClient {
         assignee?: string;
         tag?: string;
         unread?: 'true' | 'false';
+        unanswered?: 'true' | 'false';
         line?: string;
         q?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<GetApiConversationsResponses, GetApiConversationsErrors, ThrowOnError, 'data'> {
@@ -375,6 +393,7 @@ export class Conversations extends HeyApiClient {
                     { in: 'query', key: 'assignee' },
                     { in: 'query', key: 'tag' },
                     { in: 'query', key: 'unread' },
+                    { in: 'query', key: 'unanswered' },
                     { in: 'query', key: 'line' },
                     { in: 'query', key: 'q' }
                 ] }]);
@@ -383,6 +402,19 @@ export class Conversations extends HeyApiClient {
             url: '/api/conversations',
             ...options,
             ...params
+        });
+    }
+    
+    /**
+     * Count the conversations of each view of the inbox
+     *
+     * A key needs the scope `read`.
+     */
+    public count<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiConversationsCountsResponses, GetApiConversationsCountsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiConversationsCountsResponses, GetApiConversationsCountsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/conversations/counts',
+            ...options
         });
     }
     
@@ -560,6 +592,7 @@ export class Conversations extends HeyApiClient {
         message?: string;
         attachmentUrls?: Array<string>;
         fromLineId?: string;
+        scheduledDate?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiInboxSendReplyResponses, PostApiInboxSendReplyErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'leadId' },
@@ -567,7 +600,8 @@ export class Conversations extends HeyApiClient {
                     { in: 'body', key: 'email' },
                     { in: 'body', key: 'message' },
                     { in: 'body', key: 'attachmentUrls' },
-                    { in: 'body', key: 'fromLineId' }
+                    { in: 'body', key: 'fromLineId' },
+                    { in: 'body', key: 'scheduledDate' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiInboxSendReplyResponses, PostApiInboxSendReplyErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -766,6 +800,223 @@ export class Conversations extends HeyApiClient {
     }
 }
 
+export class Workspace extends HeyApiClient {
+    /**
+     * List what waits for a person, the most urgent first
+     *
+     * A key needs the scope `read`.
+     */
+    public listAttention<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiAttentionResponses, GetApiAttentionErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiAttentionResponses, GetApiAttentionErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/attention',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the workspace of the credential, and who is calling
+     *
+     * A key needs the scope `read`.
+     */
+    public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace',
+            ...options
+        });
+    }
+    
+    /**
+     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
+     */
+    public update<ThrowOnError extends boolean = true>(parameters?: {
+        reputationPolicy?: 'protect' | 'observe' | 'off';
+        aiTokensPerDay?: number;
+        setupDismissed?: boolean;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'reputationPolicy' },
+                    { in: 'body', key: 'aiTokensPerDay' },
+                    { in: 'body', key: 'setupDismissed' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
+     */
+    public put<ThrowOnError extends boolean = true>(parameters?: {
+        reputationPolicy?: 'protect' | 'observe' | 'off';
+        aiTokensPerDay?: number;
+        setupDismissed?: boolean;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceResponses, PutApiWorkspaceErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'reputationPolicy' },
+                    { in: 'body', key: 'aiTokensPerDay' },
+                    { in: 'body', key: 'setupDismissed' }
+                ] }]);
+        return (options?.client ?? this.client).put<PutApiWorkspaceResponses, PutApiWorkspaceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get the twin of the workspace for tests; the first call creates it
+     *
+     * A session acts in the twin with its id in `X-Workspace-Id`.
+     */
+    public openTestMode<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).post<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/test-mode',
+            ...options
+        });
+    }
+    
+    /**
+     * List the limits of the workspace and their current usage
+     *
+     * A key needs the scope `read`.
+     */
+    public listLimits<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/limits',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the first steps of the workspace, and which of them are done
+     *
+     * A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`.
+     */
+    public getSetup<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/setup',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the quiet hours of the workspace
+     *
+     * A key needs the scope `read`.
+     */
+    public getQuietHours<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/quiet-hours',
+            ...options
+        });
+    }
+    
+    /**
+     * Set the quiet hours; an omitted field gets its default
+     *
+     * Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
+     */
+    public setQuietHours<ThrowOnError extends boolean = true>(parameters?: {
+        enabled?: boolean;
+        start?: string;
+        end?: string;
+        law?: 'none' | 'us';
+        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'enabled' },
+                    { in: 'body', key: 'start' },
+                    { in: 'body', key: 'end' },
+                    { in: 'body', key: 'law' },
+                    { in: 'body', key: 'appliesTo' }
+                ] }]);
+        return (options?.client ?? this.client).put<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/quiet-hours',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+    
+    /**
+     * Get the SMS fallback of the workspace; null until it is configured
+     *
+     * A key needs the scope `read`.
+     */
+    public getFallbackConfig<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/fallback-config',
+            ...options
+        });
+    }
+    
+    /**
+     * Configure the SMS fallback; omitted fields do not change
+     *
+     * A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`.
+     */
+    public updateFallbackConfig<ThrowOnError extends boolean = true>(parameters?: {
+        enabled?: boolean;
+        provider?: 'twilio' | 'simulated';
+        accountSid?: string | null;
+        authToken?: string;
+        fromNumber?: string | null;
+        messagingServiceSid?: string | null;
+        defaultMessage?: string | null;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [
+                    { in: 'body', key: 'enabled' },
+                    { in: 'body', key: 'provider' },
+                    { in: 'body', key: 'accountSid' },
+                    { in: 'body', key: 'authToken' },
+                    { in: 'body', key: 'fromNumber' },
+                    { in: 'body', key: 'messagingServiceSid' },
+                    { in: 'body', key: 'defaultMessage' }
+                ] }]);
+        return (options?.client ?? this.client).patch<PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/workspace/fallback-config',
+            ...options,
+            ...params,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options?.headers,
+                ...params.headers
+            }
+        });
+    }
+}
+
 export class AiDrafts extends HeyApiClient {
     /**
      * Get the knowledge base of the AI copilot
@@ -842,11 +1093,13 @@ export class AiDrafts extends HeyApiClient {
         replyId: string;
         action: 'approve' | 'reject' | 'mark_sent';
         message?: string;
+        scheduledDate?: string;
     }, options?: Options<never, ThrowOnError>): RequestResult<PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseAutoRepliesErrors, ThrowOnError, 'data'> {
         const params = buildClientParams([parameters], [{ args: [
                     { in: 'body', key: 'replyId' },
                     { in: 'body', key: 'action' },
-                    { in: 'body', key: 'message' }
+                    { in: 'body', key: 'message' },
+                    { in: 'body', key: 'scheduledDate' }
                 ] }]);
         return (options?.client ?? this.client).post<PostApiKnowledgeBaseAutoRepliesResponses, PostApiKnowledgeBaseAutoRepliesErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
@@ -2609,6 +2862,23 @@ export class Campaigns extends HeyApiClient {
     }
     
     /**
+     * Say what a start would do: to whom, when, and what is missing
+     *
+     * Changes nothing. The times are those of the forecast. A key needs the scope `read`.
+     */
+    public check<ThrowOnError extends boolean = true>(parameters: {
+        id: string;
+    }, options?: Options<never, ThrowOnError>): RequestResult<PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdCheckErrors, ThrowOnError, 'data'> {
+        const params = buildClientParams([parameters], [{ args: [{ in: 'path', key: 'id' }] }]);
+        return (options?.client ?? this.client).post<PostApiCampaignsByIdCheckResponses, PostApiCampaignsByIdCheckErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/api/campaigns/{id}/check',
+            ...options,
+            ...params
+        });
+    }
+    
+    /**
      * Get how far the leads of a campaign got, by step and variant, and how many replied and opted out
      *
      * A key needs the scope `read`.
@@ -2948,210 +3218,6 @@ export class Webhooks extends HeyApiClient {
             url: '/api/webhooks/{id}/health-check',
             ...options,
             ...params
-        });
-    }
-}
-
-export class Workspace extends HeyApiClient {
-    /**
-     * Get the workspace of the credential, and who is calling
-     *
-     * A key needs the scope `read`.
-     */
-    public get<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiWorkspaceResponses, GetApiWorkspaceErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace',
-            ...options
-        });
-    }
-    
-    /**
-     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden
-     *
-     * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
-     */
-    public update<ThrowOnError extends boolean = true>(parameters?: {
-        reputationPolicy?: 'protect' | 'observe' | 'off';
-        aiTokensPerDay?: number;
-        setupDismissed?: boolean;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'reputationPolicy' },
-                    { in: 'body', key: 'aiTokensPerDay' },
-                    { in: 'body', key: 'setupDismissed' }
-                ] }]);
-        return (options?.client ?? this.client).patch<PatchApiWorkspaceResponses, PatchApiWorkspaceErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Update the workspace: what its lines do about their reputation, what the language model may cost a day, and whether the first steps are hidden
-     *
-     * A key needs the scope `manage`. Recorded in the audit log as `workspace.updated`.
-     */
-    public put<ThrowOnError extends boolean = true>(parameters?: {
-        reputationPolicy?: 'protect' | 'observe' | 'off';
-        aiTokensPerDay?: number;
-        setupDismissed?: boolean;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceResponses, PutApiWorkspaceErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'reputationPolicy' },
-                    { in: 'body', key: 'aiTokensPerDay' },
-                    { in: 'body', key: 'setupDismissed' }
-                ] }]);
-        return (options?.client ?? this.client).put<PutApiWorkspaceResponses, PutApiWorkspaceErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Get the twin of the workspace for tests; the first call creates it
-     *
-     * A session acts in the twin with its id in `X-Workspace-Id`.
-     */
-    public openTestMode<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).post<PostApiWorkspaceTestModeResponses, PostApiWorkspaceTestModeErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/test-mode',
-            ...options
-        });
-    }
-    
-    /**
-     * List the limits of the workspace and their current usage
-     *
-     * A key needs the scope `read`.
-     */
-    public listLimits<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiWorkspaceLimitsResponses, GetApiWorkspaceLimitsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/limits',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the first steps of the workspace, and which of them are done
-     *
-     * A step is done while its result exists. If the result is deleted, the step is open again. A key needs the scope `read`.
-     */
-    public getSetup<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiWorkspaceSetupResponses, GetApiWorkspaceSetupErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/setup',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the quiet hours of the workspace
-     *
-     * A key needs the scope `read`.
-     */
-    public getQuietHours<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiWorkspaceQuietHoursResponses, GetApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/quiet-hours',
-            ...options
-        });
-    }
-    
-    /**
-     * Set the quiet hours; an omitted field gets its default
-     *
-     * Messages of the kinds in `appliesTo` are sent between `start` and `end` in the recipient's time zone: the lead's `timezone`, otherwise all zones of the number's area, otherwise the workspace's. A waiting message has `holdReason: "recipient_quiet_hours"`. Quiet hours do not apply to a contact who wrote within 24 hours. The change applies to waiting messages at once, except to SMS that quiet hours have postponed already. A key needs the scope `manage`. Recorded in the audit log as `quiet_hours.updated`.
-     */
-    public setQuietHours<ThrowOnError extends boolean = true>(parameters?: {
-        enabled?: boolean;
-        start?: string;
-        end?: string;
-        law?: 'none' | 'us';
-        appliesTo?: Array<'campaign' | 'drip' | 'message'>;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'enabled' },
-                    { in: 'body', key: 'start' },
-                    { in: 'body', key: 'end' },
-                    { in: 'body', key: 'law' },
-                    { in: 'body', key: 'appliesTo' }
-                ] }]);
-        return (options?.client ?? this.client).put<PutApiWorkspaceQuietHoursResponses, PutApiWorkspaceQuietHoursErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/quiet-hours',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
-        });
-    }
-    
-    /**
-     * Get the SMS fallback of the workspace; null until it is configured
-     *
-     * A key needs the scope `read`.
-     */
-    public getFallbackConfig<ThrowOnError extends boolean = true>(options?: Options<never, ThrowOnError>): RequestResult<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetApiWorkspaceFallbackConfigResponses, GetApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/fallback-config',
-            ...options
-        });
-    }
-    
-    /**
-     * Configure the SMS fallback; omitted fields do not change
-     *
-     * A key needs the scope `manage`. Recorded in the audit log as `fallback.updated`.
-     */
-    public updateFallbackConfig<ThrowOnError extends boolean = true>(parameters?: {
-        enabled?: boolean;
-        provider?: 'twilio' | 'simulated';
-        accountSid?: string | null;
-        authToken?: string;
-        fromNumber?: string | null;
-        messagingServiceSid?: string | null;
-        defaultMessage?: string | null;
-    }, options?: Options<never, ThrowOnError>): RequestResult<PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'> {
-        const params = buildClientParams([parameters], [{ args: [
-                    { in: 'body', key: 'enabled' },
-                    { in: 'body', key: 'provider' },
-                    { in: 'body', key: 'accountSid' },
-                    { in: 'body', key: 'authToken' },
-                    { in: 'body', key: 'fromNumber' },
-                    { in: 'body', key: 'messagingServiceSid' },
-                    { in: 'body', key: 'defaultMessage' }
-                ] }]);
-        return (options?.client ?? this.client).patch<PatchApiWorkspaceFallbackConfigResponses, PatchApiWorkspaceFallbackConfigErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/api/workspace/fallback-config',
-            ...options,
-            ...params,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options?.headers,
-                ...params.headers
-            }
         });
     }
 }
@@ -4547,6 +4613,11 @@ export class Api extends HeyApiClient {
         return this._conversations ??= new Conversations({ client: this.client });
     }
     
+    private _workspace?: Workspace;
+    get workspace(): Workspace {
+        return this._workspace ??= new Workspace({ client: this.client });
+    }
+    
     private _aiDrafts?: AiDrafts;
     get aiDrafts(): AiDrafts {
         return this._aiDrafts ??= new AiDrafts({ client: this.client });
@@ -4610,11 +4681,6 @@ export class Api extends HeyApiClient {
     private _webhooks?: Webhooks;
     get webhooks(): Webhooks {
         return this._webhooks ??= new Webhooks({ client: this.client });
-    }
-    
-    private _workspace?: Workspace;
-    get workspace(): Workspace {
-        return this._workspace ??= new Workspace({ client: this.client });
     }
     
     private _analytics?: Analytics;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "e79ea79ddeab666fe916e9e49a8572f8966eb3c868b7d83c03b1c73373437803"
+DIGEST = "1e0bac41b2f9714489d4f6612796f6887837051943f5214075b188c60f329f4b"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
