@@ -6,10 +6,11 @@ import {
   markFetchFailed,
   markStored,
   nextAttachmentAt,
+  postpone,
   type WaitingAttachment,
 } from '#db/queries/attachments.ts';
-import { storageUsage } from '#db/queries/storage-usage.ts';
-import { nextDay, quotaExceeded } from '#domain/storage-quota.ts';
+import { countInbound, inboundUsage } from '#db/queries/storage-usage.ts';
+import { inboundExceeded, nextDay, type NoInboundRoom } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -40,14 +41,16 @@ const MAX_TRIES = 34;
 const FIRST_RETRY_MS = 4000;
 const LONGEST_RETRY_MS = 3_600_000;
 
-/** The storage quota is used up: the file is skipped, or fetched when the next day starts, but not its message. */
+/** There is no room for the file now, so it is fetched later. */
 class NoRoom extends Error {
-  readonly until: Date | null;
+  readonly limit: NoInboundRoom['limit'];
+  /** Another file would not fit either. */
+  readonly isFull: boolean;
 
-  /** @param until when there is room again; null: when files are deleted. */
-  constructor(message: string, until: Date | null) {
+  constructor({ limit, message }: NoInboundRoom, isFull: boolean) {
     super(message);
-    this.until = until;
+    this.limit = limit;
+    this.isFull = isFull;
   }
 }
 
@@ -60,14 +63,24 @@ export function createReplyAttachmentActivities({
   links,
   logger,
 }: Dependencies) {
-  /** @throws NoRoom if the transaction exceeds, or would exceed, the workspace's storage quota. */
-  async function refuseBeyondQuota(db: TenantDb, added: number, size = added): Promise<void> {
-    const usage = await storageUsage(db);
-    const problem = quotaExceeded(usage, storageQuota, added);
-    if (problem === null) return;
-    // A file that is larger than the limit of a day never fits.
-    const isForToday = usage.total + added <= storageQuota.total && size <= storageQuota.daily;
-    throw new NoRoom(problem, isForToday ? nextDay(realTime()) : null);
+  /** @throws NoRoom if a file of `size` bytes does not fit, besides `counted` bytes of it that are counted already. */
+  async function refuseWithoutRoom(
+    db: TenantDb,
+    address: string | null,
+    size: number,
+    counted = 0,
+  ): Promise<void> {
+    const usage = await inboundUsage(db, address);
+    const problem = inboundExceeded(
+      {
+        total: usage.total - counted,
+        today: usage.today - counted,
+        ofContactToday: usage.ofContactToday - (address === null ? 0 : counted),
+      },
+      storageQuota,
+      size,
+    );
+    if (problem !== null) throw new NoRoom(problem, size <= 1);
   }
 
   async function fetchFile(
@@ -80,7 +93,8 @@ export function createReplyAttachmentActivities({
     try {
       const line = await tenant((db) => findLine(db, file.lineId));
       if (!line) throw new Error('its line is no longer in this workspace');
-      await tenant((db) => refuseBeyondQuota(db, 1));
+      const { address } = file;
+      await tenant((db) => refuseWithoutRoom(db, address, 1));
       const { carrier, config } = lineCarrier({ carriers, secrets }, line);
       const open: OpenMedia = (from, signal) => carrier.openMedia(config, file.sourceUrl, signal, from);
       const canceled = AbortSignal.any([stopped, AbortSignal.timeout(FETCH_MS)]);
@@ -90,13 +104,19 @@ export function createReplyAttachmentActivities({
         media.body.destroy();
         throw new FileTooLarge(MAX_FILE_BYTES);
       }
+      const announced = media.size ?? 1;
+      await tenant((db) => refuseWithoutRoom(db, address, announced)).catch((error: unknown) => {
+        media.body.destroy();
+        throw error;
+      });
       const contentType = file.contentType ?? media.contentType;
       const key = storageKey(workspaceId, file.id);
       const content = Readable.from(resumedMedia(open, media, limits));
       const size = await storage.put(key, content, MAX_FILE_BYTES, contentType);
       const isWanted = await tenant(async (db) => {
         const isStored = await markStored(db, file.id, { size, contentType });
-        await refuseBeyondQuota(db, 0, size);
+        if (isStored && address !== null) await countInbound(db, address, size);
+        if (isStored) await refuseWithoutRoom(db, address, size, size);
         return isStored;
       }).catch(async (error: unknown) => {
         if (error instanceof NoRoom) await storage.delete(key);
@@ -104,15 +124,25 @@ export function createReplyAttachmentActivities({
       });
       if (!isWanted) await storage.delete(key);
     } catch (error) {
+      const nextDayAt = nextDay(realTime());
+      if (error instanceof NoRoom && error.limit !== 'total') {
+        const { limit, isFull } = error;
+        logger.info({ workspaceId, attachmentId: file.id, limit }, 'a file waits for the next day');
+        const which = !isFull ? { id: file.id } : limit === 'contact' ? { address: file.address } : 'all';
+        await tenant((db) => postpone(db, which, { now: currentTime(), until: nextDayAt }));
+        return;
+      }
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
-      const until = error instanceof NoRoom ? error.until : null;
-      const forGood = error instanceof FileTooLarge || (error instanceof NoRoom && until === null);
-      const tryAt = until ?? (!forGood && file.tries + 1 < MAX_TRIES ? fromNow(wait) : null);
+      const forGood = error instanceof FileTooLarge || file.tries + 1 >= MAX_TRIES;
+      const tryAt = forGood ? null : error instanceof NoRoom ? nextDayAt : fromNow(wait);
       logger.warn(
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',
       );
-      const failure = forGood ? error.message : 'the carrier did not return the file';
+      const failure =
+        error instanceof FileTooLarge || error instanceof NoRoom
+          ? error.message
+          : 'the carrier did not return the file';
       await tenant((db) => markFetchFailed(db, file.id, { failure, tryAt }));
     }
   }

@@ -384,7 +384,7 @@ const FILES = {
   ),
   STORAGE_QUOTA_GB: forBoth(
     z.coerce.number().positive().default(20),
-    'storage limit per workspace; the limit per day (UTC) is a tenth of it. Above the limit, uploads are rejected with `413 STORAGE_QUOTA_EXCEEDED`, and files from contacts are skipped',
+    'storage limit per workspace; the limit per day (UTC) is a tenth of it. Above the limit, uploads are rejected with `413 STORAGE_QUOTA_EXCEEDED`. Files from contacts have as much again a day, a quarter of it for each contact; what exceeds that is fetched on the next day',
   ),
   RETENTION_DAYS: forWorkers(
     RetentionDays.default(DEFAULT_RETENTION),

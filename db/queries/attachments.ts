@@ -157,6 +157,8 @@ export async function findStoredAttachment(
 const WaitingAttachmentRow = z.object({
   id: z.string(),
   lineId: z.string(),
+  /** The contact who sent it; null for a recording. */
+  address: z.string().nullable(),
   contentType: z.string().nullable(),
   sourceUrl: z.string(),
   tries: z.int(),
@@ -166,7 +168,7 @@ export type WaitingAttachment = z.infer<typeof WaitingAttachmentRow>;
 /** Files that are due to be fetched, the longest overdue first. */
 export async function dueAttachments(db: TenantDb, now: Date, limit: number): Promise<WaitingAttachment[]> {
   const rows = await db.any(sql.type(WaitingAttachmentRow)`
-    select a.id, coalesce(i.line_id, c.line_id) line_id, a.content_type, a.source_url, a.tries
+    select a.id, coalesce(i.line_id, c.line_id) line_id, i.address, a.content_type, a.source_url, a.tries
     from attachments a
     left join inbound_messages i on i.workspace_id = a.workspace_id and i.id = a.inbound_message_id
     left join calls c on c.workspace_id = a.workspace_id and c.id = a.call_id
@@ -203,4 +205,23 @@ export async function markFetchFailed(
     update attachments set tries = tries + 1, status = ${tryAt ? 'waiting' : 'failed'}, try_at = ${tryAt && sql.timestamp(tryAt)},
       failure = ${tryAt ? null : failure}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
+}
+
+/** Lets files that are due wait: one, those of a contact, or all. It counts as no try. */
+export async function postpone(
+  db: TenantDb,
+  which: { id: string } | { address: string | null } | 'all',
+  { now, until }: { now: Date; until: Date },
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update attachments a set try_at = ${sql.timestamp(until)}
+    where ${sql.and([
+      sql.fragment`a.workspace_id = ${db.workspaceId} and a.status = 'waiting' and a.try_at <= ${sql.timestamp(now)}`,
+      which !== 'all' && 'id' in which && sql.fragment`a.id = ${which.id}`,
+      which !== 'all' &&
+        'address' in which &&
+        sql.fragment`exists (
+          select from inbound_messages i
+          where i.workspace_id = a.workspace_id and i.id = a.inbound_message_id and i.address = ${which.address})`,
+    ])}`);
 }

@@ -102,52 +102,87 @@ test('a repeated Idempotency-Key returns the first upload even if the quota is u
   expect(await use()).toEqual({ total: MB, today: MB });
 });
 
-test('files of contacts beyond the quota of a day are fetched the next day, and their messages are stored', async () => {
-  const from = phone();
-  const attachment = (name: string, bytes: number) => ({
-    name,
-    contentType: 'text/plain',
-    base64: Buffer.alloc(bytes, 'x').toString('base64'),
-  });
-  const shown = (text: string, attachmentNames: string[]) =>
-    eventually(async () => {
-      const [conversation] = (await api('GET', '/api/replies')).body.replies;
-      const reply = conversation?.recentReplies.find((found: { message: string }) => found.message === text);
-      return JSON.stringify(reply?.attachmentNames) === JSON.stringify(attachmentNames);
+test('contacts have a budget of files a day, each and together, apart from uploads, and what exceeds it is fetched later', async () => {
+  const [ada, bob, carl] = [phone(), phone(), phone()];
+  const write = (from: string, name: string, bytes: number): Promise<unknown> =>
+    writeIn(app, {
+      lineId,
+      from,
+      text: name,
+      attachments: [{ name, contentType: 'text/plain', base64: Buffer.alloc(bytes, 'x').toString('base64') }],
     });
-  await writeIn(app, { lineId, from, text: 'First', attachments: [attachment('small.txt', 700 * KB)] });
-  await shown('First', ['small.txt']);
-  expect(await use()).toEqual({ total: 700 * KB, today: 700 * KB });
-
-  const attachments = [attachment('large.txt', 600 * KB), attachment('fits.txt', 100 * KB)];
-  await writeIn(app, { lineId, from, text: 'Second', attachments });
-  const rows = await eventually(async () => {
-    const found = await withSystem(app.pools, (db) =>
-      db.any(sql.type(z.object({ name: z.string(), status: z.string(), failure: z.string().nullable() }))`
-        select name, status, failure from attachments where workspace_id = ${workspace.id} order by name`),
+  const Row = z.object({ name: z.string(), status: z.string(), waits: z.boolean(), tries: z.int() });
+  const files = () =>
+    withSystem(app.pools, (db) =>
+      db.any(sql.type(Row)`
+        select name, status, coalesce(try_at > now() + interval '1 second', false) waits, tries from attachments
+        where workspace_id = ${workspace.id} and inbound_message_id is not null order by name`),
     );
-    return found.length === 3 && found.filter(({ status }) => status === 'stored').length === 2 && found;
-  });
-  expect(rows).toMatchObject([
-    { name: 'fits.txt', status: 'stored' },
-    { name: 'large.txt', status: 'waiting', failure: null },
-    { name: 'small.txt', status: 'stored' },
-  ]);
-  await shown('Second', ['fits.txt']);
-  await eventually(async () => {
-    const { body } = await api('GET', '/api/replies');
-    return body.replies.length > 0;
-  });
-  expect(await use()).toEqual({ total: 800 * KB, today: 800 * KB });
-  expect(await filesStored()).toBe(2);
+  /** When each file is stored or waits. @returns the names of those that are stored. */
+  const settled = (count: number) =>
+    eventually(async () => {
+      const found = await files();
+      const isSettled = ({ status, waits }: z.infer<typeof Row>) => status === 'stored' || waits;
+      return (
+        found.length === count &&
+        found.every(isSettled) &&
+        found.filter(({ status }) => status === 'stored').map(({ name }) => name)
+      );
+    });
+  const nextDay = async (name: string): Promise<unknown> => {
+    await passOneDay();
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update attachments set try_at = now() where workspace_id = ${workspace.id} and status = 'waiting'`),
+    );
+    // Wakes the fetcher.
+    return write(phone(), name, KB);
+  };
 
-  await passOneDay();
-  await withSystem(app.pools, (db) =>
-    db.query(sql.type(z.unknown())`
-      update attachments set try_at = now() where workspace_id = ${workspace.id} and status = 'waiting'`),
+  await write(ada, 'ada 1', 500 * KB);
+  await settled(1);
+  await write(ada, 'ada 2', 500 * KB);
+  await write(ada, 'ada 3', 500 * KB);
+  expect(await settled(3)).toEqual(['ada 1']);
+  // What contacts send takes nothing from uploads.
+  expect((await store(MB)).status).toBe(200);
+  expect(codeOf(await store(1))).toEqual(REFUSED);
+  await write(bob, 'bob', 500 * KB);
+  expect(await settled(4)).toEqual(['ada 1', 'bob']);
+  await write(carl, 'carl', 500 * KB);
+  // The budget of the workspace is used up.
+  expect(await settled(5)).toEqual(['ada 1', 'bob']);
+
+  await nextDay('next 1');
+  const second = ['ada 1', 'ada 2', 'bob', 'carl', 'next 1'];
+  expect(await eventually(async () => (await settled(6)).length === 5 && settled(6))).toEqual(second);
+  await nextDay('next 2');
+  await eventually(async () => (await settled(7)).length === 7);
+  // A wait for the next day is no failed try.
+  expect((await files()).map(({ tries }) => tries)).toEqual(Array.from({ length: 7 }, () => 0));
+  expect(await use()).toEqual({ total: MB + 5 * 500 * KB + 2 * KB, today: 501 * KB });
+});
+
+test('contacts leave a tenth of the quota to uploads', async () => {
+  await connected(app.ownerUrl, (client) =>
+    client.query(
+      `insert into storage_usage (workspace_id, bytes, day, day_bytes) values ($1, $2, now() at time zone 'UTC', 0)`,
+      [workspace.id, 9 * MB],
+    ),
   );
-  await writeIn(app, { lineId, from, text: 'Third', attachments: [attachment('next.txt', KB)] });
-  await shown('Second', ['large.txt', 'fits.txt']);
+  const attachments = [
+    { name: 'a.txt', contentType: 'text/plain', base64: Buffer.from('x').toString('base64') },
+  ];
+  await writeIn(app, { lineId, from: phone(), text: 'Hi', attachments });
+  const Row = z.object({ status: z.string(), tries: z.int() });
+  const row = await eventually(async () => {
+    const found = await withSystem(app.pools, (db) =>
+      db.maybeOne(sql.type(Row)`select status, tries from attachments where workspace_id = ${workspace.id}`),
+    );
+    return found !== null && found.tries > 0 && found;
+  });
+  expect(row.status).toBe('waiting');
+  expect((await store(MB)).status).toBe(200);
 });
 
 test('the file of a running import and the recording of a call count against the quota', async () => {
