@@ -5,7 +5,14 @@ import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/ai-drafts.
 import { listThread } from '#db/queries/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
-import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
+import {
+  documentsToIndex,
+  draftingOf,
+  findKnowledgeBase,
+  matchPassages,
+  passagesAt,
+  savePassages,
+} from '#db/queries/knowledge-base.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import { lockConversation } from '#db/queries/message-locks.ts';
@@ -17,13 +24,21 @@ import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
 import { TOO_MANY_DRAFTS } from '#domain/ai-budget.ts';
 import { DraftResolution } from '#domain/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
-import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
+import { choosePassages, passagesOf, wordsOf } from '#domain/document-choice.ts';
+import {
+  DOCUMENT_BUDGET,
+  DraftOutput,
+  type DraftPrompt,
+  draftPrompt,
+  questionOf,
+} from '#domain/draft-prompt.ts';
+import type { KnowledgeDocument } from '#domain/knowledge-base.ts';
 import { Refusal } from '#domain/message-draft.ts';
 import { ownLines } from '#domain/own-words.ts';
 import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 import type { DraftRound } from '#workflows/messages/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
-import { type Asked, askModel } from './ask-model.ts';
+import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { record, refusal, requireStorable } from './order.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -34,7 +49,7 @@ interface Reply {
   replyId: string;
 }
 
-type Needs = Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger' | 'links'>;
+type Needs = ModelNeeds & Pick<Dependencies, 'logger' | 'links'>;
 
 /** The number of messages of the conversation that the model reads. */
 const THREAD_LENGTH = 20;
@@ -52,6 +67,7 @@ export function createDraftActivities({ logger, links, ...needs }: Needs) {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
       const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
+      await indexDocuments(tenant);
       const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
       if (!prompt) return rest();
       const written: Asked<DraftOutput> = (await tenant((db) => isDraftedOften(db, replyId, currentTime())))
@@ -114,10 +130,34 @@ const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
   const draft = await findDraft(db, replyId);
   if (draft?.status !== 'waiting' || draft.dueAt > now) return null;
-  const { mode, ...base } = await findKnowledgeBase(db);
-  if (mode !== 'off') return draftPrompt(base, await conversationOf(db, draft));
+  const { mode, instructions, isIndexed, characters } = await draftingOf(db);
+  if (mode !== 'off') {
+    const asked = await conversationOf(db, draft);
+    const fits = isIndexed && characters <= DOCUMENT_BUDGET;
+    const documents = fits
+      ? (await findKnowledgeBase(db)).documents
+      : await bestPassages(db, questionOf(asked.conversation));
+    return draftPrompt({ instructions, documents }, asked);
+  }
   await discardWaitingDraft(db, replyId, now);
   return null;
+}
+
+/** Makes the passages of the documents if they have changed. Not in a transaction: it may take long. */
+async function indexDocuments(tenant: <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>): Promise<void> {
+  const changed = await tenant(async (db) => {
+    const { mode, isIndexed } = await draftingOf(db);
+    return mode === 'off' || isIndexed ? null : documentsToIndex(db);
+  });
+  if (!changed) return;
+  const passages = await passagesOf(changed.documents);
+  await tenant((db) => savePassages(db, changed.version, passages));
+}
+
+/** The passages that answer a question best, as many as fit into the prompt. */
+async function bestPassages(db: TenantDb, question: string): Promise<KnowledgeDocument[]> {
+  const matches = await matchPassages(db, wordsOf(question));
+  return [...(await passagesAt(db, choosePassages(matches, DOCUMENT_BUDGET)))];
 }
 
 type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;

@@ -16,14 +16,14 @@ export interface Asked<T> {
   answer: T | { error: string };
 }
 
-export type ModelNeeds = Pick<Dependencies, 'pools' | 'model' | 'testModel'>;
+export type ModelNeeds = Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'onModelTokens'>;
 
 /**
  * Calls the model within the workspace's budget of the day. Its failure is a result, not an error.
  * @throws only when the worker stops, or the database does not respond.
  */
 export async function askModel<T extends object>(
-  { pools, model, testModel }: ModelNeeds,
+  { pools, model, testModel, onModelTokens }: ModelNeeds,
   workspaceId: string,
   { prompt, schema, canceled }: { prompt: DraftPrompt; schema: z.ZodType<T>; canceled: AbortSignal },
 ): Promise<Asked<T>> {
@@ -31,6 +31,7 @@ export async function askModel<T extends object>(
   if (isExhausted(budget)) return { use: useOf('none', null), answer: { error: EXHAUSTED } };
   const asked = await ask(budget.isTest ? testModel : model, prompt, schema, canceled);
   const tokens = (asked.use.promptTokens ?? 0) + (asked.use.completionTokens ?? 0);
+  if (!budget.isTest) onModelTokens(tokens);
   if (tokens > 0)
     await withTenant(pools, workspaceId, (db) => countTokens(db, budget, tokens, currentTime()));
   return asked;

@@ -39,6 +39,8 @@ export interface Dependencies {
   mailer: Mailer | null;
   /** null: no language model is configured, and no drafts are made. */
   model: Model | null;
+  /** Called with what each call of the model has cost, in tokens. */
+  onModelTokens(tokens: number): void;
   /** The model of workspaces in test mode. */
   testModel: Model | null;
   waker: Waker;

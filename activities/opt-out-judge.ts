@@ -6,7 +6,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { VerdictOutput, verdictPrompt } from '#domain/opt-out-verdict.ts';
 import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
-import { askModel } from './ask-model.ts';
+import { askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';
 import { dueNow, isDue, type Look, repeatFor } from './round.ts';
@@ -18,10 +18,7 @@ const BATCH = 64;
 const ROUND_MS = 45_000;
 const MORE = 'there are more replies to judge';
 
-export function createOptOutJudgeActivities({
-  logger,
-  ...needs
-}: Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger'>) {
+export function createOptOutJudgeActivities({ logger, ...needs }: ModelNeeds & Pick<Dependencies, 'logger'>) {
   const { pools } = needs;
   /** Calls the model outside of any transaction. */
   async function judge(workspaceId: string, awaited: AwaitedVerdict, canceled: AbortSignal): Promise<void> {

@@ -21,7 +21,7 @@ import {
 import { renderTemplate } from '#domain/template.ts';
 import { personalizerId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
-import { type Asked, askModel } from './ask-model.ts';
+import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';
 import { isDue, type Look, repeatFor } from './round.ts';
@@ -44,7 +44,7 @@ interface Work extends Look {
 export function createPersonalizationActivities({
   logger,
   ...needs
-}: Pick<Dependencies, 'pools' | 'model' | 'testModel' | 'logger'>) {
+}: ModelNeeds & Pick<Dependencies, 'logger'>) {
   const { pools } = needs;
   return {
     /** Has the model write the due messages of a campaign. Only these messages wait for it, not the lines. */

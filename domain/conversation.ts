@@ -182,7 +182,7 @@ export const ConversationFilters = z.object({
   line: Id.optional().meta({ description: 'The line assigned to the contact.' }),
   q: z.string().trim().min(1).max(100).optional().meta({
     description:
-      'Part of a name, an address or a text. Texts are searched in the newest 5,000 each of replies, sent messages, fallback SMS and notes.',
+      'Part of a name, an address or a text, without regard to case and accents. Searched are the first 2,000 characters of the newest 5,000 each of replies, sent messages, fallback SMS and notes.',
   }),
 });
 export type ConversationFilters = z.infer<typeof ConversationFilters>;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { toStorable } from './text.ts';
 import { DraftTag, Sentiment } from './ai-draft.ts';
-import { chooseDocuments } from './document-choice.ts';
 import type { KnowledgeBase } from './knowledge-base.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { withoutTemplates } from './template.ts';
@@ -21,7 +20,7 @@ export interface DraftPrompt {
 }
 
 /** In characters, about 6,000 tokens. */
-const DOCUMENT_BUDGET = 24_000;
+export const DOCUMENT_BUDGET = 24_000;
 /** The limit per message, so that a contact cannot push the conversation out of the model's context. */
 const MESSAGE_CHARACTERS = 4000;
 
@@ -32,7 +31,14 @@ The user message is one JSON object: "contact" (a name), "documents" (what the b
 Answer with one JSON object and nothing else:
 {"draft": "the message, plain text, no placeholders", "confidence": 0 to 1, "tags": [any of ${DraftTag.options.map((tag) => `"${tag}"`).join(', ')}], "sentiment": "positive" | "neutral" | "negative"}`;
 
-/** Builds the prompt for a draft. */
+/** The latest of what the contact asked, for which documents are chosen. */
+export const questionOf = (conversation: readonly PromptMessage[]): string =>
+  conversation
+    .flatMap(({ from, text }) => (from === 'contact' ? [text.slice(0, MESSAGE_CHARACTERS)] : []))
+    .slice(-3)
+    .join('\n');
+
+/** Builds the prompt for a draft. @param documents those chosen for it. */
 export function draftPrompt(
   { instructions, documents }: Pick<KnowledgeBase, 'instructions' | 'documents'>,
   { contact, conversation }: { contact: string; conversation: readonly PromptMessage[] },
@@ -41,10 +47,6 @@ export function draftPrompt(
     ...message,
     text: message.text.slice(0, MESSAGE_CHARACTERS),
   }));
-  const question = messages
-    .flatMap(({ from, text }) => (from === 'contact' ? [text] : []))
-    .slice(-3)
-    .join('\n');
   return {
     instructions:
       instructions.trim() === ''
@@ -52,7 +54,7 @@ export function draftPrompt(
         : `${RULES}\n\nInstructions of the business:\n${instructions.trim()}`,
     data: JSON.stringify({
       contact,
-      documents: chooseDocuments(documents, question, DOCUMENT_BUDGET),
+      documents,
       conversation: messages,
     }),
   };

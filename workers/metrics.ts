@@ -22,6 +22,8 @@ export interface WorkerMetrics {
   /** Whether Temporal sends tasks to the build of this process. */
   onBuildServed(isServed: boolean): void;
   onStorageFailure(operation: 'put' | 'open' | 'delete'): void;
+  /** Counts what the configured language model has read and written. */
+  onModelTokens(tokens: number): void;
 }
 
 /** Gaps are seconds to minutes; sweeps repair lost signals within some minutes. */
@@ -71,11 +73,19 @@ export function createWorkerMetrics(pools: Pools, temporal: TemporalOptions, log
     registers,
   });
   buildIsCurrent.remove();
+  const modelTokens = new Counter({
+    name: 'linepace_model_tokens_total',
+    help: 'Tokens that the configured language model has read and written',
+    registers,
+  });
   const failures = storageFailures(registers);
   return {
     registry,
     onStorageFailure(operation) {
       failures.inc({ operation });
+    },
+    onModelTokens(tokens) {
+      modelTokens.inc(tokens);
     },
     onCarrierCall({ carrier, operation, outcome, seconds }) {
       carrierCalls.observe({ carrier, operation, outcome }, seconds);
@@ -134,6 +144,10 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for a draft by the model'],
   runningImports: ['linepace_running_imports', 'Lead imports in progress'],
   setAside: ['linepace_set_aside', 'Work that always fails and waits for an operator'],
+  exhaustedModelBudgets: [
+    'linepace_exhausted_model_budgets',
+    'Workspaces that get no drafts until tomorrow, because the budget for the language model is used up',
+  ],
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 

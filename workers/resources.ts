@@ -87,6 +87,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       mailer,
       model,
       testModel: createTestModel(config),
+      onModelTokens: metrics.onModelTokens,
       waker,
       logger,
       temporal,

@@ -65,7 +65,9 @@ export async function respond(
   const target = [route.id, ...Object.values(exchange['params'] as Record<string, string>)].join(' ');
   const key = route.idempotent ? exchange.get('idempotency-key') : '';
   const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
-  const answer = await inTransaction(route, caller, keyed, services, handle);
+  const { heavy = false } = route;
+  const isHeavy = typeof heavy === 'boolean' ? heavy : (heavy as IsHeavy)(parsed.query);
+  const answer = await inTransaction(route, { caller, keyed, isHeavy }, services, handle);
   return { ...answer, body: await parseAnswer(route, answer) };
 }
 
@@ -78,11 +80,11 @@ function requireMode({ mode }: TenantRoute, caller: Caller): void {
 /** A handler without the types of its route's schemas. */
 type Handler = (context: object) => Promise<HandlerResult>;
 type Check = (context: object) => Promise<void>;
+type IsHeavy = (query: unknown) => boolean;
 
 async function inTransaction(
   route: TenantRoute,
-  caller: Caller,
-  keyed: IdempotentRequest,
+  { caller, keyed, isHeavy }: { caller: Caller; keyed: IdempotentRequest; isHeavy: boolean },
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemTransaction) => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
@@ -93,7 +95,7 @@ async function inTransaction(
       withIdempotencyKey(agencyKeys(db, agencyId), keyed, secrets, () => handle(db)),
     );
   }
-  const transaction = route.heavy ? withTenantReads : withTenant;
+  const transaction = isHeavy ? withTenantReads : withTenant;
   return transaction(pools, caller.workspace.id, (db) =>
     withIdempotencyKey(workspaceKeys(db), keyed, secrets, () => handle(db)),
   );

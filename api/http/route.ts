@@ -57,8 +57,8 @@ interface Declaration<
   mode?: Mode;
   /** Accepts an `Idempotency-Key`. */
   idempotent?: boolean;
-  /** A slow read, which runs on a separate connection pool. */
-  heavy?: boolean;
+  /** A slow read, which runs on a separate connection pool; or which of its queries are. */
+  heavy?: boolean | ((query: Parsed<Q>) => boolean);
   /** What the audit log records, in the transaction of the change. */
   audit?: Audit<Parsed<P>, Parsed<B>, z.input<R[keyof R & number]>>;
   /** The field of the body that may be sent alone, as `text/csv`. */

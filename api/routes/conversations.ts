@@ -38,6 +38,7 @@ export const conversationRoutes = [
     path: '/api/conversations',
     tag: 'Conversations',
     summary: 'List conversations, most recent activity first',
+    heavy: ({ q }) => q !== undefined,
     query: PositionQuery.extend(ConversationFilters.shape),
     responses: {
       200: z.object({

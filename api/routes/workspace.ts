@@ -43,6 +43,7 @@ const WorkspaceRecord = z
     aiTokensPerDay: z.int().meta({
       description: 'How many tokens the language model may use a day, in the time zone of the workspace.',
     }),
+    aiTokensUsedToday: z.int(),
     aiBudgetExhausted: z
       .boolean()
       .meta({ description: 'Whether they are used up: until tomorrow, the model writes nothing.' }),
@@ -210,6 +211,7 @@ async function profileOf(db: TenantDb) {
     ...(await workspaceProfile(db)),
     reputationPolicy: await workspaceReputationPolicy(db),
     aiTokensPerDay: budget.perDay,
+    aiTokensUsedToday: budget.used,
     aiBudgetExhausted: isExhausted(budget),
   };
 }

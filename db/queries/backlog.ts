@@ -16,6 +16,7 @@ const Backlog = z.object({
   undraftedReplies: z.int(),
   runningImports: z.int(),
   setAside: z.int(),
+  exhaustedModelBudgets: z.int(),
   deadlocks: z.int(),
 });
 /** The pending work of all workspaces. */
@@ -41,6 +42,8 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
       (select count(*) from lead_imports where status = 'running') running_imports,
       (select count(*) from set_aside where set_aside_at is not null) set_aside,
+      (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
+        where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
       (select count(*), ${age('created_at')} age,

@@ -10,6 +10,8 @@ import { addressesOfLeads } from './leads.ts';
 
 /** How many of the latest rows of one kind are searched or counted. */
 const MAX_SEARCHED = 5000;
+/** Of each text, so that the longest cost no more than others. PostgreSQL reads no more of a long text than this. */
+const SEARCHED_CHARACTERS = 2000;
 /** How many addresses one kind of match may add. */
 const MAX_FOUND = 500;
 
@@ -60,11 +62,14 @@ export const unreadSince = (reader: Reader): FragmentSqlToken =>
  * messages, because a contact without a lead has the name in its messages.
  */
 async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
-  const like = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const digits = digitsSearched(q);
+  const formOf = (text: FragmentSqlToken): FragmentSqlToken =>
+    sql.fragment`search_form(left(${text}, ${SEARCHED_CHARACTERS}))`;
+  const matches = (form: FragmentSqlToken): FragmentSqlToken =>
+    sql.fragment`${form} like search_pattern(${q})`;
   const newest = (rows: FragmentSqlToken, ...texts: FragmentSqlToken[]): FragmentSqlToken => sql.fragment`(
     select address from (${rows} limit ${MAX_SEARCHED}) newest
-    where ${sql.or(texts.map((text) => sql.fragment`${text} ilike ${like(q)}`))} limit ${MAX_FOUND})`;
+    where ${sql.or(texts.map(matches))} limit ${MAX_FOUND})`;
   const sent = sql.fragment`select address, coalesce(sent_text, body) body, recipient_name from messages`;
   // Each in the order of its index.
   const dispatched = [
@@ -73,23 +78,26 @@ async function addressesMatching(db: TenantDb, q: string): Promise<string[]> {
   ];
   const search = sql.type(AddressRow)`
     ${newest(
-      sql.fragment`select address, body from inbound_messages
+      sql.fragment`select address, body, search_text from inbound_messages
         where workspace_id = ${db.workspaceId} and not auto_reply order by received_at desc, id desc`,
-      sql.fragment`body`,
+      sql.fragment`coalesce(search_text, ${formOf(sql.fragment`body`)})`,
     )}
     union ${sql.join(
-      dispatched.map((rows) => newest(rows, sql.fragment`body`, sql.fragment`recipient_name`)),
+      dispatched.map((rows) =>
+        newest(rows, formOf(sql.fragment`body`), formOf(sql.fragment`recipient_name`)),
+      ),
       sql.fragment` union `,
     )}
     union ${newest(
       sql.fragment`select address, text from conversation_notes where workspace_id = ${db.workspaceId} order by id desc`,
-      sql.fragment`text`,
+      formOf(sql.fragment`text`),
     )}
     union (
       select address from (
         select c.address from conversations c where ${isListed(db)} order by ${ACTIVE_AT} desc limit ${MAX_SEARCHED}
       ) newest
-      where address ilike ${like(q)} ${digits === null ? sql.fragment`` : sql.fragment`or address like ${like(digits)}`}
+      where search_form(address) like search_pattern(${q})
+        ${digits === null ? sql.fragment`` : sql.fragment`or address like search_pattern(${digits})`}
       limit ${MAX_FOUND})`;
   const found = await inIndexOrder(db, () => db.anyFirst(search));
   return [...new Set([...found, ...(await addressesOfLeads(db, q, MAX_FOUND))])];

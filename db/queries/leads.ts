@@ -107,9 +107,8 @@ function idsMatching(
   { listId, before, limit }: { listId: string | null; before: string; limit: number },
 ): FragmentSqlToken {
   const matching = (text: string): FragmentSqlToken => {
-    const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
     // The trigram index cannot be used for fewer than three characters.
-    return sql.fragment`select search_leads(${pattern}, ${listId}, ${before}, ${limit}, ${text.length < 3})`;
+    return sql.fragment`select find_leads(${text}, ${listId}, ${before}, ${limit}, ${text.length < 3})`;
   };
   const digits = digitsSearched(search) ?? search;
   return digits === search ? matching(search) : sql.fragment`${matching(search)} union ${matching(digits)}`;

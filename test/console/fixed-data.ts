@@ -401,6 +401,7 @@ export const RESPONSES: {
       suspended: false,
       reputationPolicy: 'protect',
       aiTokensPerDay: 2_000_000,
+      aiTokensUsedToday: 184_200,
       aiBudgetExhausted: false,
       mode: 'live',
       liveWorkspaceId: null,

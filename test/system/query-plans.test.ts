@@ -524,6 +524,33 @@ test('a search of conversations reads the newest messages and fallback SMS only'
   expect(read).toBeLessThanOrEqual(10_100);
 });
 
+test('a search of conversations reads nothing of long texts but their beginnings', async () => {
+  const { id: workspaceId, ownerId } = await createWorkspace(app);
+  const now = new Date();
+  await connected(app.ownerUrl, (owner) =>
+    owner.query(
+      `insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, body, received_at)
+       select $1, lpad(to_hex(n), 24, '0'), $2, '+1' || (2000000000 + n), n::text,
+         'Grüße ' || n || (select string_agg(md5(n::text || m), ' ') from generate_series(1, 3000) m), $3
+       from generate_series(1, 200) n`,
+      [workspaceId, newId(), now],
+    ),
+  );
+  const reader = { workspaceId, userId: ownerId, now, since: now };
+  const chunks = await withTenant(app.pools, workspaceId, async (db) => {
+    const read = () =>
+      db.oneFirst(sql.type(z.object({ count: z.int() }))`
+        select (pg_stat_get_xact_tuples_returned(reltoastrelid) + pg_stat_get_xact_tuples_fetched(reltoastrelid)
+          + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = reltoastrelid))::int count
+        from pg_class where relname = 'inbound_messages'`);
+    const before = await read();
+    await conditionsOf(db, { q: 'zqx' }, reader);
+    return (await read()) - before;
+  });
+  // Two for each, of more than fifty.
+  expect(chunks).toBeLessThanOrEqual(200 * 5);
+});
+
 test('the queue of a line that stops or goes is read once, however many chunks it takes', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const [gone, stopped] = [newId(), newId()];

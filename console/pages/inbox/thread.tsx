@@ -16,6 +16,7 @@ import { ConversationActions } from './conversation-actions.tsx';
 import type { Conversation, Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
 import { type Note, NoteItem } from './note.tsx';
+import { NoDrafts } from './no-drafts.tsx';
 import { Presence } from './presence.tsx';
 import { ReplyBox } from './reply-box.tsx';
 import { SuspicionCard } from './suspicion-card.tsx';
@@ -133,7 +134,7 @@ export function Thread({
       />
       <div className="shrink-0 border-t border-line bg-surface p-3">
         {suspicion && <SuspicionCard key={suspicion._id} suspicion={suspicion} />}
-        {draft && <DraftCard key={draft.replyId} draft={draft} line={line} />}
+        {draft ? <DraftCard key={draft.replyId} draft={draft} line={line} /> : <NoDrafts />}
         <ReplyBox address={address} line={line} optedOut={optedOut} onTyping={setTyping} />
       </div>
     </div>

@@ -16,6 +16,7 @@ import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { Documents } from './documents.tsx';
+import { ModelBudget } from './model-budget.tsx';
 
 type Saved = Omit<ResponseOf<'GET /api/knowledge-base'>, 'success'>;
 
@@ -31,7 +32,12 @@ export default function KnowledgeBase() {
   if (!data) return <SkeletonRows />;
   const { success: _, ...saved } = data;
   // The form begins anew with what was saved, but not with what was merely read again.
-  return <Form key={JSON.stringify(saved)} saved={saved} />;
+  return (
+    <div className="flex flex-col gap-4">
+      <Form key={JSON.stringify(saved)} saved={saved} />
+      <ModelBudget />
+    </div>
+  );
 }
 
 function Form({ saved }: { saved: Saved }) {

@@ -212,6 +212,15 @@ describe('reading and changing leads', () => {
     const found = await api('GET', '/api/leads?search=PAGE3%40');
     expect(found.body.leads.map(({ firstName }: { firstName: string }) => firstName)).toEqual(['Person 3']);
     expect((await api('GET', '/api/leads?search=page%25')).body.leads).toEqual([]);
+    await api('POST', '/api/leads', {
+      listId,
+      leads: [{ firstName: 'Zoë', lastName: 'Łukasz-Øye', email: 'zo@example.com' }],
+    });
+    for (const search of ['zoe', 'ZOË', 'łuk', 'luk', 'oye', 'Zo', 'lu'])
+      expect(
+        (await api('GET', `/api/leads?listId=${listId}&search=${encodeURIComponent(search)}`)).body.leads,
+        search,
+      ).toMatchObject([{ firstName: 'Zoë' }]);
   });
 
   it('finds a number in the format in which it is displayed', async () => {
@@ -259,7 +268,7 @@ describe('reading and changing leads', () => {
       await analyze(owner, 'leads');
       const scans = async (): Promise<number> => {
         const { rows } = await owner.query(
-          `select idx_scan from pg_stat_user_indexes where indexrelname = 'leads_search'`,
+          `select idx_scan from pg_stat_user_indexes where indexrelname = 'leads_search_form'`,
         );
         return Number(rows[0].idx_scan);
       };

@@ -187,6 +187,16 @@ describe("a team's inbox", () => {
     expect(await listed(api, 'q=grace%20h%25')).toEqual([]);
   });
 
+  it('searches names, texts and notes without regard to case and accents', async () => {
+    const team = await createTeam();
+    const keys = await writtenBy(team, 'Where are the keys?');
+    const cafe = await writtenBy(team, 'Smørrebrød im Café „Große Straße“, naı\u0308ve%');
+    for (const q of ['cafe', 'CAFÉ', 'cafe\u0301', 'smorrebrod', 'grosse STRASSE', 'naïve%'])
+      expect(await listed(team.owner, `q=${encodeURIComponent(q)}`), q).toEqual([cafe]);
+    await team.owner('POST', `${thread(keys)}/notes`, { text: 'Trägt Müll weg' });
+    expect(await listed(team.owner, 'q=mull')).toEqual([keys]);
+  });
+
   it('filters the list by any combination, in pages', async () => {
     const team = await createTeam();
     const otherLine = await createLine(app, team.id);

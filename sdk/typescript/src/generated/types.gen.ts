@@ -2820,6 +2820,7 @@ export type Workspace = {
      * How many tokens the language model may use a day, in the time zone of the workspace.
      */
     aiTokensPerDay: number;
+    aiTokensUsedToday: number;
     /**
      * Whether they are used up: until tomorrow, the model writes nothing.
      */
@@ -3946,7 +3947,7 @@ export type GetApiConversationsData = {
          */
         line?: string;
         /**
-         * Part of a name, an address or a text. Texts are searched in the newest 5,000 each of replies, sent messages, fallback SMS and notes.
+         * Part of a name, an address or a text, without regard to case and accents. Searched are the first 2,000 characters of the newest 5,000 each of replies, sent messages, fallback SMS and notes.
          */
         q?: string;
     };
@@ -8260,6 +8261,7 @@ export type PatchApiWorkspaceResponses = {
              * How many tokens the language model may use a day, in the time zone of the workspace.
              */
             aiTokensPerDay: number;
+            aiTokensUsedToday: number;
             /**
              * Whether they are used up: until tomorrow, the model writes nothing.
              */
@@ -8326,6 +8328,7 @@ export type PutApiWorkspaceResponses = {
              * How many tokens the language model may use a day, in the time zone of the workspace.
              */
             aiTokensPerDay: number;
+            aiTokensUsedToday: number;
             /**
              * Whether they are used up: until tomorrow, the model writes nothing.
              */

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "1e0bac41b2f9714489d4f6612796f6887837051943f5214075b188c60f329f4b"
+DIGEST = "9c373b0a814c9c5f349bc1ac48c046878bb3ea903881504fdde1f1926edec923"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

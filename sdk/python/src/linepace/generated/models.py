@@ -1513,6 +1513,7 @@ class Workspace(TypedDict):
     suspended: bool
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
+    aiTokensUsedToday: int
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
@@ -3192,6 +3193,7 @@ class UpdateWorkspaceResponseWorkspace(TypedDict):
     suspended: bool
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
+    aiTokensUsedToday: int
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
@@ -3218,6 +3220,7 @@ class PutWorkspaceResponseWorkspace(TypedDict):
     suspended: bool
     reputationPolicy: Literal["protect", "observe", "off"]
     aiTokensPerDay: int
+    aiTokensUsedToday: int
     aiBudgetExhausted: bool
     mode: Literal["live", "test"]
     liveWorkspaceId: str | None
