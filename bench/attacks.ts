@@ -1,7 +1,10 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { connected } from '#db/connected.ts';
 import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
@@ -38,6 +41,8 @@ interface Target {
   agencyKey: string;
   phoneLines: string[];
   workspaceIds: string[];
+  /** The URL of a server whose answers are 4 MB of zeros. */
+  hostileUrl: string;
 }
 
 type Attack = (target: Target, turn: number) => Promise<Response>;
@@ -46,6 +51,13 @@ const post = (url: string, body: unknown, key?: string): Promise<Response> =>
   fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify(body),
+  });
+
+const put = (url: string, body: unknown, key: string): Promise<Response> =>
+  fetch(url, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: JSON.stringify(body),
   });
 
@@ -93,6 +105,15 @@ const postText = (url: string, body: string | Buffer<ArrayBuffer>, key = ''): Pr
   });
 
 const loop = '{% for a in (1..300) %}{% for b in (1..300) %}{{ a }}{% endfor %}{% endfor %}';
+
+/** Ordering them takes time proportional to the square of their number. */
+const MARKS = `a${'\u0301\u0316'.repeat(50_000)}`;
+const ANSWER = `{"status":200,"data":[${'0,'.repeat(2_000_000)}0]}`;
+const WIDE_ROW = Array.from({ length: 45_000 }, (_, index) => `c${index}`).join(',');
+const WIDE_CSV = `email,${WIDE_ROW}\na@example.com,${WIDE_ROW}\n`;
+const FILE = { Name: 'a.txt', ContentType: 'text/plain', Content: 'eHh4'.repeat(250_000) };
+/** Bodies of 100 KB that the inbox holds. */
+const LONG_REPLIES = 2000;
 
 const ATTACKS: Record<string, Attack> = {
   'no attack': async ({ url }) => {
@@ -146,6 +167,25 @@ const ATTACKS: Record<string, Attack> = {
   'exports of wide leads': ({ url, attacker, wideList }) =>
     fetch(`${url}/api/lists/${wideList}/export`, { headers: { authorization: `Bearer ${attacker.key}` } }),
   'wrong keys': ({ url }) => fetch(`${url}/api/lists`, { headers: { authorization: `Bearer ${newId()}` } }),
+  'combining marks by email': email(() => ({ TextBody: MARKS, Subject: MARKS.slice(0, 5000) })),
+  'hostile answers of a carrier': ({ url, attacker, phoneLines, hostileUrl }, turn) =>
+    put(
+      `${url}/api/lines/${phoneLines[turn % phoneLines.length]}/carrier`,
+      { provider: 'bluebubbles', config: { url: hostileUrl, password: 'x', method: 'apple-script' } },
+      attacker.key,
+    ),
+  'CSV of 45,000 columns': ({ url, attacker, wideList }) =>
+    fetch(`${url}/api/lists/${wideList}/import/preview`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/csv', authorization: `Bearer ${attacker.key}` },
+      body: WIDE_CSV,
+    }),
+  'searches of long replies': ({ url, attacker }) =>
+    fetch(`${url}/api/conversations?q=zzz`, { headers: { authorization: `Bearer ${attacker.key}` } }),
+  'replies that ask for drafts': email(() => ({
+    TextBody: `What does ${newId()} cost, and when can I come?`,
+  })),
+  'emails with files of 750 KB': email(() => ({ TextBody: 'x', Attachments: [FILE] })),
   'line transfers': ({ url, agencyKey, phoneLines, workspaceIds }, turn) =>
     post(
       `${url}/api/agency/lines`,
@@ -159,7 +199,7 @@ const ATTACKS: Record<string, Attack> = {
 };
 
 /** Creates the attacker's lines and its agency with another workspace. */
-async function prepare(product: Product): Promise<Target> {
+async function prepare(product: Product, hostileUrl: string): Promise<Target> {
   const [attacker, other] = [
     await createBenchWorkspace(product.pools, 4),
     await createBenchWorkspace(product.pools, 0),
@@ -198,6 +238,8 @@ async function prepare(product: Product): Promise<Target> {
   });
   const url = product.urls[0] ?? '';
   const wideList = await createWideList(url, attacker.key);
+  await fillInbox(product, attacker.id, emailLine);
+  await turnOnCopilot(url, attacker.key);
   return {
     product,
     url,
@@ -208,7 +250,42 @@ async function prepare(product: Product): Promise<Target> {
     agencyKey,
     phoneLines: attacker.lineIds,
     workspaceIds: [other.id, attacker.id],
+    hostileUrl,
   };
+}
+
+/** As if a contact had written them. */
+const fillInbox = (product: Product, workspaceId: string, lineId: string): Promise<unknown> =>
+  connected(product.ownerUrl, async (client) => {
+    for (let start = 0; start < LONG_REPLIES; start += 100)
+      await client.query(
+        `insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, body, received_at)
+         select $1, lpad(to_hex(n), 24, '0'), $2, 'writer@example.com', 'long-' || n,
+           (select string_agg(md5(n::text || m), ' ') from generate_series(1, 3000) m), now()
+         from generate_series($3::int, $3::int + 99) n`,
+        [workspaceId, lineId, start + 1],
+      );
+  });
+
+async function turnOnCopilot(url: string, key: string): Promise<void> {
+  const words = Array.from({ length: 9000 }, (_, index) => `word${index}`).join(' ');
+  const documents = Array.from({ length: 9 }, (_, index) => ({ title: `Part ${index}`, text: words }));
+  const { status } = await put(
+    `${url}/api/knowledge-base`,
+    { mode: 'copilot', debounceSeconds: 0, documents },
+    key,
+  );
+  if (status !== 200) throw new Error(`the knowledge base was answered with ${status}`);
+}
+
+/** A carrier's server that answers every request with 4 MB. */
+async function startHostileServer(): Promise<{ server: Server; url: string }> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 async function createWideList(url: string, key: string): Promise<string> {
@@ -248,8 +325,9 @@ const shown = (times: number[]): string => {
 };
 
 const product = await startProduct();
+const hostile = await startHostileServer();
 try {
-  const target = await prepare(product);
+  const target = await prepare(product, hostile.url);
   const bystanders = await Promise.all(
     Array.from({ length: BYSTANDERS }, () => createBenchWorkspace(product.pools, 1)),
   );
@@ -293,5 +371,6 @@ try {
     );
   }
 } finally {
+  hostile.server.close();
   await product.stop();
 }

@@ -20,6 +20,10 @@ import { takingTurns } from '#domain/turns.ts';
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
 const MAX_HEADER_CHARACTERS = 64 * 1024;
+/** Of the header, before it is looked at what they are. */
+const MAX_COLUMNS = 1000;
+/** The parser reads a piece at once: other work gets turns between them. */
+const PIECE_CHARACTERS = 16 * 1024;
 
 /** A row of a file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
 export type LeadRow =
@@ -47,8 +51,8 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
   }
   const { delimiter, headerStart } = csvDialect(start);
   async function* fromHeader(): AsyncGenerator<string> {
-    yield start.slice(headerStart);
-    yield* text;
+    yield* takingTurns(inPieces(start.slice(headerStart)));
+    for await (const next of text) yield* takingTurns(inPieces(next));
   }
   const parser = parse({
     delimiter,
@@ -73,6 +77,8 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
   };
   const header = await nextRecord();
   if (!header) throw new UnreadableFile('the file is empty');
+  if (header.length > MAX_COLUMNS)
+    throw new UnreadableFile(`the first row has ${header.length} columns; at most ${MAX_COLUMNS} are read`);
   const columns = mapColumns(header);
   async function* following(): AsyncGenerator<string[]> {
     for (let cells = await nextRecord(); cells; cells = await nextRecord()) yield cells;
@@ -87,6 +93,10 @@ export async function openLeadFile(file: Readable, defaults: PhoneDefaults): Pro
         if (rowNumber - 1 > skipped) yield readLead(rowNumber, cells, columns, defaults);
     },
   };
+}
+
+function* inPieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += PIECE_CHARACTERS) yield text.slice(at, at + PIECE_CHARACTERS);
 }
 
 const PREVIEWED_ROWS = 20;

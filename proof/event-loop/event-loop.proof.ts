@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
 import { MAX_SENT } from '#db/queries/sent-messages.ts';
@@ -13,7 +14,7 @@ import type { ApiClient, ApiResponse } from '#test/support/client.ts';
 import { longestTurn } from '#test/support/event-loop.ts';
 import { createAgency, createLineAt, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
-import { type Body, worstBodies } from './worst-bodies.ts';
+import { type Body, worstBodies, worstCallbacks } from './worst-bodies.ts';
 
 /** No request may hold the event loop longer, whatever its body of 1 MB is. */
 const LIMIT_MS = 50;
@@ -171,6 +172,52 @@ describe('the event loop', () => {
 });
 
 describe('the event loop stands still no longer', () => {
+  it('for whatever a carrier reports', async () => {
+    const callback = routes.find(({ id }) => id === 'carrierCallback');
+    if (!callback) throw new Error('there is no route for callbacks');
+    const measured: Worst[] = [];
+    for (const [carrier, shapes] of Object.entries(worstCallbacks()))
+      for (const [shape, body] of Object.entries(shapes)) {
+        let ms = Infinity;
+        for (let attempt = 0; attempt < ATTEMPTS && ms > LIMIT_MS; attempt += 1) {
+          const callers = await newCallers();
+          const path = pathsOf(callback, callers).find((own) => own.includes(`/${carrier}/`)) ?? '';
+          ms = Math.min(ms, await longestTurn(() => post(callback, path, body, callers)));
+        }
+        measured.push({ route: `callback of ${carrier}`, shape, ms });
+      }
+    show(measured);
+    expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
+  });
+
+  it('for any read, whatever contacts have written', async () => {
+    const reads = routes.filter(
+      (route) =>
+        route.method === 'GET' &&
+        route.caller === 'workspace' &&
+        (!('produces' in route) || route.produces !== 'text/event-stream'),
+    );
+    const measured: Worst[] = [];
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const callers = await newCallers();
+      await fill(callers);
+      for (const [index, route] of reads.entries()) {
+        const path = `${pathsOf(route, callers)[0]}?${widestQuery(route)}`;
+        const ms = await longestTurn(async () => {
+          const response = await fetch(app.url + path, {
+            headers: { authorization: `Bearer ${callers.credential(route)}` },
+          });
+          await response.arrayBuffer();
+        });
+        const known = measured[index]?.ms ?? Infinity;
+        measured[index] = { route: route.id, shape: path.slice(0, 60), ms: Math.min(known, ms) };
+      }
+      if (measured.every(({ ms }) => ms <= LIMIT_MS)) break;
+    }
+    show(measured);
+    expect(measured.filter(({ ms }) => ms > LIMIT_MS)).toEqual([]);
+  });
+
   /** The shortest of some attempts, each with a workspace of its own. */
   async function heldBy(
     prepare: (api: ApiClient, workspaceId: string) => Promise<() => Promise<ApiResponse>>,
@@ -274,6 +321,43 @@ function manyNumbers() {
     phones: Array.from({ length: 20 }, (_, phone) => `+4930${1_000_000 + index * 20 + phone}`),
   });
   return { leads: Array.from({ length: 2500 }, (_, index) => lead(index)) };
+}
+
+/** The largest page, and a text in everything that is searched. */
+function widestQuery(route: Route): string {
+  if (!('query' in route) || !(route.query instanceof z.ZodObject)) return '';
+  const { properties = {} } = z.toJSONSchema(route.query, { io: 'input', unrepresentable: 'any' }) as {
+    properties?: Record<string, { maximum?: number }>;
+  };
+  return new URLSearchParams(
+    Object.entries(properties).flatMap(([name, { maximum }]): [string, string][] =>
+      name === 'limit'
+        ? [[name, String(maximum)]]
+        : ['q', 'search'].includes(name)
+          ? [[name, MARKS.slice(0, 90)]]
+          : [],
+    ),
+  ).toString();
+}
+
+const MARKS = `a${'\u0301\u0316'.repeat(50_000)}`;
+
+/** What contacts write, as long as it may be. */
+async function fill({ ids, lines }: Callers): Promise<void> {
+  const texts = [MARKS, '\u202e\u0627'.repeat(50_000), '<'.repeat(100_000), 'x\n> '.repeat(25_000)];
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, body, received_at)
+       select workspace_id, lpad(to_hex(n), 24, '0'), id, $2, 'm' || n, ($3::text[])[1 + n % 4], now() - n * interval '1 minute'
+       from lines, generate_series(1, 250) n where id = $1`,
+      [lines.bluebubbles, ids['/api/conversations/'], texts],
+    );
+    await owner.query(
+      `insert into conversations (workspace_id, address, line_id, last_inbound_at)
+       select workspace_id, $2, id, now() from lines where id = $1 on conflict do nothing`,
+      [lines.bluebubbles, ids['/api/conversations/']],
+    );
+  });
 }
 
 /** Prints the worst shape of each route, the slowest first. */

@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Route } from '#api/http/route.ts';
+import { BlueBubblesMessage } from '#providers/carriers/bluebubbles-protocol.ts';
+import { InboundEmail } from '#providers/carriers/inbound-email.ts';
 
 /** A body, and the headers that say what it is. */
 export interface Body {
@@ -50,7 +52,66 @@ const TEXTS: Record<string, string> = {
   'email addresses': 'someone@example.com',
   templates: '{% for a in (1..300) %}{{ a | append: a }}{% endfor %}',
   'opening brackets': `${'<'.repeat(200)}@`,
+  // Ordering them takes time proportional to the square of their number.
+  'combining marks': `a${'\u0301\u0316'.repeat(500)}`,
+  'changes of direction': '\u202e\u2066a\u0627\u2069\u202c',
+  'letters that are many letters': '\ufdfa',
+  'words in quotes': 'On a b c d e wrote:\n> ',
 };
+
+/** Callbacks without a signature, by carrier: the schema of the adapter, and what must be right for the rest to be read. */
+const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Record<string, unknown> }> = {
+  smtp: {
+    schema: InboundEmail,
+    fixed: (text) => ({
+      MessageID: crypto.randomUUID(),
+      From: 'nobody@example.com',
+      FromFull: { Email: 'nobody@example.com', Name: text.repeat(100) },
+      Date: null,
+      StrippedTextReply: null,
+      Headers: ['References', 'Authentication-Results', 'X-Long'].map((Name) => ({
+        Name,
+        Value: text.repeat(100),
+      })),
+      Attachments: [],
+    }),
+  },
+  bluebubbles: {
+    schema: z.object({ type: z.literal('new-message'), data: BlueBubblesMessage }),
+    fixed: () => ({}),
+  },
+};
+
+/** The worst callbacks of carriers whose callbacks are not signed, by carrier and shape. */
+export function worstCallbacks(): Record<string, Record<string, Body>> {
+  return Object.fromEntries(
+    Object.entries(CALLBACKS).map(([carrier, { schema, fixed }]) => {
+      const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
+      const shapes = Object.entries(TEXTS).map(([name, text]) => {
+        const filled = fill(input, { text, isLong: true, longest: LIMIT }, LIMIT * 0.4) as Record<
+          string,
+          unknown
+        >;
+        const data = filled['data'] as object | undefined;
+        // A list that a schema cuts before it reads it is not in its JSON schema.
+        const body = data
+          ? {
+              ...filled,
+              data: {
+                ...data,
+                guid: crypto.randomUUID(),
+                handle: { address: '+14155550199' },
+                chats: [],
+                attachments: [],
+              },
+            }
+          : { ...filled, ...fixed(text) };
+        return [`its own fields, with many ${name}`, json(JSON.stringify(body))] as const;
+      });
+      return [carrier, Object.fromEntries(shapes)];
+    }),
+  );
+}
 
 /** Forms of many small parts, and of one part with long headers. */
 const FORMS: Record<string, Body> = {
@@ -72,6 +133,16 @@ function multipart(parts: string): Body {
   };
 }
 
+/** Half header, half a row. */
+const WIDE: Body = {
+  content: Buffer.from(`email,${columns()}\na@example.com,${columns()}\n`),
+  headers: { 'content-type': 'text/csv' },
+};
+
+function columns(): string {
+  return Array.from({ length: 60_000 }, (_, index) => `c${index}`).join(',');
+}
+
 /** The number of routes that share those shapes. */
 const SHARES = 6;
 
@@ -90,7 +161,13 @@ type Reading = Pick<Route, 'id' | 'caller'> & {
 export function worstBodies(route: Reading, index: number): Record<string, Body> {
   const { body, caller } = route;
   if (route.consumes !== undefined)
-    return { ...FORMS, 'CSV of short lines': csv('a,b\n'), 'CSV of one long line': csv('"a""') };
+    return {
+      ...FORMS,
+      'CSV of short lines': csv('a,b\n'),
+      'CSV of one long line': csv('"a""'),
+      'CSV of wide rows': WIDE,
+      'CSV of combining marks': csv(`a@example.com,a${'\u0301\u0316'.repeat(200)}\n`),
+    };
   if (!(body instanceof z.ZodType)) return ANY;
   const isCommon = caller !== 'anyone' && route.maxValues === undefined && route.csvField === undefined;
   const shared = Object.entries(ANY).filter((_, shape) => !isCommon || shape % SHARES === index % SHARES);
@@ -127,6 +204,8 @@ interface Schema {
 interface Filling {
   text: string;
   isLong: boolean;
+  /** Of texts for which the schema has no limit, in characters. */
+  longest?: number;
 }
 
 /** A value of a schema, with as many elements and fields as fit into `size` characters. */
@@ -158,7 +237,12 @@ function fill(schema: Schema, filling: Filling, size: number): unknown {
 /** The length of a list's elements, in characters. */
 const ITEM = 20_000;
 
-function fillText({ maxLength = 10_000 }: Schema, { text, isLong }: Filling, size: number): string {
+function fillText(
+  { maxLength: declared }: Schema,
+  { text, isLong, longest = 10_000 }: Filling,
+  size: number,
+): string {
+  const maxLength = declared ?? longest;
   if (!isLong) return text.slice(0, maxLength);
   return text.repeat(Math.max(1, Math.floor(Math.min(maxLength, size) / text.length)));
 }

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "9c373b0a814c9c5f349bc1ac48c046878bb3ea903881504fdde1f1926edec923"
+DIGEST = "01903dd1e2772b3ead412fe86b41dcd518144948cbcf530f8dc55677e4b4e1cf"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
