@@ -58,8 +58,18 @@ export interface Language {
   greeting: string;
   /** Thanks, which change nothing about a keyword beside them. Without punctuation. */
   thanks: string;
-  /** Sentences that a phone sends for somebody who drives, or who receives no notifications. */
-  automatic: { silenced: string; driving: string; later: string; label: string };
+  /**
+   * Sentences that a phone sends for somebody who drives, or who receives no notifications, and how an automatic text begins; how
+   * mail programs begin the subject of an automatic reply, and what people write there who are away.
+   */
+  automatic: {
+    silenced: string;
+    driving: string;
+    later: string;
+    label: string;
+    subject: string;
+    away: string;
+  };
   reaction: ReactionWords;
   /** Written without spaces between words. */
   isSpaceless?: true;
@@ -84,6 +94,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         'i (?:am|m) (?:currently |now )?driving(?: right now| at the moment| and can t text| and unable to (?:text|reply|respond))?',
       later:
         'i (?:will|ll) (?:see|read|check|reply to|get back to) (?:your |you)(?:message|text)?s?.*(?:where i m going|where i am going|arrive|done driving|stop driving|not driving|later)|i (?:am|m) not receiving notifications|if this is urgent reply urgent.*|i (?:will|ll) (?:reply|respond|get back to you) (?:later|when i (?:arrive|can|stop).*)',
+      subject:
+        'auto(?:matic|mated)?[- ]?(?:reply|response)|vacation (?:reply|response|responder|message|notice)|auto: .{0,200}\\(returning',
+      away: '(?:i am |i.m )?(?:currently )?(?:out of|away from) (?:the |my )?(?:office|desk)|ooo|(?:i am |i.m )?(?:currently )?on (?:vacation|holidays?|(?:annual |sick |parental |maternity |paternity )?leave)|vacation',
       label: '(?:auto(?:matic|mated)?[ -]?(?:reply|response|text)|out of office)',
     },
     reaction: {
@@ -96,9 +109,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       removed: 'removed',
       reacted: 'reacted|reaction',
       sticker: 'sticker',
-      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation',
+      file: 'images?|photos?|pictures?|movies?|videos?|attachments?|files?|audio|gif|document|pdf|animation|contact|location|link|memo|voice',
       not: 'not',
-      other: 'an?|at|to|from|with|the|by|up|marks?|points?|message|this|voice|\\d+',
+      other: 'an?|at|to|from|with|the|by|up|marks?|points?|message|this|\\d+',
     },
   },
   de: {
@@ -126,6 +139,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'ich fahre(?: gerade| im moment)?(?: auto)?|ich bin (?:gerade )?am steuer',
       later:
         'ich (?:sehe|lese|antworte|melde)(?: mir)? .*(?:angekommen|ankomme|am ziel|später|sobald).*|ich erhalte keine (?:mitteilungen|benachrichtigungen).*|wenn es dringend ist.*|antworte mit dringend.*',
+      subject:
+        'automatische (?:e-?mail-)?antwort|autom\\. antwort|automatische abwesenheit|abwesenheits(?:notiz|meldung|nachricht|agent|assistent|benachrichtigung)',
+      away: '(?:ich bin )?(?:derzeit |aktuell )?nicht im (?:büro|haus)|abwesend|abwesenheit|außer haus|(?:ich bin )?(?:derzeit |aktuell )?im urlaub',
       label: '(?:automatische (?:antwort|nachricht)|abwesenheitsnotiz|autoantwort)',
     },
     reaction: {
@@ -169,6 +185,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'je (?:conduis|suis au volant|suis en train de conduire)(?: actuellement| en ce moment)?',
       later:
         'je (?:verrai|lirai|consulterai|répondrai à) (?:votre|ton|vos) messages?.*|je vous répondrai .*|je ne reçois pas (?:les|de) notifications.*|(?:si c est|en cas d) urgen.*',
+      subject: 'réponse automatique|(?:message|notification|réponse) d.absence',
+      away: 'absente? du bureau|absence du bureau|absence|en congés?|en vacances',
       label: '(?:réponse automatique|message automatique|absence du bureau)',
     },
     reaction: {
@@ -211,6 +229,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: '(?:estoy|voy) (?:conduciendo|manejando)(?: ahora(?: mismo)?| en este momento)?',
       later:
         '(?:veré|leeré|responderé|te responderé|le responderé|contestaré).*|no (?:estoy recibiendo|recibo) notificaciones.*|si es urgente.*',
+      subject: '(?:respuesta|mensaje) autom[áa]tic[ao]',
+      away: 'fuera de (?:la )?oficina|ausente de la oficina|ausente|ausencia|de vacaciones',
       label: '(?:respuesta automática|mensaje automático|fuera de (?:la )?oficina)',
     },
     reaction: {
@@ -254,6 +274,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'estou (?:dirigindo|conduzindo|a conduzir)(?: agora| neste momento| no momento)?',
       later:
         '(?:verei|vou ver|lerei|responderei) .*|não (?:estou recebendo|estou a receber|recebo) notificações.*|se for urgente.*',
+      subject: '(?:resposta|mensagem) autom[áa]tica',
+      away: 'fora do escrit[óo]rio|aus[êe]ncia(?: tempor[áa]ria)?|ausente do escrit[óo]rio|de férias',
       label: '(?:resposta automática|mensagem automática|fora do escritório|ausência temporária)',
     },
     reaction: {
@@ -295,6 +317,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: '(?:sto guidando|sono alla guida)(?: in questo momento| adesso| ora)?',
       later:
         '(?:vedrò|leggerò|risponderò|ti risponderò|le risponderò) .*|non (?:ricevo|sto ricevendo) (?:le )?notifiche.*|se è urgente.*',
+      subject: '(?:risposta|messaggio) automatic[ao]',
+      away: 'fuori (?:sede|ufficio)|assen(?:te|za)(?: dall.ufficio)?|in ferie',
       label: '(?:risposta automatica|messaggio automatico|fuori sede|fuori ufficio)',
     },
     reaction: {
@@ -339,6 +363,9 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         'ik (?:rijd|rij|ben aan het rijden|zit achter het stuur|zit in de auto)(?: nu| op dit moment| momenteel)?',
       later:
         'ik (?:bekijk|zie|lees|reageer|antwoord) .*|ik ontvang geen meldingen.*|als (?:het|dit) dringend is.*',
+      subject:
+        'automatische? (?:antwoord|reactie|bericht|beantwoording)|afwezigheids(?:bericht|melding|assistent)',
+      away: 'afwezig|niet (?:aanwezig|op kantoor)|buiten kantoor|(?:met|op) vakantie',
       label: '(?:automatisch (?:antwoord|bericht)|afwezigheidsbericht|afwezig)',
     },
     reaction: {
@@ -354,7 +381,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       file: 'afbeelding|afbeeldingen|foto|video|film|bijlage|bijlagen|bestand|bestanden|audio|audiobericht',
       not: 'niet',
       other:
-        'vond|vindt|vind|ik|van|om|een|het|de|met|op|bij|heeft|is|dat|dit|er|aan|over|legde|haalde|plaatste|zette|omhoog|omlaag|bericht|als|gemarkeerd|\\d+',
+        'vond|vindt|vind|gevonden|ik|van|om|een|het|de|met|op|bij|heeft|is|dat|dit|er|aan|over|legde|haalde|plaatste|zette|omhoog|omlaag|bericht|als|gemarkeerd|\\d+',
     },
   },
   da: {
@@ -374,6 +401,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'jeg kører(?: bil| lige nu| i øjeblikket)*',
       later:
         'jeg (?:ser|læser|svarer) .*|jeg modtager ikke (?:notifikationer|meddelelser).*|hvis det haster.*',
+      subject: 'autosvar|automatisk (?:svar|besked)',
+      away: 'ikke på kontoret|fraværende|på ferie',
       label: '(?:autosvar|automatisk svar|ikke på kontoret)',
     },
     reaction: {
@@ -416,11 +445,13 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: 'jag kör(?: bil| just nu| för tillfället)*',
       later:
         'jag (?:ser|läser|svarar|läser) .*|jag får inga (?:notiser|aviseringar).*|om det är brådskande.*',
+      subject: 'autosvar|automatiskt svar|frånvaromeddelande',
+      away: 'frånvarande|frånvaro|inte på kontoret|på semester',
       label: '(?:autosvar|automatiskt svar|frånvaro)',
     },
     reaction: {
       love: 'älskade|älskar|hjärta|hjärtan',
-      like: 'gillade|gillar|gilla|tumme|tummen',
+      like: 'gillade|gillar|gilla|tyckte|tycker|tumme|tummen',
       dislike: 'ogillade|ogillar|ogilla',
       laugh: 'skrattade|skrattar|skratt|haha',
       emphasize: 'betonade|betonar|framhävde|framhäver|utropstecken|underströk|poängterade',
@@ -430,7 +461,7 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       sticker: 'klistermärke|sticker',
       file: 'bild|bilder|foto|foton|video|videor|film|filmer|bilaga|bilagor|fil|filer|ljud|ljudmeddelande',
       not: 'inte|ej',
-      other: 'ett|en|från|på|åt|med|till|tog|tar|tagit|har|av|för|upp|ned|ner|\\d+',
+      other: 'ett|en|om|från|på|åt|med|till|tog|tar|tagit|har|av|för|upp|ned|ner|\\d+',
     },
   },
   pl: {
@@ -456,11 +487,13 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         '(?=.*(?:nie przeszkadzać|skupieni|powiadomieni))(?=.*(?:włącz|wycisz|aktywn))(?:prowadzę|mam|powiadomienia są) .*',
       driving: '(?:prowadzę|kieruję)(?: teraz| właśnie)?(?: samochód| samochodem| pojazd| auto)?',
       later: '(?:zobaczę|przeczytam|odpiszę|odpowiem) .*|nie otrzymuję powiadomień.*|jeśli to pilne.*',
+      subject: 'odpowiedź automatyczna|automatyczna odpowiedź|autoodpowiedź',
+      away: 'poza biurem|nieobecność|nieobecn[ya]|na urlopie',
       label: '(?:odpowiedź automatyczna|automatyczna odpowiedź|autoodpowiedź|poza biurem)',
     },
     reaction: {
       love: 'pokochał|pokochała|uwielbia|uwielbiam|serce|serca|serduszko|kocha',
-      like: 'polubił|polubiła|polubił\\(a\\)|lubi|podoba|podobało|polubienie|kciuk|kciuka',
+      like: 'polubiono|polubił|polubiła|polubił\\(a\\)|lubi|podoba|podobało|polubienie|kciuk|kciuka',
       dislike: 'znielubił|znielubiła',
       laugh: 'śmieje|zaśmiał|zaśmiała|roześmiał|roześmiała|śmiech|śmiał|śmiała|rozbawiło|śmiechu|haha',
       emphasize: 'podkreślił|podkreśliła|wyróżnił|wyróżniła|wykrzyknik|wykrzyknika|podkreślenie',
@@ -496,6 +529,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: '(?:現在|今)?、?(?:車を)?運転中です?',
       later:
         '.*(?:到着|後ほど|後で|運転が終わ).*(?:確認|返信|連絡|読み).*|.*通知を受け取って(?:いません|おりません).*|.*緊急の場合.*',
+      subject: '自動(?:返信|応答)|不在通知',
+      away: '不在|休暇中|外出中',
       label: '(?:自動返信|自動応答|不在通知)',
     },
     reaction: {
@@ -539,6 +574,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
       driving: '.*(?:正在|在)(?:开车|開車|驾驶|駕駛).*',
       later:
         '.*(?:到达|到達|抵达|抵達|稍后|稍後).*(?:查看|回复|回覆|看).*|.*(?:收不到|没有收到|不会收到|未接收)通知.*|.*(?:紧急|緊急).*',
+      subject: '自动(?:回复|答复|回覆)|自動(?:回覆|回复|答覆)',
+      away: '外出|不在办公室|不在辦公室|休假中',
       label: '(?:自动回复|自動回覆|自动答复|外出)',
     },
     reaction: {
@@ -582,6 +619,8 @@ export const LANGUAGES: Record<LanguageCode, Language> = {
         '(?=.*(?:не беспокоить|фокусирован|уведомлени|за рул[её]м|вождени))(?=.*(?:включ|отключ|без звука|заглуш))(?:я за рул[её]м|у меня|уведомления) .*',
       driving: 'я (?:сейчас )?(?:за рулем|за рулём|еду|веду машину)',
       later: 'я (?:увижу|прочитаю|прочту|отвечу) .*|я не получаю уведомлени\\p{L}*.*|если это срочно.*',
+      subject: 'автоответ|автоматический ответ|автоматическое уведомление об отсутствии',
+      away: 'нет на работе|вне офиса|в отпуске|отсутствую',
       label: '(?:автоответ|автоматический ответ|нет на работе)',
     },
     reaction: {

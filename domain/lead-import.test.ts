@@ -96,7 +96,31 @@ describe('readRow', () => {
       emails: ['a@x.co', 'b@x.co'],
       phones: ['+1 415 555 0100'],
     });
-    for (const nothing of ['N/A', 'n/a', '-', '--', 'none', 'NULL', '0', '#N/A'])
+    expect(
+      readRowUnder(header, [
+        'Ada <a@x.co> / mailto:b@x.co\n\u200Bc@x.co',
+        '+1 415 555 0100 / +1 415 555 0101\n+1 415 555 0102',
+      ]),
+    ).toMatchObject({
+      emails: ['a@x.co', 'b@x.co', 'c@x.co'],
+      phones: ['+1 415 555 0100', '+1 415 555 0101', '+1 415 555 0102'],
+    });
+    for (const nothing of [
+      'N/A',
+      'n/a',
+      'n.a.',
+      '-',
+      '--',
+      'none',
+      'NULL',
+      'NaN',
+      '0',
+      '0000',
+      '#N/A',
+      '#NV',
+      '#REF!',
+      'unbekannt',
+    ])
       expect(readRowUnder(['email', 'phone'], ['a@x.co', nothing])).toMatchObject({ phones: [] });
   });
 

@@ -71,6 +71,9 @@ describe('the text of a reply', () => {
     '> STOP',
     'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> STOP',
     'Thanks,\nJane',
+    'Monday\nCancel',
+    'Where do I get off?\nStop',
+    'Gladly\n\n-- \nBea\nSTOP Ltd.',
     'Can we cancel\nthe meeting?',
   ])('does neither: %j', (text) => {
     expect(optOutKeyword(text)).toBeNull();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 import { inAllLanguages } from './languages.ts';
-import { ownLines } from './own-words.ts';
+import { belowSignature, isName, ownLines } from './own-words.ts';
 import { normalize } from './text.ts';
 
 /** An address that opted out of messages from the workspace. */
@@ -44,15 +44,25 @@ export type Keyword = 'stop' | 'start';
 
 /**
  * Detects a reply that asks to stop, or to start again, with a keyword: its first line, or all of it, is nothing but keywords of
- * one meaning. Case, punctuation, quoted text and signatures are ignored, and thanks beside `STOP`.
+ * one meaning. Case, punctuation, quoted text and signatures are ignored, and thanks beside `STOP`, which may also be below a name.
  */
 export function optOutKeyword(text: string): Keyword | null {
   const own = ownLines(text);
   const [first = ''] = own;
   const whole = own.join(' ');
   if (isStop(first) || isStop(whole)) return 'stop';
+  // Some write below their name, or below the signature that their program has added.
+  if (own.length <= MAX_NAMES && own.slice(0, -1).every(isName) && isPlainStop(own.at(-1))) return 'stop';
+  if (isPlainStop(belowSignature(text))) return 'stop';
   return whole.length <= MAX_LENGTH && saysOnly(wordsOf(whole), START) ? 'start' : null;
 }
+
+/** Keywords that mean nothing else, in a line of their own. The others may be a part of what somebody writes. */
+const PLAIN_STOP = new Set(['STOP', 'STOPALL', 'UNSUBSCRIBE', 'OPTOUT']);
+const isPlainStop = (line = ''): boolean => line.length <= MAX_LENGTH && saysOnly(wordsOf(line), PLAIN_STOP);
+
+/** Lines of a name, with a position and a company. */
+const MAX_NAMES = 6;
 
 /** A longer reply is more than a keyword. */
 const MAX_LENGTH = 200;

@@ -76,6 +76,19 @@ describe('a keyword above a signature', () => {
     'Gracias. STOP',
   ])('opts out with thanks beside it: %j', (text) => expect(optOutKeyword(text)).toBe('stop'));
 
+  it.each([
+    'Hi,\n\n-- \nBea\nHead of Sales\n\nSTOP',
+    'Bea Example\nCEO\n\nSTOP',
+    'Sent from my iPhone\n\nSTOP',
+    'Dana,\n\nSTOP',
+    'Best,\nBea\n\nOn Thu, Nov 26, 2026 at 9:00 AM Dana <d@l.example> wrote:\n> Monday?\n\nSTOP',
+    'Sounds good\n\nBest\nBea\n\nunsubscribe',
+    'Hello Dana,\nSTOP',
+    'Guten Tag,\n\nStop\n\nMfG',
+  ])('opts out below a name, a greeting or a signature: %j', (text) =>
+    expect(optOutKeyword(text)).toBe('stop'),
+  );
+
   it('opts out whatever follows in other lines', () => {
     fc.assert(
       fc.property(fc.constantFrom('STOP', 'Stop.', ' unsubscribe ', '“Quit”'), anyText(200), (word, rest) => {
@@ -120,6 +133,11 @@ describe('what somebody wrote themselves', () => {
 
   it('is thanks alone, but nothing that a device added', () => {
     expect(ownLines('Thanks!')).toEqual(['Thanks!']);
+    expect(ownLines('Hi Dana,\nit is fine.\nThanks\nplease call me on Monday')).toEqual([
+      'it is fine.',
+      'Thanks',
+      'please call me on Monday',
+    ]);
     expect(ownLines('Sent from my iPhone')).toEqual([]);
     expect(ownLines('Thanks for the photo that I sent from my iPhone yesterday, see you')).toHaveLength(1);
     expect(ownLines('Best price in town!')).toEqual(['Best price in town!']);

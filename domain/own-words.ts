@@ -84,7 +84,7 @@ const WROTE = new RegExp(word(inAllLanguages(({ wrote }) => wrote)), 'iu');
 const ON = new RegExp(`^${inAllLanguages(({ on }) => on)}(?![\\p{Script=Latin}\\p{Script=Cyrillic}])`, 'iu');
 const DATE = /(?:19|20)\d\d|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|[年月]/;
 const TIME = /\d{1,2} ?[:.h時点时] ?\d{2}/;
-const ADDRESS = /[<([][^\s<>()[\]@]{1,64}@[^\s<>()[\]@]{1,255}[>)\]]/;
+const ADDRESS = /[<([] ?[^\s<>()[\]@]{1,64}@[^\s<>()[\]@]{1,255}[>)\]]/;
 /** "3 nov …", "пн, 3 …", "pon., 3 …", "2026年…", "Dana <…> 于…". */
 const BEGINS_WITH_DATE = /^(?:\D{0,2}\d|\p{L}{2,12}[.,]{1,2} ?(?:\p{L}+[., ]{1,2})?\d)/u;
 
@@ -94,7 +94,7 @@ function isAttribution(text: string, isAboveMarks: boolean): boolean {
   if (text.length > MAX_LINE || !/[:：]$/.test(text)) return false;
   const wrote = WROTE.test(text);
   const begins = beginsAttribution(text);
-  if (isAboveMarks && wrote && (begins || /\d/.test(text))) return true;
+  if (isAboveMarks && wrote && (begins || /\d/.test(text) || ADDRESS.test(text))) return true;
   if (!DATE.test(text) && !(wrote && TIME.test(text))) return false;
   if (ADDRESS.test(text)) return wrote || begins || isAboveMarks;
   return wrote && TIME.test(text) && (begins || isAboveMarks);
@@ -221,7 +221,7 @@ const PARTICLES =
 const NAME_WORD = new RegExp(`^(?:[^\\p{L}]*(?:\\p{Lu}|\\p{Lt}|\\p{Lo})|\\P{L}+$|(?:${PARTICLES})$)`, 'u');
 
 /** Whether a line may be the name of somebody: no sentence. */
-function isName(line: string): boolean {
+export function isName(line: string): boolean {
   if (line.length > MAX_NAME_LINE || /[?!？！。]/.test(line)) return false;
   const words = line.split(' ').filter(Boolean);
   return (
@@ -300,6 +300,14 @@ export function ownLines(text: string): string[] {
   }
   // Who writes nothing but "Thanks!" means it.
   return own.length > 0 ? own : skipped;
+}
+
+/** The last line below a signature, after a blank one: it may be the sender's own. Empty if there is none. */
+export function belowSignature(text: string): string {
+  const lines = withoutSignatures(classify(text).lines, { bareClosing: true });
+  const last = lines.findLastIndex((line) => line.isSignature === true && line.text.trim() !== '');
+  const isApart = lines[last - 1]?.isSignature === true && lines[last - 1]?.text.trim() === '';
+  return isApart ? (lines[last]?.text.trim() ?? '') : '';
 }
 
 /** A reply without quoted text and what mail clients add; null if that is longer than `maxLength`. */

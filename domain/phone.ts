@@ -55,12 +55,15 @@ const hasOneDigit = (national: string): boolean => /^(\d)\1*$/.test(national);
 
 /** A number as a spreadsheet or a data frame writes a quantity: with a fraction, or as a power of ten. */
 const FRACTION = /^\s*(\+?[\d ()-]{7,})\.(0+|\d{1,2})\s*$/;
+/** A number in groups of thousands. */
+const GROUPED = /^\s*\d{1,3}(?:[.,' ]\d{3}){2,}(?:[.,]0+)?\s*$/;
 const POWER = /^\s*(\d)[.,](\d+)e\+?(\d{1,2})\s*$/i;
 
 /** The text of a number before a program took it for a quantity; null if digits are lost. */
 function wholeNumber(text: string): string | null {
   const [, first = '', digits = '', exponent = ''] = POWER.exec(text) ?? [];
   if (first !== '') return digits.length === Number(exponent) ? first + digits : null;
+  if (GROUPED.test(text)) return text.replace(/[.,]0{1,2}\s*$/, '').replaceAll(/\D/g, '');
   const [, whole, fraction] = FRACTION.exec(text) ?? [];
   if (whole === undefined) return text;
   return Number(fraction) === 0 ? whole : null;

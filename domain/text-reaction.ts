@@ -145,7 +145,10 @@ export function textReactions(text: string): TextReaction[] {
     return meaning?.isFile ? [{ ...reactionOf(meaning), about: 'file' }] : [];
   }
   const closings = closingsOf(plain);
-  return openings.flatMap((from) => {
+  // `Hat ein Bild mit „Gefällt mir“ markiert`
+  const marked = meaningOf(plain.replaceAll(MARK, ' ').replaceAll(SPACES, ' '));
+  const ofFile: TextReaction[] = marked?.isFile ? [{ ...reactionOf(marked), about: 'file' }] : [];
+  const quoting = openings.flatMap((from) => {
     const after = closings.filter((closing) => closing > from);
     return (after.length === 0 ? [plain.length] : after).flatMap((to): TextReaction[] => {
       const meaning = meaningOf(`${plain.slice(0, from)} ${plain.slice(to + 1)}`.replaceAll(SPACES, ' '));
@@ -155,6 +158,7 @@ export function textReactions(text: string): TextReaction[] {
       return [{ ...reactionOf(meaning), about: { quoted, isTruncated } }];
     });
   });
+  return [...quoting, ...ofFile];
 }
 
 const reactionOf = ({ isFile: _isFile, ...reaction }: Meaning) => reaction;

@@ -16,24 +16,24 @@ export const COLUMN_FIELDS = [
 export type ColumnField = (typeof COLUMN_FIELDS)[number];
 
 /**
- * Known column names as letters alone (`E-Mail 2` is `email`), in English, German, French, Spanish, Portuguese, Italian and
- * Dutch, and as Google Contacts, Outlook, HubSpot and Salesforce export them. A name with accents is known without them as well.
+ * Known column names as letters alone (`E-Mail 2` is `email`), in English, German, French, Spanish, Portuguese, Italian, Dutch,
+ * Danish, Swedish and Polish, and as Google Contacts, Outlook, HubSpot and Salesforce export them. A name with accents is known without them as well.
  */
 const NAMES: Record<ColumnField, string> = {
   firstName:
-    'firstname first givenname forename fname vorname rufname prénom prénoms nombre nombres nombredepila primernombre nome primeironome voornaam',
+    'firstname first givenname forename fname vorname rufname prénom prénoms nombre nombres nombredepila primernombre nome primeironome nomepróprio voornaam fornavn förnamn imię',
   lastName:
-    'lastname last surname familyname lname nachname familienname zuname nom nomdefamille apellido apellidos primerapellido sobrenome apelido últimonome cognome achternaam familienaam',
+    'lastname last surname familyname lname nachname familienname zuname nom nomdefamille apellido apellidos primerapellido sobrenome apelido últimonome cognome achternaam familienaam efternavn efternamn nazwisko',
   fullName:
-    'fullname name contactname displayname vollständigername vorundnachname nomcomplet nometprénom prénometnom nombrecompleto nombreyapellidos nomecompleto nomeecognome volledigenaam naam',
+    'fullname name contactname displayname vollständigername vorundnachname nomcomplet nometprénom prénometnom nombrecompleto nombreyapellidos nomecompleto nomeecognome volledigenaam naam navn namn imięinazwisko',
   email:
-    'email emails emailaddress emailaddresses mail mailaddress emailvalue primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres',
+    'email emails emailaddress emailaddresses mail mailaddress emailvalue primaryemail workemail businessemail personalemail homeemail otheremail contactemail emailadresse mailadresse courriel adresseemail adressemail adressecourriel adresseélectronique correo correoelectrónico correoelectronico direccióndecorreo direccióndecorreoelectrónico direccióndeemail correioeletrónico correioeletrônico endereçodeemail endereçodecorreioeletrónico indirizzoemail indirizzomail postaelettronica indirizzodipostaelettronica emailadres mailadres epost epostadress epostadresse mailadresse adresemail',
   phone:
-    'phone phones phonenumber phonenumbers phonevalue telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer',
+    'phone phones phonenumber phonenumbers phonevalue telephone telephonenumber tel mobile mobilephone mobilenumber mobilephonenumber cell cellphone cellnumber cellphonenumber workphone businessphone homephone otherphone primaryphone contactphone contactnumber telefon telefonnummer telefonnr telefongeschäftlich telefonprivat telefonmobil rufnummer handy handynummer handynr mobil mobilnummer mobiltelefon mobilfunk mobilfunknummer téléphone tél téléphonemobile téléphoneportable téléphoneprofessionnel téléphoneprincipal téléphonedomicile numérodetéléphone ndetéléphone numérodemobile numérodeportable portable teléfono teléfonos teléfonomóvil teléfonocelular teléfonotrabajo teléfonoparticular númerodeteléfono nºdeteléfono númerodemóvil móvil celular telefone telefonecelular telefonemóvel telemóvel númerodetelefone númerodecelular númerodetelemóvel telefono telefonocellulare telefonoprincipale numeroditelefono numerodicellulare cellulare telefoon telefoonnummer telefoonmobiel mobiel mobielnummer mobieletelefoon gsm gsmnummer mobilnummer mobiltelefon numertelefonu telefonkomórkowy komórka',
   companyName:
-    'company companyname organization organizationname organisation organisationname accountname businessname associatedcompany employer firma firmenname unternehmen société nomdelasociété entreprise nomdelentreprise empresa nombredelaempresa compañía organización nomedaempresa organização azienda società nomeazienda organizzazione bedrijf bedrijfsnaam organisatie',
+    'company companyname organization organizationname organisation organisationname accountname businessname associatedcompany employer firma firmenname unternehmen société nomdelasociété entreprise nomdelentreprise empresa nombredelaempresa compañía organización nomedaempresa organização azienda società nomeazienda organizzazione bedrijf bedrijfsnaam organisatie virksomhed firmanavn företag företagsnamn firmanazwa',
   jobTitle:
-    'jobtitle title organizationtitle position jobposition role berufsbezeichnung funktion stellenbezeichnung poste fonction intituléduposte cargo puesto função ruolo qualifica mansione functie functietitel functienaam',
+    'jobtitle title organizationtitle position jobposition role berufsbezeichnung funktion stellenbezeichnung poste fonction intituléduposte cargo puesto função ruolo qualifica mansione functie functietitel functienaam stilling befattning stanowisko',
   notes:
     'notes note comment comments remark remarks notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar kommentare remarque remarques commentaire commentaires nota notas comentario comentarios observaciones observação observações comentário comentários commento commenti osservazioni opmerking opmerkingen notitie notities',
   contactOwnerEmail: 'contactowneremail owneremail',
@@ -84,13 +84,27 @@ export const customFieldName = (column: string): string => column.replace(CUSTOM
 export const columnField = (column: string): ColumnField | null =>
   CUSTOM.test(column) ? null : (FIELD_BY_NAME.get(lettersOf(column)) ?? null);
 
-/** What spreadsheets and exports write into a cell that has no address. */
-const NO_ADDRESS = /^(?:n\/?a|#n\/a|none|null|nil|undefined|0|[-–—.?]+)$/i;
+/** What people, spreadsheets and exports write into a cell that has no address, in the languages of the column names. */
+const NO_ADDRESS =
+  /^(?:n\.?[/.]?a\.?|none|null|nil|nan|undefined|unknown|not (?:provided|available|applicable|given)|no (?:phone|email|e-mail|number)|tbd|x{2,}|0+|keine?|unbekannt|k\.? ?a\.?|aucune?|inconnue?|ningun[oa]|no tiene|desconocid[oa]|nenhuma?|desconhecid[oa]|nessun[oa]|sconosciut[oa]|geen|onbekend|#[\p{L}/]{2,8}[!?]?|[-–—_.?*/]+)$/iu;
 
-/** The addresses in a cell, which separates several by `;`, `,`, `|` or, as Google Contacts, ` ::: `. */
+/** Characters that nobody sees, which copied cells have. */
+const INVISIBLE = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
+/** `Ada <ada@example.com>` */
+const NAMED_ADDRESS = /^[^<>]*<([^<>\s@]+@[^<>\s@]+)>$/;
+
+/** `mailto:ada@example.com`, `* ada@example.com` as Google marks the primary one, `Ada <ada@example.com>`. */
+const bare = (part: string): string =>
+  part
+    .replaceAll(INVISIBLE, '')
+    .trim()
+    .replace(/^\*\s+/, '')
+    .replace(/^mailto:/i, '')
+    .replace(NAMED_ADDRESS, '$1');
+
+/** The addresses in a cell, which separates several by `;`, `,`, `|`, ` / `, lines or, as Google Contacts, ` ::: `. */
 export const addressesIn = (cell: string): string[] =>
   cell
-    .split(/:::|[;,|]/)
-    // Google marks the primary one: `* ada@example.com`.
-    .map((part) => part.trim().replace(/^\*\s+/, ''))
+    .split(/:::|[;,|\n\r\u2028\u2029]|\s\/\s/)
+    .map(bare)
     .filter((part) => part !== '' && !NO_ADDRESS.test(part));

@@ -7,10 +7,13 @@ import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
 import { anyText } from '#test/support/any-text.ts';
 import { readPostedEmail } from './smtp-inbound.ts';
 
-function read(body: { TextBody?: string; HtmlBody?: string; StrippedTextReply?: string }): InboundReply {
-  const [event] = readPostedEmail(
+const post = (body: object) =>
+  readPostedEmail(
     JSON.stringify({ MessageID: 'm1', From: 'bea@contact.example', Subject: 'Re: Our offer', ...body }),
   );
+
+function read(body: { TextBody?: string; HtmlBody?: string; StrippedTextReply?: string }): InboundReply {
+  const [event] = post(body);
   if (event?.kind !== 'reply') throw new Error('it is no reply');
   return event;
 }
@@ -93,5 +96,49 @@ describe('what somebody wrote in an email', () => {
         if (!isHtml) for (const line of text.split('\n')) expect(wholeText).toContain(line.trim());
       }),
     );
+  });
+});
+
+describe('an email without a sender', () => {
+  it('is shown, from nobody', () => {
+    expect(post({ From: '', TextBody: 'Hello' })).toMatchObject([
+      { kind: 'reply', from: 'unknown sender', text: 'Hello' },
+    ]);
+  });
+});
+
+describe("Gmail's reaction to an email of ours", () => {
+  const OURS = '<0123456789abcdef01234567.0123456789abcdef@line.example>';
+  const reaction = (content: string, inReplyTo: string) =>
+    post({
+      TextBody: '🎉\n\nBea reacted via Gmail',
+      Headers: [{ Name: 'In-Reply-To', Value: inReplyTo }],
+      Attachments: [
+        {
+          Name: 'attachment-1',
+          ContentType: 'text/vnd.google.email-reaction+json',
+          Content: Buffer.from(content).toString('base64'),
+        },
+      ],
+    });
+
+  it('is a reaction, and no reply', () => {
+    expect(reaction('{"emoji":"🎉","version":1}', OURS)).toMatchObject([
+      {
+        kind: 'reaction',
+        carrierMessageId: OURS,
+        reaction: 'emoji',
+        emoji: '🎉',
+        from: 'bea@contact.example',
+      },
+    ]);
+  });
+
+  it.each([
+    ['{"emoji":"🎉"}', '<another@contact.example>'],
+    ['{"emoji":5}', OURS],
+    ['[', OURS],
+  ])('is a reply if it cannot be read: %s', (content, inReplyTo) => {
+    expect(reaction(content, inReplyTo)).toMatchObject([{ kind: 'reply' }]);
   });
 });

@@ -23,7 +23,8 @@ import {
   subjectLine,
   textOf,
 } from './inbound-email.ts';
-import { lettersOnly, unquoted, writtenPart } from '#domain/own-words.ts';
+import { optOutKeyword } from '#domain/opt-out.ts';
+import { belowSignature, lettersOnly, unquoted, writtenPart } from '#domain/own-words.ts';
 import { emailHtmlToText, hasStructure } from '../untrusted/html-text.ts';
 import { OWN_MESSAGE_ID } from './own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';
@@ -92,7 +93,7 @@ export async function readMimeEmail(
 }
 
 const emailEvents = (email: InboundEmail, receiver: Receiver): CarrierEvent[] =>
-  readReport(email) ?? [readReply(email, receiver)];
+  readReport(email) ?? [readReaction(email) ?? readReply(email, receiver)];
 
 function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] {
   const carrierMessageId = record.Metadata[ECHO];
@@ -113,13 +114,54 @@ function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] 
   ];
 }
 
+/** Who sends an email without `From`. */
+const NO_SENDER = 'unknown sender';
+
+/** Gmail's format of reactions (https://developers.google.com/workspace/gmail/reactions/format). */
+const REACTION_TYPE = 'text/vnd.google.email-reaction+json';
+const EmailReaction = z.object({ emoji: z.string().min(1).max(40) });
+
+/** An email with which somebody reacts to one of ours with an emoji; null if it is another. */
+function readReaction(email: InboundEmail): CarrierEvent | null {
+  const part = email.Attachments.find(({ ContentType }) =>
+    ContentType?.toLowerCase().startsWith(REACTION_TYPE),
+  );
+  const carrierMessageId = header(email, 'In-Reply-To')?.match(OWN_MESSAGE_ID)?.[0];
+  if (part === undefined || carrierMessageId === undefined) return null;
+  const found = EmailReaction.safeParse(jsonOf(part.Content));
+  const [sender] = addressesOf(email.From);
+  const from = normalizeEmail(email.FromFull?.Email || sender?.address || email.From);
+  if (!found.success || from === null) return null;
+  const { emoji } = found.data;
+  const at = pastDate(email.Date);
+  return {
+    kind: 'reaction',
+    eventId: eventIdOf(email),
+    at,
+    carrierMessageId,
+    reaction: 'emoji',
+    emoji,
+    removed: false,
+    from,
+  };
+}
+
+function jsonOf(content: string): unknown {
+  try {
+    return parseUntrustedJson(Buffer.from(content.slice(0, MAX_REACTION), 'base64').toString());
+  } catch {
+    return null;
+  }
+}
+const MAX_REACTION = 2000;
+
 /** Longer chains of `References` keep their last ids. */
 const MAX_REFERENCES = 20;
 
 function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent {
   const replyTo = answeredId(email);
   const [sender] = addressesOf(email.From);
-  const from = email.FromFull?.Email || sender?.address || email.From;
+  const from = email.FromFull?.Email || sender?.address || email.From || NO_SENDER;
   const fromName = email.FromFull?.Name || email.FromName || sender?.name || '';
   // Several people cannot be one contact.
   const answersTo = addressesOf(email.ReplyTo || header(email, 'Reply-To') || '');
@@ -127,7 +169,7 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
   const authentication = authenticationOf(email, from, authservId);
   const subject = subjectLine(email);
   const whole = truncate(textOf(email), MAX_TEXT);
-  const text = truncate(writtenText(email, whole), MAX_TEXT);
+  const text = truncate(withOptOut(writtenText(email, whole), whole), MAX_TEXT);
   return {
     kind: 'reply',
     eventId: eventIdOf(email),
@@ -151,6 +193,12 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
     autoReply: isAutomaticEmail(email),
     ...(authentication && { authentication }),
   };
+}
+
+/** A keyword below the signature is the sender's own. */
+function withOptOut(written: string, whole: string): string {
+  const below = belowSignature(whole);
+  return optOutKeyword(below) === 'stop' ? `${written}\n\n${below}` : written;
 }
 
 /** What the sender wrote, as far as the email service, the text or the structure of the HTML tells. */

@@ -148,6 +148,12 @@ describe('importing a file', () => {
       '',
       { firstName: 'Ada', lastName: 'Lovelace', phones: [], companyName: 'Analytical Engines' },
     ],
+    [
+      'Swedish columns, an address with its name, and thousands',
+      'Förnamn;E-post;Mobilnummer\nZoë;Zoë Exempel <zoe@contact.example>;4.915.112.345.678\n',
+      '?defaultCountryCode=%2B49',
+      { firstName: 'Zoë', emails: ['zoe@contact.example'], phones: ['+4915112345678'], customFields: {} },
+    ],
   ])('reads %s', async (_, csv, query, lead) => {
     const listId = await newList();
     const response = await fetch(`${app.url}/api/lists/${listId}/import${query}`, {
