@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** A pooler between this process and PostgreSQL cannot carry its connections. */
-export class UnsupportedPoolerError extends Error {
+class UnsupportedPoolerError extends Error {
   override readonly name = 'UnsupportedPoolerError';
 }
 

@@ -62,8 +62,18 @@ await provePart({
     const compile = (file: string): string =>
       run(process.execPath, [
         join(modules, 'typescript', 'bin', 'tsc'),
-        ...['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--lib', 'es2022,dom'],
-        ...['--module', 'esnext', '--moduleResolution', 'bundler', file],
+        '--noEmit',
+        '--strict',
+        '--skipLibCheck',
+        '--target',
+        'es2022',
+        '--lib',
+        'es2022,dom',
+        '--module',
+        'esnext',
+        '--moduleResolution',
+        'bundler',
+        file,
       ]);
     const venv = join(folder, 'venv', 'bin');
     const received: string[] = [];
