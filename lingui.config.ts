@@ -16,6 +16,7 @@ export default defineConfig({
         'router.tsx',
         'pages/sign-in.tsx',
         'pages/set-up.tsx',
+        'pages/first-client.tsx',
       ].map((part) => `<rootDir>/console/${part}`),
     },
     { path: '<rootDir>/console/locales/{locale}/{name}', include: ['<rootDir>/console/pages/{name}/'] },

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
-import { campaignDigest, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
+import { campaignDigest, mentionsText, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
 import { notificationRecipients, type Recipient } from '#db/queries/notification-recipients.ts';
 import {
   isPositiveConversation,
@@ -68,7 +68,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     }
   }
 
-  /** Writes one email per notice; active campaigns share one. */
+  /** Writes one email per notice; active campaigns share one, and so do the notes that mention a member. */
   async function writeNotices(
     db: TenantDb,
     mails: Writer,
@@ -76,12 +76,17 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     now: Date,
   ): Promise<void> {
     const underWay: string[] = [];
+    const mentions = new Map<string, string[]>();
     for (const { kind, data } of rows) {
       const notice = Notice.parse(data);
       if (notice.about === 'campaign_progress') underWay.push(notice.campaignId);
+      else if (notice.about === 'mentioned')
+        mentions.set(notice.userId, [...(mentions.get(notice.userId) ?? []), notice.noteId]);
       else await writeNotice(db, mails, kind, await noticeText(db, notice, { now, publicUrl }));
     }
     await writeNotice(db, mails, 'campaign', await campaignDigest(db, underWay, now));
+    for (const [userId, noteIds] of mentions)
+      await writeNotice(db, mails, 'reply', await mentionsText(db, { userId, noteIds }, publicUrl));
   }
 
   /** Writes one email per contact and recipient; as a digest, one per recipient. */

@@ -2,12 +2,15 @@ import { PRESENCE_CHANNEL } from '#db/queries/presence.ts';
 import { listen } from '#db/listener.ts';
 import { realTime } from '#domain/clock.ts';
 import { Presence, type PresentPerson } from '#domain/presence.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { parseOwnJson } from '#domain/own-json.ts';
+import { secretContext, type SecretBox } from '#providers/secret-box.ts';
 
 /** Who looks at conversations now. API processes inform each other; it is kept only in memory. */
 export interface PresenceBoard {
   /** Whether announcements of other processes arrive, and one's own. */
   readonly isListening: boolean;
+  /** Encrypts what `announcePresence` sends. */
+  seal(presence: Presence): string;
   /** Replaces `announcePresence` while notifications cannot arrive: only this process knows. */
   set(presence: Presence): void;
   /** Who is there, except for one user. */
@@ -20,7 +23,13 @@ export interface PresenceBoard {
 /** The maximum number of people that a process remembers, to bound its memory. */
 const MAX_PEOPLE = 10_000;
 
-export function createPresenceBoard(databaseUrl: string): PresenceBoard {
+/** All API processes have the same keys, and no database login has any. */
+const CONTEXT = secretContext('presence', 'all', 'processes');
+
+export function createPresenceBoard(
+  databaseUrl: string,
+  secrets: Pick<SecretBox, 'seal' | 'open'>,
+): PresenceBoard {
   /** By workspace, address and user; the last one heard of at the end. */
   const people = new Map<string, Presence>();
   const followers = new Map<string, Set<(presence: Presence) => void>>();
@@ -40,7 +49,7 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
   }
 
   const listener = listen(databaseUrl, PRESENCE_CHANNEL, (payload) => {
-    const presence = announced(payload);
+    const presence = announced(payload, secrets);
     if (presence) set(presence);
   });
 
@@ -48,6 +57,7 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
     get isListening() {
       return listener.isListening;
     },
+    seal: (presence) => secrets.seal(JSON.stringify(presence), CONTEXT),
     set,
     others: ({ workspaceId, address }, userId) =>
       [...people.values()]
@@ -76,10 +86,10 @@ export function createPresenceBoard(databaseUrl: string): PresenceBoard {
   };
 }
 
-/** null: it is empty, or a process of another release uses another format. */
-function announced(payload: string): Presence | null {
+/** null: it is empty, of a process of another release, or not of ours. */
+function announced(payload: string, secrets: Pick<SecretBox, 'open'>): Presence | null {
   try {
-    return Presence.parse(parseUntrustedJson(payload));
+    return Presence.parse(parseOwnJson(secrets.open(payload, CONTEXT)));
   } catch {
     return null;
   }

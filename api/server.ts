@@ -10,11 +10,11 @@ import { createLogger } from '#providers/log.ts';
 import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments } from '#providers/payments/provider.ts';
 import { createIdentityProvider, type IdentityProvider } from '#providers/identity-provider.ts';
+import { watchParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { cachedCheck, reportAtStart } from '#providers/readiness.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
@@ -65,12 +65,38 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();
   const { codecKeys } = config.temporal;
-  const presence = createPresenceBoard(config.database.listenUrl);
+  const presence = createPresenceBoard(config.database.listenUrl, secrets);
   const storage = await createStorage(config.storage, (operation) =>
     metrics.storageFailures.inc({ operation }),
   );
-  const storageCheck = cachedCheck(() => storage.check());
-  reportAtStart('the file store', storageCheck, logger);
+  const carriers = createCarriers({
+    testSends: testSends(pools),
+    simulator: config.simulator,
+    twilioUrl: config.twilioUrl,
+    mailServers: config.mailServers,
+    twilioAccount: config.twilioAccount,
+    guard: egress.guard,
+    untrusted,
+  });
+  const sessions = createSessionVerifier({ ...sessionOptions(config), localKeys: localKeysOf(config) });
+  const provider = identityProvider(config, metrics);
+  const parts = watchParts(
+    {
+      storage: { title: 'the file store', check: () => storage.check() },
+      identityProvider:
+        provider === null && config.auth.jwksUrl === null
+          ? null
+          : {
+              title: 'the identity provider',
+              check: () => Promise.all([provider?.check(), sessions.checkKeys()]),
+            },
+      twilio: carriers.checkNumberAccount && {
+        title: 'the account for new numbers',
+        check: carriers.checkNumberAccount,
+      },
+    },
+    { registry: metrics.registry, logger },
+  );
   const services: Services = {
     config,
     logger,
@@ -82,11 +108,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     untrusted,
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
-    sessions: createSessionVerifier({
-      ...sessionOptions(config),
-      localKeys: localKeysOf(config),
-    }),
-    identityProvider: identityProvider(config, metrics),
+    sessions,
+    identityProvider: provider,
     callers: createCallerCache(config.database.listenUrl),
     waitingMessages: createWaitingMessages(
       (workspaceId) =>
@@ -102,17 +125,9 @@ export async function startApi(config: Config): Promise<RunningApi> {
     secrets,
     signer,
     storage,
-    storageCheck,
+    parts,
     links,
-    carriers: createCarriers({
-      testSends: testSends(pools),
-      simulator: config.simulator,
-      twilioUrl: config.twilioUrl,
-      mailServers: config.mailServers,
-      twilioAccount: config.twilioAccount,
-      guard: egress.guard,
-      untrusted,
-    }),
+    carriers,
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
     receipts: createReceipts(pools),
@@ -121,8 +136,6 @@ export async function startApi(config: Config): Promise<RunningApi> {
     streams: createEventStreams({ pools, presence, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
-  const { identityProvider: provider } = services;
-  if (provider) reportAtStart('the identity provider', () => provider.check(), logger);
   // A process with wrong keys is not ready (`/readyz`). The first process of a database creates what others check.
   await checkKeys(systemDb(pools), { secrets, signer }).catch((error: unknown) => {
     logger.fatal({ error }, 'the keys of the API cannot read what is stored');
@@ -148,6 +161,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     url: `http://localhost:${port}`,
     async stop() {
       endAnnouncement();
+      parts.stop();
       await Promise.all([services.streams.close(), server.close(), metricsServer?.close()]);
       untrusted.close();
       await waker.close();

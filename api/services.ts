@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiPools } from '#db/pools.ts';
 import type { Config } from '#domain/config.ts';
+import type { WatchedParts } from '#providers/parts.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { IdentityProvider } from '#providers/identity-provider.ts';
@@ -47,8 +48,8 @@ export interface Services {
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;
-  /** @throws if the file store does not work */
-  readonly storageCheck: () => Promise<unknown>;
+  /** The outside parts that are configured, such as the file store. */
+  readonly parts: WatchedParts;
   readonly links: SignedLinks;
   readonly egress: Egress;
   readonly untrusted: UntrustedWork;

@@ -38,6 +38,7 @@ case $kind in
       -e "s|^\(TENANT_DB_PASSWORD\)=$|\1=$(password)|" \
       -e "s|^\(SYSTEM_DB_PASSWORD\)=$|\1=$(password)|" \
       -e "s|^\(TEMPORAL_DB_PASSWORD\)=$|\1=$(password)|" \
+      -e "s|^\(EXPORTER_DB_PASSWORD\)=$|\1=$(password)|" \
       -e "s|^PUBLIC_URL=.*|PUBLIC_URL=$url|" \
       -e "s|^\(ENCRYPTION_KEYS\)=$|\1=$(key)|" \
       -e "s|^\(SIGNING_KEYS\)=$|\1=$(key)|" \

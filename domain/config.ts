@@ -111,8 +111,12 @@ function stripe(env: Variables) {
 /** Without a payment provider in production, nobody can pay. */
 const newBillingMode = ({ NODE_ENV: mode, STRIPE_SECRET_KEY: key }: BillingVariables): NewBillingMode =>
   mode === 'production' && key === null ? 'none' : 'card';
-const twilioAccount = ({ TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken }: Variables) =>
-  accountSid !== null && authToken !== null ? { accountSid, authToken } : null;
+const twilioAccount = ({
+  TWILIO_ACCOUNT_SID: accountSid,
+  TWILIO_AUTH_TOKEN: authToken,
+  TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid,
+}: Variables) =>
+  accountSid !== null && authToken !== null ? { accountSid, authToken, messagingServiceSid } : null;
 
 const llmEndpoint = ({
   LLM_BASE_URL: baseUrl,
@@ -243,6 +247,7 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['STRIPE_PRICES', 'STRIPE_SECRET_KEY'],
   ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID'],
   ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+  ['TWILIO_ACCOUNT_SID', 'TWILIO_MESSAGING_SERVICE_SID'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
   ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
   ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],

@@ -174,7 +174,7 @@ const TEMPORAL_SERVER = {
   TEMPORAL_TLS_SERVER_NAME: forBoth(optional(z.string()), "the name in the server's certificate"),
   TEMPORAL_CODEC_KEYS: forBoth(
     optional(z.string()),
-    'comma-separated `id:base64` keys of 32 bytes that encrypt payloads in Temporal; the first encrypts, all decrypt. [What they cover, and how to introduce them](security.md#encrypting-what-temporal-stores)',
+    'comma-separated `id:base64` keys of 32 bytes that encrypt payloads in Temporal; the first encrypts, all decrypt; with `only` as the last entry, payloads that are not encrypted are refused. [What they cover, and how to introduce them](security.md#encrypting-what-temporal-stores)',
   ),
 };
 
@@ -312,6 +312,11 @@ const PROVIDERS = {
     'no SMS lines are bought; simulated by `npm start`',
   ),
   TWILIO_AUTH_TOKEN: forBoth(optional(z.string()), 'its auth token'),
+  TWILIO_MESSAGING_SERVICE_SID: forBoth(
+    optional(z.string().regex(/^MG\w+$/, 'must begin with MG')),
+    'a messaging service of that account with a registered A2P campaign, to which bought [numbers of the United States](adding-a-carrier.md#numbers-that-the-installation-buys) are added',
+    'they are not registered, and US carriers filter their messages',
+  ),
   TWILIO_API_URL: forBoth(optional(HttpUrl), "another server with Twilio's API", "Twilio's"),
   STRIPE_SECRET_KEY: forBoth(
     optional(z.string()),

@@ -4,6 +4,7 @@ import { Channel } from './channel.ts';
 import { Id } from './ids.ts';
 import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
 import { SINGLE_LINE } from './text.ts';
+import { UsRegistration } from './us-registration.ts';
 
 const Name = z
   .string()
@@ -57,6 +58,7 @@ export const LineRequest = z
       lineType: LineType,
       provisioningStatus: ProvisioningStatus,
       paymentStatus: PaymentStatus,
+      usRegistration: UsRegistration.optional(),
     }),
   })
   .meta({ id: 'LineRequest' });

@@ -3,6 +3,7 @@ import { Channel } from './channel.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { LineReputation, ReputationPolicy } from './reputation.ts';
 import { SINGLE_LINE } from './text.ts';
+import { UsRegistration } from './us-registration.ts';
 
 /** Shared by lines and line requests. */
 export const ProvisioningStatus = z.enum([
@@ -67,6 +68,7 @@ export const Line = z
         reason: z.string().optional().meta({ description: 'Why the last check failed.' }),
       })
       .optional(),
+    usRegistration: UsRegistration.optional(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
   })

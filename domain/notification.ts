@@ -74,6 +74,15 @@ export function replyDueAt(
   }
 }
 
+const MENTIONS_EVERY_MS = 5 * MINUTE_MS;
+
+/**
+ * When a member is told that a note mentions them: at once, or with further mentions in one email.
+ * @param last when they got their last notice, or will get it; null: never.
+ */
+export const mentionDueAt = (last: Date | null, now: Date): Date =>
+  last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MENTIONS_EVERY_MS));
+
 /** The next 09:00 in the zone: today's if it is still ahead. */
 export function nextDigest(zone: string, now: Date): Date {
   const today = toDate(toZoned(zone, now).withPlainTime(DIGEST_TIME));

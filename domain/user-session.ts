@@ -23,7 +23,9 @@ export const UserSession = z
     _id: Id,
     userId: UserId,
     userName: z.string().nullable(),
-    workspaceId: WorkspaceId.meta({ description: 'The workspace to which it was signed in.' }),
+    workspaceId: WorkspaceId.nullable().meta({
+      description: 'The workspace to which it was signed in; null: to an agency that had no client.',
+    }),
     userAgent: z.string().meta({ description: 'The user agent of the browser.' }),
     startedAt: z.iso.datetime(),
     seenAt: z.iso

@@ -9,7 +9,10 @@ export const Webhook = z
     _id: Id,
     workspaceId: WorkspaceId,
     name: z.string(),
-    url: z.string(),
+    url: z.string().meta({
+      description:
+        'Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.',
+    }),
     events: z.array(EventName),
     isActive: z.boolean(),
     failureCount: z.int(),

@@ -69,7 +69,7 @@ export interface SignedIn {
 
 /** OpenID Connect with the authorization code flow and PKCE. */
 export interface IdentityProvider {
-  /** Reads its configuration. @throws IdentityProviderUnavailable */
+  /** Reads its configuration anew. @throws IdentityProviderUnavailable */
   check(): Promise<void>;
   /**
    * @param offline whether to ask for `offline_access`, if it is configured and the provider lists it.
@@ -120,9 +120,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     found ??= discover(options).catch((error: unknown) => {
       // The next request tries again.
       found = undefined;
-      throw new IdentityProviderUnavailable('the configuration of AUTH_ISSUER cannot be read', {
-        cause: error,
-      });
+      return unreadable(error);
     });
     return found;
   };
@@ -138,7 +136,13 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   };
 
   return {
-    check: () => counted(async () => void (await configuration())),
+    check: () =>
+      counted(async () => {
+        const fresh = discover(options).catch(unreadable);
+        // Until it is known whether the provider responds, calls go on with what it said before.
+        await fresh;
+        found = fresh;
+      }),
 
     begin: ({ offline }) =>
       counted(async () => {
@@ -204,6 +208,10 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
       await tokenRevocation(server, refreshToken, { token_type_hint: 'refresh_token' }).catch(translated);
     },
   };
+}
+
+function unreadable(cause: unknown): never {
+  throw new IdentityProviderUnavailable('the configuration of AUTH_ISSUER cannot be read', { cause });
 }
 
 /** Reads the provider's metadata, whose `issuer` must be the configured one. */

@@ -38,6 +38,16 @@ describe('the payload codec', () => {
     expect(failureConverter(FIRST).failureConverterPath).toContain('encoded-failures.ts');
   });
 
+  it('refuses what is not encrypted with `only` in last place', async () => {
+    const strict = createPayloadCodec(`${SECOND},${FIRST},only`);
+    await expect(strict.decode([payload])).rejects.toThrow('is not encrypted');
+    expect(await opened(`${SECOND},${FIRST},only`, FIRST)).toBe('"the text"');
+    expect(await opened(SECOND, `${SECOND},only`)).toBe('"the text"');
+    expect(failureConverter(`${FIRST},only`).failureConverterPath).toContain('encoded-failures.ts');
+    expect(() => createPayloadCodec(`plain,${FIRST},only`)).toThrow('cannot begin with plain');
+    expect(() => createPayloadCodec('only')).toThrow('TEMPORAL_CODEC_KEYS');
+  });
+
   it('names a malformed key without its content', () => {
     expect(() => createPayloadCodec('1:c2hvcnQ=')).toThrow(
       'TEMPORAL_CODEC_KEYS: the key 1 has 5 bytes instead of 32',

@@ -16,22 +16,39 @@ const TAG_BYTES = 16;
 
 /** The first entry in place of a key: nothing is encrypted until a restart has given all processes the key. */
 const PLAIN = 'plain';
+/** The last entry in place of a key: what is not encrypted is refused. */
+const ONLY = 'only';
 
 /**
  * Encrypts what Temporal stores with AES-256-GCM: the whole payload, with its metadata, as `iv, ciphertext, tag`. The id
- * of the key is in the metadata of the encrypted payload. Payloads in any other encoding are read as they are.
+ * of the key is in the metadata of the encrypted payload. Payloads in any other encoding are read as they are, or with `only` refused.
  * @param keys `TEMPORAL_CODEC_KEYS`: `id:base64,id2:base64` of 32 bytes each; the first encrypts, all decrypt.
  * @throws with the id of a malformed key.
  */
 export function createPayloadCodec(keys: string): PayloadCodec {
-  const ring = readKeyRing('TEMPORAL_CODEC_KEYS', encrypts(keys) ? keys : keys.slice(PLAIN.length + 1));
-  const [current] = encrypts(keys) ? ring : [];
+  const { isEncrypting, isStrict, ring } = readKeys(keys);
+  const [current] = isEncrypting ? ring : [];
+  const readPlain = (payload: Payload): Payload => {
+    if (isStrict)
+      throw new PayloadCodecError('a payload is not encrypted, which TEMPORAL_CODEC_KEYS refuses');
+    return payload;
+  };
   return {
     encode: async (payloads) =>
       current ? mapInTurns(payloads, (payload) => seal(payload, ...current)) : payloads,
     decode: (payloads) =>
-      mapInTurns(payloads, (payload) => (isSealed(payload) ? open(payload, ring) : payload)),
+      mapInTurns(payloads, (payload) => (isSealed(payload) ? open(payload, ring) : readPlain(payload))),
   };
+}
+
+function readKeys(keys: string) {
+  const entries = keys.split(',').map((entry) => entry.trim());
+  const isEncrypting = encrypts(keys);
+  const isStrict = entries.at(-1) === ONLY;
+  if (isStrict && !isEncrypting)
+    throw new Error(`TEMPORAL_CODEC_KEYS cannot begin with ${PLAIN} and end with ${ONLY}`);
+  const named = entries.slice(isEncrypting ? 0 : 1, isStrict ? -1 : undefined);
+  return { isEncrypting, isStrict, ring: readKeyRing('TEMPORAL_CODEC_KEYS', named.join(',')) };
 }
 
 const encrypts = (keys: string): boolean => keys !== PLAIN && !keys.startsWith(`${PLAIN},`);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 const TEMPORAL_TIMEOUT_MS = 2000;
 
 /** A readiness check: throws if what it checks does not work. */
-type Check = () => Promise<unknown>;
+export type Check = () => Promise<unknown>;
 
 export interface Readiness {
   ready: boolean;
@@ -63,11 +63,6 @@ export function cachedCheck(check: Check): Check {
     }
     await inTime(last.result, PART_TIMEOUT_MS);
   };
-}
-
-/** Logs at the start of a process if a part does not work, before the first caller finds out. The process starts without it. */
-export function reportAtStart(part: string, check: Check, logger: Logger): void {
-  check().catch((error: unknown) => logger.error({ error }, `${part} does not work`));
 }
 
 async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<void> {

@@ -20,6 +20,8 @@ export interface TwilioService {
   inboundMethod?: string;
   useInboundWebhookOnNumber: boolean;
   smartEncoding?: boolean;
+  /** Whether its A2P campaign is registered. Default: true. */
+  registered?: boolean;
 }
 
 /** A number that can be bought. */
@@ -198,6 +200,7 @@ export function twilioNumbers(accountSid: string): {
     inbound_method: service.inboundMethod ?? 'POST',
     use_inbound_webhook_on_number: service.useInboundWebhookOnNumber,
     smart_encoding: service.smartEncoding !== false,
+    us_app_to_person_registered: service.registered !== false,
   });
   const meta = (key: string) => ({ page: 0, page_size: PAGE_SIZE, next_page_url: null, key });
 
@@ -216,6 +219,20 @@ export function twilioNumbers(accountSid: string): {
     if (!service) return notFound(context);
     const numbers = service.numbers.map((number) => ({ sid: sidOf(number), phone_number: number }));
     context.body = { phone_numbers: numbers, meta: meta('phone_numbers') };
+  });
+  messagingRoutes.post('/:service/PhoneNumbers', (context) => {
+    const service = state.services.get(context.params['service'] ?? '');
+    if (!service) return notFound(context);
+    const { PhoneNumberSid: sid } = z.object({ PhoneNumberSid: z.string() }).parse(context.request.body);
+    const [number] = numberOf(sid) ?? [];
+    if (number === undefined) return notFound(context);
+    if (service.numbers.includes(number))
+      return refuse(context, 409, 21710, 'Phone Number is already in the Messaging Service');
+    if ([...state.services.values()].some(({ numbers }) => numbers.includes(number)))
+      return refuse(context, 409, 21712, 'Phone Number is associated with another Messaging Service');
+    service.numbers.push(number);
+    context.status = 201;
+    context.body = { sid, phone_number: number };
   });
   messagingRoutes.get('/:service/PhoneNumbers/:sid', (context) => {
     const service = state.services.get(context.params['service'] ?? '');

@@ -1,4 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { documentationOf, type Reader, SUBJECTS } from '#domain/environment.ts';
@@ -51,14 +56,14 @@ test("docker-compose.yml gives the owner's login to `migrate` alone and publishe
 });
 
 test('the image compiles its code as the user that runs it', () => {
-  const [, image = ''] = read('Dockerfile').split(/^FROM node:24-slim$/m);
+  const [, image = ''] = read('Dockerfile').split(/^FROM node:24-slim(?:@\S+)?$/m);
   const steps = image.match(/^(?:USER|RUN node) .*/gm) ?? [];
   expect(steps).toEqual(['USER node', expect.stringMatching(/^RUN node/)]);
 });
 
 test('the image builds the console with what its settings extend', () => {
   const { extends: base } = JSON.parse(read('console/tsconfig.json')) as { extends: string };
-  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim AS console$/m);
+  const [, stage = ''] = read('Dockerfile').split(/^FROM node:24-slim(?:@\S+)? AS console$/m);
   const copied = /^COPY (.*) \.\/$/m.exec(stage)?.[1]?.split(' ');
   expect(copied).toContain(base.replace('../', ''));
 });
@@ -97,28 +102,68 @@ test('docker-compose.yml drops privileges, and only services that need Temporal 
     Object.keys(services)
       .filter((name) => services[name]?.networks.includes(network))
       .toSorted();
-  expect(on('temporal')).toEqual([
-    'api',
-    'prometheus',
-    'temporal',
-    'temporal-namespace',
-    'temporal-ui',
-    'worker',
-  ]);
+  expect(on('temporal')).toEqual(['api', 'temporal', 'temporal-namespace', 'worker']);
+  expect(on('temporal-ui')).toEqual(['temporal', 'temporal-ui']);
   expect(on('database')).toEqual([
     'api',
     'backup',
+    'exporter-login',
     'migrate',
     'postgres',
-    'postgres-exporter',
     'temporal',
     'temporal-schema',
     'worker',
   ]);
+  expect(on('statistics')).toEqual(['postgres', 'postgres-exporter']);
+  expect(on('metrics')).toEqual(['api', 'prometheus', 'temporal', 'worker']);
   expect(on('monitoring')).toEqual(['alertmanager', 'node-exporter', 'postgres-exporter', 'prometheus']);
-  expect(on('outside')).toEqual(['alertmanager', 'api', 'prometheus', 'temporal-ui', 'worker']);
-  const internal = { internal: true };
-  expect(networks).toEqual({ database: internal, temporal: internal, monitoring: internal, outside: null });
+  // What its proxy says of a client's address counts, so the API is alone where its port is published.
+  expect(on('edge')).toEqual(['api']);
+  expect(on('outside')).toEqual(['alertmanager', 'prometheus', 'temporal-ui', 'worker']);
+  const open = Object.keys(networks).filter((name) => networks[name]?.internal !== true);
+  expect(open).toEqual(['edge', 'outside']);
+});
+
+test('only the processes that need it have the password of a login', () => {
+  const { services } = parse(compose, { merge: true }) as { services: Record<string, Service> };
+  const holders = (variable: string): string[] =>
+    Object.entries(services).flatMap(([name, { environment }]) =>
+      Object.values(environment ?? {}).some((value) => value?.includes(variable)) ? [name] : [],
+    );
+  expect(holders('POSTGRES_PASSWORD')).toEqual(['postgres', 'migrate']);
+  expect(holders('EXPORTER_DB_PASSWORD')).toEqual(['exporter-login', 'postgres-exporter']);
+  expect(services['postgres-exporter']?.environment).toMatchObject({ DATA_SOURCE_USER: 'linepace_exporter' });
+});
+
+test('a release requires images by digest, and `deploy/images --write` adds them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'linepace-images-'));
+  try {
+    for (const file of ['Dockerfile', 'deploy/postgres/Dockerfile', 'docker-compose.yml', 'deploy/images']) {
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await cp(fileURLToPath(new URL(`../${file}`, import.meta.url)), join(folder, file));
+    }
+    const digest = `sha256:${'0'.repeat(64)}`;
+    await writeFile(join(folder, 'docker'), `#!/bin/sh\necho ${digest}\n`, { mode: 0o755 });
+    const run = (...args: string[]) =>
+      spawnSync(join(folder, 'deploy/images'), args, {
+        encoding: 'utf8',
+        env: { PATH: `${folder}:${process.env['PATH']}` },
+      });
+    // A digest that somebody has taken out is found.
+    const file = join(folder, 'deploy/postgres/Dockerfile');
+    await writeFile(file, (await readFile(file, 'utf8')).replace(/@sha256:\w+/, ''));
+    expect(run()).toMatchObject({ status: 1, stderr: expect.stringContaining('postgres:18') });
+    expect(run('--write').status).toBe(0);
+    expect(await readFile(file, 'utf8')).toContain(`FROM postgres:18@${digest}\n`);
+    expect(run()).toMatchObject({ status: 0, stderr: '' });
+    const images = (await readFile(join(folder, 'docker-compose.yml'), 'utf8')).match(/^ +image: .*/gm) ?? [];
+    expect(images.filter((image) => !image.includes('@sha256:')).map((image) => image.trim())).toEqual([
+      'image: linepace-postgres',
+      'image: linepace',
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('PostgreSQL archives its log to where its backups are made, as the backup drill does', () => {
@@ -134,7 +179,7 @@ test('PostgreSQL archives its log to where its backups are made, as the backup d
       `--archive_timeout=${seconds}s`,
     ]),
   );
-  const [, major] = /^FROM postgres:(\d+)$/m.exec(read('deploy/postgres/Dockerfile')) ?? [];
+  const [, major] = /^FROM postgres:(\d+)(?:@\S+)?$/m.exec(read('deploy/postgres/Dockerfile')) ?? [];
   expect(backup?.environment?.['PGBACKREST_PG1_PATH']).toBe(`/var/lib/postgresql/${major}/docker`);
   // What records a backup is the statement of docs/backup.md.
   const [recorded = ''] = /insert into recorded_runs [^"]+/.exec(read('deploy/postgres/backup')) ?? [];

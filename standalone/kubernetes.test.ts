@@ -34,6 +34,7 @@ interface Manifest {
   data?: Record<string, string>;
   spec: {
     podSelector?: { matchLabels?: { app?: string } };
+    ingress?: { from?: unknown[]; ports: { port: string }[] }[];
     selector?: { app?: string; matchLabels?: { app: string; build?: string } };
     ports?: { name: string; targetPort: string }[];
     endpoints?: { port: string; path: string }[];
@@ -129,6 +130,20 @@ describe('deploy/kubernetes', () => {
     expect(selected.toSorted()).toEqual(
       workloads.map(({ spec }) => spec.template?.metadata?.labels.app).toSorted(),
     );
+  });
+
+  it('lets only the ingress controller connect to the API, which believes what it says of a client', () => {
+    const { ingress = [] } = named('NetworkPolicy', 'linepace-api').spec;
+    expect(ingress).toEqual([
+      {
+        from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } } }],
+        ports: [{ port: 'http' }],
+      },
+      {
+        from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+        ports: [{ port: 'metrics' }],
+      },
+    ]);
   });
 
   it('has room for the processes that read untrusted content', () => {

@@ -3,6 +3,7 @@ import {
   createAgency,
   type CreatedTenant,
   createWorkspace,
+  inviteCoAdmin,
   inviteMember,
   NoSuchTenant,
   setBilling,
@@ -80,10 +81,20 @@ export const TENANT_COMMANDS: Record<string, Command> = {
   }),
   invite: tenantCommand({
     argument: 'EMAIL',
-    options: '--workspace WORKSPACE_ID [--role admin|member]',
+    options: '--workspace WORKSPACE_ID [--role admin|member] | --agency AGENCY_ID',
     summary:
-      'adds a person to a workspace and prints a one-time link for them; who is a member keeps their role',
-    async run(session, given, order, { workspace, role = 'member' }) {
+      'adds a person to a workspace, or as a co-admin to an agency, and prints a one-time link for them; who is a member keeps their role',
+    async run(session, given, order, { workspace, agency: agencyId, role: asked }) {
+      if (agencyId !== undefined) {
+        if (workspace !== undefined) throw new WrongUsage('--workspace and --agency exclude each other');
+        if (asked !== undefined) throw new WrongUsage('--role is of a workspace: an agency has co-admins');
+        const coAdmin = { agencyId, email: emailOf(given, 'EMAIL') };
+        const invited = await inSystem(session, (db) =>
+          inviteCoAdmin(db, coAdmin, entranceOf(session, order)),
+        );
+        return { agencyId, ...shown(session, invited) };
+      }
+      const role = asked ?? 'member';
       const workspaceId = workspaceOf(workspace);
       if (role !== 'admin' && role !== 'member') throw new WrongUsage('--role must be admin or member');
       const person = { workspaceId, email: emailOf(given, 'EMAIL'), role: `org:${role}` } as const;

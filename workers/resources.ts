@@ -9,6 +9,7 @@ import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
+import { watchParts, type WatchedParts } from '#providers/parts.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createModel, createTestModel } from '#providers/models/registry.ts';
@@ -16,7 +17,6 @@ import { createPayments } from '#providers/payments/provider.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { reportAtStart } from '#providers/readiness.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
@@ -31,6 +31,8 @@ export interface Resources {
   /** What activities use, except what depends on the task queues that the process serves. */
   dependencies: Omit<Dependencies, 'gapWaits'>;
   metrics: WorkerMetrics;
+  /** The outside parts that are configured, such as the file store. */
+  parts: WatchedParts;
   /** What converts audio: a command, or `WebAssembly`. */
   ffmpeg: string;
   close(): Promise<void>;
@@ -61,10 +63,8 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     smtpUrl === null ? null : createMailer({ url: smtpUrl, from, caFile: config.mailServers.caFile });
   const signer = createSigner(config.signingKeys);
   const storage = await createStorage(config.storage, metrics.onStorageFailure);
-  reportAtStart('the file store', () => storage.check(), logger);
   const links = createSignedLinks(config.publicUrl, signer);
   const model = createModel(config);
-  if (model) reportAtStart('the language model', () => model.check(), logger);
   const untrusted = createUntrustedWork();
   const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
@@ -78,6 +78,17 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
     fetchMedia: storedMedia(links, storage),
     onCall: onCarrierCall,
   });
+  const parts = watchParts(
+    {
+      storage: { title: 'the file store', check: () => storage.check() },
+      model: model && { title: 'the language model', check: () => model.check() },
+      twilio: carriers.checkNumberAccount && {
+        title: 'the account for new numbers',
+        check: carriers.checkNumberAccount,
+      },
+    },
+    { registry: metrics.registry, logger },
+  );
   return {
     dependencies: {
       pools,
@@ -105,8 +116,10 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       inboxPollSeconds: config.inboxPollSeconds,
     },
     metrics,
+    parts,
     ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly',
     async close() {
+      parts.stop();
       await Promise.all([waker.close(), deliverer.close()]);
       await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
       untrusted.close();

@@ -55,7 +55,7 @@ export const SEALED: readonly Target[] = [
     kind: 'text',
     secret: 'idempotency',
   },
-  { table: 'user_sessions', column: 'tokens_sealed', key: ROWS, kind: 'text', secret: 'session' },
+  { table: 'user_sessions', column: 'tokens_sealed', key: ['place', 'id'], kind: 'text', secret: 'session' },
   {
     table: 'key_canaries',
     column: 'value',

@@ -4,9 +4,8 @@ import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
 import { ping } from '#db/queries/readiness.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
-import { cachedCheck, checkReadiness, checkTemporal } from '#providers/readiness.ts';
-import type { Model } from '#providers/models/model.ts';
-import type { Storage } from '#providers/storage/storage.ts';
+import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
+import type { WatchedParts } from '#providers/parts.ts';
 import type { Client } from '@temporalio/client';
 import type { BuildRouting } from './build-routing.ts';
 import type { WorkerMetrics } from './metrics.ts';
@@ -23,9 +22,7 @@ interface Observed {
   sdkMetrics: () => Promise<string>;
   /** Whether every worker of the process polls. */
   isPolling: () => boolean;
-  storage: Pick<Storage, 'check'>;
-  /** null: none is configured. */
-  model: Pick<Model, 'check'> | null;
+  parts: Pick<WatchedParts, 'checks'>;
   routing: Pick<BuildRouting, 'isReady'>;
   keys: ProcessKeys;
   logger: Logger;
@@ -33,11 +30,11 @@ interface Observed {
 
 /**
  * Serves `/healthz` (the process runs), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
- * respond, and it has the right keys; `degraded` if the file store or the model does not) and `/metrics` of a worker.
+ * respond, and it has the right keys; `degraded` if an outside part such as the file store or the model does not) and `/metrics` of a worker.
  */
 export async function startStatusServer(
   { host, port }: { host: string; port: number },
-  { pools, temporal, metrics, sdkMetrics, isPolling, storage, model, routing, keys, logger }: Observed,
+  { pools, temporal, metrics, sdkMetrics, isPolling, parts, routing, keys, logger }: Observed,
 ): Promise<StatusServer> {
   const checks = {
     polling: async () => {
@@ -50,13 +47,9 @@ export async function startStatusServer(
     temporal: () => checkTemporal(temporal),
     keys: () => checkKeys(systemDb(pools), keys),
   };
-  const others = {
-    storage: cachedCheck(() => storage.check()),
-    ...(model && { model: cachedCheck(() => model.check()) }),
-  };
 
   async function readiness(response: ServerResponse): Promise<void> {
-    const { ready, body } = await checkReadiness(checks, logger, others);
+    const { ready, body } = await checkReadiness(checks, logger, parts.checks);
     json(response, ready ? 200 : 503, body);
   }
 

@@ -15,7 +15,6 @@ import { createTaskQueues } from '#providers/task-queues.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
 import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
-import { watchAccounts } from './account-checks.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';
@@ -64,7 +63,7 @@ export async function startWorker(
   sdkMetrics: () => Promise<string> = async () => '',
 ): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
-  const { dependencies, metrics, ffmpeg, close } = await openResources(config, logger);
+  const { dependencies, metrics, parts, ffmpeg, close } = await openResources(config, logger);
   const { pools, carriers, temporal, storage, model } = dependencies;
   const { namespace, buildId } = config.temporal;
   observeTaskQueues(
@@ -125,7 +124,6 @@ export async function startWorker(
     }
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
   }
-  const accounts = runsWorkflows ? watchAccounts(carriers, logger) : null;
   const counting = runsWorkflows ? startCounting(pools, logger) : null;
   const routing = watchBuildRouting(
     createWorkerDeployment(temporal.connection, namespace),
@@ -149,8 +147,7 @@ export async function startWorker(
             metrics,
             sdkMetrics,
             routing,
-            storage,
-            model,
+            parts,
             isPolling: () => workers.length > 0 && workers.every((worker) => worker.getState() === 'RUNNING'),
             keys: dependencies,
             logger,
@@ -168,7 +165,6 @@ export async function startWorker(
 
   const ended = ending.promise.then(async () => {
     routing.close();
-    accounts?.stop();
     await Promise.all([counting?.stop(), status?.close()]);
     await connection.close();
     await close();

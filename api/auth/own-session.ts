@@ -46,7 +46,7 @@ export async function insertOwnSession(
       minutes,
       canBeRenewed: false,
     },
-    (sessionId) => sealTokens(secrets, { workspaceId, id: sessionId }, NO_TOKENS),
+    (sessionId) => sealTokens(secrets, { place: workspaceId, id: sessionId }, NO_TOKENS),
   );
   await insertAuditEntry(
     { db, workspaceId },

@@ -39,6 +39,8 @@ export class SessionKeysUnavailable extends Error {
 export interface SessionVerifier {
   /** @throws SessionRefused, SessionKeysUnavailable */
   verify(token: string): Promise<Session>;
+  /** Fetches the keys of `jwksUrl`. @throws SessionKeysUnavailable */
+  checkKeys(): Promise<void>;
 }
 
 export interface SessionVerifierOptions {
@@ -84,9 +86,11 @@ const Claims = z.object({
 /** Verifies the signature first, then `iss`, `aud`, `exp` and `nbf`, then the other claims. */
 export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
   const { issuer, audience, authorizedParties, claimRules = CLERK } = options;
-  const key = keySource(options);
+  const { key, check } = keySource(options);
 
   return {
+    checkKeys: check,
+
     async verify(token) {
       const { payload } = await jwtVerify(token, key, {
         algorithms: ALGORITHMS,
@@ -129,15 +133,21 @@ function organizationOf(
 }
 
 /** Each verifier has its own key cache, because key ids are unique per issuer only. */
-function keySource({ jwksUrl, caFile = null, localKeys = [] }: SessionVerifierOptions): JWTVerifyGetKey {
+function keySource({ jwksUrl, caFile = null, localKeys = [] }: SessionVerifierOptions): {
+  key: JWTVerifyGetKey;
+  check: () => Promise<void>;
+} {
   if (jwksUrl === null) {
     if (localKeys.length === 0)
       throw new Error('AUTH_JWKS_URL or AUTH_LOCAL_JWK is required to verify session tokens');
     const keys = localKeys.map((key) => ({ id: key.kid, key: createPublicKey({ key, format: 'jwk' }) }));
-    return async ({ kid }) => {
-      const found = keys.find(({ id }) => id === kid);
-      if (!found) throw new SessionRefused('the local issuer has no such key');
-      return found.key;
+    return {
+      check: async () => {},
+      async key({ kid }) {
+        const found = keys.find(({ id }) => id === kid);
+        if (!found) throw new SessionRefused('the local issuer has no such key');
+        return found.key;
+      },
     };
   }
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
@@ -145,15 +155,24 @@ function keySource({ jwksUrl, caFile = null, localKeys = [] }: SessionVerifierOp
     cooldownDuration: KEYS_REFETCH_MS,
     [customFetch]: boundedFetch(MAX_KEYS_BYTES, caFile),
   });
-  return async (header, token) => {
-    try {
-      return await remote(header, token);
-    } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
-        throw error;
-      if (error instanceof errors.JOSENotSupported) throw error;
-      throw new SessionKeysUnavailable('the keys at AUTH_JWKS_URL cannot be fetched', { cause: error });
-    }
+  const unavailable = (cause: unknown): SessionKeysUnavailable =>
+    new SessionKeysUnavailable('the keys at AUTH_JWKS_URL cannot be fetched', { cause });
+  return {
+    async check() {
+      await remote.reload().catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    },
+    async key(header, token) {
+      try {
+        return await remote(header, token);
+      } catch (error) {
+        if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+          throw error;
+        if (error instanceof errors.JOSENotSupported) throw error;
+        throw unavailable(error);
+      }
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { workspaceOfSession } from '#db/queries/credentials.ts';
 import {
   endSession,
   insertUserSession,
+  agencyOfPerson,
   landingWorkspace,
   type SessionKey,
 } from '#db/queries/user-sessions.ts';
@@ -123,7 +124,7 @@ async function start(
     await remember?.(db, userId);
     const { workspaceId, userName } = entered;
     const id = await insertUserSession(db, { ...session, userId, workspaceId }, (sessionId) =>
-      sealTokens(secrets, { workspaceId, id: sessionId }, tokens),
+      sealTokens(secrets, { place: workspaceId ?? userId, id: sessionId }, tokens),
     );
     await insertAuditEntry(await logOf(db, { workspaceId, userId }), {
       ...byUser(userId, userName),
@@ -131,7 +132,7 @@ async function start(
       target: { type: 'session', id },
       changes: { method },
     });
-    const replaced = previous && (await endSession(db, previous.id, previous));
+    const replaced = previous && (await endSession(db, previous.id, null));
     if (replaced) await recordEnd(db, replaced, byUser(replaced.userId), 'replaced');
     return { replaced };
   });
@@ -155,21 +156,30 @@ function readPlace(claims: Record<string, unknown>, rules: ClaimRules): NamedPla
   }
 }
 
+interface Entered {
+  /** null: the agency of the user has no client yet. */
+  workspaceId: string | null;
+  userName: string | null;
+}
+
 /** The workspace that the user signs in to. Users whom the provider names in its organization may become its members. */
 async function enter(
   db: SystemDb,
   userId: string,
   place: NamedPlace,
   auth: Config['auth'],
-): Promise<Refusal | { workspaceId: string; userName: string | null }> {
+): Promise<Refusal | Entered> {
   const { organizations, role, title } = place;
   const isNamed = organizations.length > 0;
   const workspaceId = isNamed
     ? ((await workspaceOfOrganizations(db, organizations, userId)) ??
       (await createByFirstAdmin(db, userId, place, auth)))
     : await landingWorkspace(db, userId);
-  if (workspaceId === null)
-    return isNamed ? { reason: 'unknown_organization', organization: title } : { reason: 'not_a_member' };
+  if (workspaceId === null) {
+    if (isNamed) return { reason: 'unknown_organization', organization: title };
+    const person = await agencyOfPerson(db, userId);
+    return person ? { workspaceId: null, userName: person.userName } : { reason: 'not_a_member' };
+  }
   const found = await workspaceOfSession(db, workspaceId, userId);
   if (!found) return { reason: 'not_a_member' };
   const { memberRole, isOfAgency, userName } = found;

@@ -5,6 +5,7 @@ import {
   endSession,
   type EndedSession,
   type FoundSession,
+  landingWorkspace,
   renewSession,
   sessionByHash,
   type SessionKey,
@@ -80,7 +81,12 @@ async function useSession(
 ): Promise<Session> {
   if (found.isToBeRenewed) await renew(found, services);
   if (!request.inBackground) touch(found, request.client, services);
-  const { userId, workspaceId, role } = found;
+  const { userId, role } = found;
+  const workspaceId =
+    found.workspaceId ??
+    (await withAuth(services.pools, request.client(), `first client of ${userId}`, (db) =>
+      landingWorkspace(db, userId),
+    ));
   // The provider names no organization, so the membership alone decides, in each workspace of the user.
   if (role === null) return { userId, organizationId: workspaceId, role: 'org:admin', ofAnyWorkspace: true };
   return { userId, organizationId: workspaceId, role };
@@ -130,8 +136,8 @@ async function renew(session: FoundSession, services: Services): Promise<void> {
       return;
     }
     if (!ENDS.some((kind) => error instanceof kind)) throw error;
-    await withSystemShare(pools, session.workspaceId, async (db) => {
-      const ended = await endSession(db, session.id, { workspaceId: session.workspaceId, id: session.id });
+    await withSystemShare(pools, session.place, async (db) => {
+      const ended = await endSession(db, session.id, null);
       if (ended) await recordEnd(db, ended, { actor: BY_PROVIDER, channel: 'system' }, 'identity_provider');
     });
     throw new ApiError('UNAUTHORIZED');
@@ -154,23 +160,26 @@ async function keepProfile(
   const isNamed = named.organizations.length > 0;
   const isSame =
     (isNamed ? (named.role ?? 'org:member') : null) === role &&
-    (!isNamed || (await areOfWorkspace(db, named.organizations, workspaceId)));
+    (!isNamed || (workspaceId !== null && (await areOfWorkspace(db, named.organizations, workspaceId))));
   if (!isSame) throw new SignInRefused('the provider names another organization or role');
   await updateProfile(db, userId, profileOf(claims));
 }
 
-const contextOf = ({ workspaceId, id }: SessionKey): string => secretContext('session', workspaceId, id);
+/** What the tokens of a session are sealed for. */
+type Place = Pick<FoundSession, 'place' | 'id'>;
+
+const contextOf = ({ place, id }: Place): string => secretContext('session', place, id);
 
 export const sealTokens = (
   secrets: Pick<SecretBox, 'seal'>,
-  session: SessionKey,
+  session: Place,
   tokens: ProviderTokens,
 ): string => secrets.seal(JSON.stringify(tokens), contextOf(session));
 
 /** The tokens of a session that no identity provider has started. */
 export const NO_TOKENS: ProviderTokens = { idToken: '', refreshToken: null };
 
-const openTokens = (secrets: Pick<SecretBox, 'open'>, session: SessionKey, sealed: string): ProviderTokens =>
+const openTokens = (secrets: Pick<SecretBox, 'open'>, session: Place, sealed: string): ProviderTokens =>
   parseOwnJson(secrets.open(sealed, contextOf(session))) as ProviderTokens;
 
 /** Why a session ended early. */
@@ -198,7 +207,10 @@ export async function logOf(
   { workspaceId, userId }: Pick<EndedSession, 'workspaceId' | 'userId'>,
 ): Promise<AuditLog> {
   const agencyId = await agencyOfSession(db, { workspaceId, userId });
-  return agencyId === null ? { db, workspaceId } : { db, agencyId };
+  if (agencyId !== null) return { db, agencyId };
+  // A session without a workspace has an agency as long as its user does.
+  if (workspaceId === null) throw new ApiError('UNAUTHORIZED');
+  return { db, workspaceId };
 }
 
 /** Revokes the tokens of ended sessions at the provider, after the response: the sessions have ended whatever it answers. */

@@ -48,7 +48,7 @@ export const agencyWebhookRoutes = [
       const workspacesWithoutWebhook = items
         .filter(({ id }) => !having.has(id))
         .map(({ id, name }) => ({ workspaceId: id, name }));
-      const webhooks = rows.map(presentWebhook);
+      const webhooks = rows.map((row) => presentWebhook(row));
       return { status: 200, body: { success: true, webhooks, workspacesWithoutWebhook, nextCursor } };
     },
   }),

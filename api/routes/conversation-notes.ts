@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notify } from '#db/commands/outbox/notifications.ts';
+import { notifyMention } from '#db/commands/outbox/notifications.ts';
 import { insertNote, pageOfNotes, presentNotes } from '#db/queries/conversation-notes.ts';
 import { listInboxMembers } from '#db/queries/inbox-members.ts';
 import { ConversationNote, mentionsIn, NoteInput } from '#domain/conversation-note.ts';
@@ -40,7 +40,7 @@ export const conversationNoteRoutes = [
     tag: 'Conversations',
     summary: 'Write a note about a contact, which is never sent',
     description:
-      'Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off.',
+      'Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, at most one in five minutes with all notes since, unless emails about replies are turned off.',
     params: ConversationParams,
     idempotent: true,
     body: NoteInput,
@@ -62,8 +62,8 @@ export const conversationNoteRoutes = [
       if (stranger !== undefined)
         throw invalid('text', `@[${stranger}] mentions nobody who is a member of the workspace`);
       const note = await insertNote(db, { address, text: body.text, author: caller.actor, mentions }, now);
-      for (const userId of mentions)
-        await notify(db, `note:${note.id}:${userId}`, { about: 'mentioned', noteId: note.id, userId }, now);
+      for (const { userId, email } of members)
+        if (mentions.includes(userId)) await notifyMention(db, { noteId: note.id, userId, email }, now);
       const [shown] = await presentNotes(db, [note]);
       return { status: 201, body: { success: true, note: shown as ConversationNote } };
     },

@@ -42,7 +42,7 @@ export const conversationPresenceRoutes = [
         state: body.state,
         expiresAt: new Date(at.getTime() + PRESENCE_SECONDS * 1000).toISOString(),
       };
-      if (board.isListening) await announcePresence(db, presence);
+      if (board.isListening) await announcePresence(db, board.seal(presence));
       else board.set(presence);
       return { status: 200, body: { success: true, others: board.others({ workspaceId, address }, userId) } };
     },

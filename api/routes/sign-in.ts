@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { userOfSubject } from '#db/queries/identities.ts';
+import { type FoundSession, landingWorkspace } from '#db/queries/user-sessions.ts';
 import { systemDb, withAuth } from '#db/transactions.ts';
 import { profileOf } from '#domain/identity-claims.ts';
 import { Id } from '#domain/ids.ts';
@@ -36,6 +37,10 @@ const SignInOptions = z
         '`setup`: nobody can, until the installation is set up; `provider`: at `/auth/sign-in`; `email`: with a link by email; `token`: with a session token; `credential`: with a key as well, where nobody else can reach the product.',
     }),
     sessionId: Id.nullable().meta({ description: "The cookie's session; null: there is no valid one." }),
+    needsClient: z.literal(true).optional().meta({
+      description:
+        'The session is of an agency without a client, which is created with `POST /api/agency/subaccounts`; before, other endpoints answer 401.',
+    }),
   })
   .meta({ id: 'SignInOptions' });
 
@@ -58,7 +63,9 @@ export const signInRoutes = [
       context.set('Cache-Control', 'no-store');
       const isWaiting = await isWaitingForSetup(systemDb(services.pools), services.config);
       const method = isWaiting ? 'setup' : methodOf(services);
-      context.body = { method, sessionId: found?.isUsable ? found.id : null };
+      const session = found?.isUsable ? found : null;
+      const needsClient = session !== null && (await isWithoutWorkspace(session, context, services));
+      context.body = { method, sessionId: session?.id ?? null, ...(needsClient && { needsClient }) };
     },
   }),
 
@@ -147,6 +154,16 @@ export const signInRoutes = [
     },
   }),
 ];
+
+const isWithoutWorkspace = async (
+  { workspaceId, userId }: FoundSession,
+  context: Context,
+  { pools }: Services,
+): Promise<boolean> =>
+  workspaceId === null &&
+  (await withAuth(pools, clientAddress(context), `first client of ${userId}`, (db) =>
+    landingWorkspace(db, userId),
+  )) === null;
 
 /** Remembers who signed in to answer an invitation. */
 async function keepSignedIn(context: Context, services: Services, { claims }: SignedIn): Promise<void> {
@@ -242,7 +259,7 @@ const Attempt = z.object({
   /** Whether `offline_access` was asked for. */
   offline: z.boolean(),
   /** The browser's session, whose cookie is not sent when the provider redirects back. */
-  previous: z.object({ id: z.string(), workspaceId: z.string() }).nullable(),
+  previous: z.object({ id: z.string(), workspaceId: z.string().nullable() }).nullable(),
 });
 type Attempt = z.infer<typeof Attempt>;
 

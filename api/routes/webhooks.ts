@@ -9,7 +9,9 @@ import {
   rotateSecret,
   updateWebhook,
 } from '#db/queries/webhooks.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
+import { hasScope } from '#domain/key-scope.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import { ROTATION_HOURS, Webhook, WebhookInput, WebhookPatch } from '#domain/webhook.ts';
 import { secretContext } from '#providers/secret-box.ts';
@@ -23,6 +25,12 @@ export const WebhookParams = z.object({ id: Id });
 
 export const webhookNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Webhook not found');
 
+/** Who may change webhooks sees their URLs. */
+const seenBy = ({ key, role, isOfAgency }: WorkspaceCaller): 'url' | 'host' => {
+  const mayChange = key ? hasScope(key.scopes, ['manage']) : role === 'org:admin' || isOfAgency === true;
+  return mayChange ? 'url' : 'host';
+};
+
 export const webhookRoutes = [
   workspaceRoute({
     id: 'listWebhooks',
@@ -34,9 +42,10 @@ export const webhookRoutes = [
     responses: {
       200: z.object({ success: z.literal(true), webhooks: z.array(Webhook), nextCursor: NextCursor }),
     },
-    async handler({ db, query }) {
+    async handler({ db, query, caller }) {
       const { items, nextCursor } = page(await pageOfWebhooks(db, query), query.limit);
-      return { status: 200, body: { success: true, webhooks: items.map(presentWebhook), nextCursor } };
+      const webhooks = items.map((row) => presentWebhook(row, seenBy(caller)));
+      return { status: 200, body: { success: true, webhooks, nextCursor } };
     },
   }),
 
@@ -83,10 +92,10 @@ export const webhookRoutes = [
     params: WebhookParams,
     responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
     errors: ['NOT_FOUND'],
-    async handler({ db, params }) {
+    async handler({ db, params, caller }) {
       const row = await findWebhook(db, params.id);
       if (!row) throw webhookNotFound();
-      return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
+      return { status: 200, body: { success: true, webhook: presentWebhook(row, seenBy(caller)) } };
     },
   }),
 

@@ -4,9 +4,9 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { ApiFailure, send } from '#console/api/client.ts';
 import { setSession } from '#console/api/session.ts';
 import { Button } from '#console/components/button.tsx';
-import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { ZoneAndCountry } from '#console/components/zone-and-country.tsx';
 import { enteredIn } from '#console/lib/form.ts';
-import { TIME_ZONES } from '#console/lib/time-zones.ts';
 
 const FIELDS = [
   'code',
@@ -18,8 +18,6 @@ const FIELDS = [
   'owner.firstName',
   'owner.lastName',
 ];
-const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-const OWN_COUNTRY = new Intl.Locale(navigator.language).maximize().region ?? 'US';
 
 /** Signs in with the cookie that the response has set; with its token where the browser keeps no cookie, as without https. */
 async function openSession(response: Response): Promise<void> {
@@ -52,7 +50,6 @@ function errorOf(failure: unknown): unknown {
 export default function SetUp() {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const [country, setCountry] = useState(OWN_COUNTRY);
 
   useEffect(() => {
     document.title = `${t`Set up`} · Linepace`;
@@ -107,25 +104,7 @@ export default function SetUp() {
             error={issue('workspaceName')}
           />
           <div className="grid gap-4 sm:grid-cols-2">
-            <SelectField
-              label={t`Time zone`}
-              name="timezone"
-              options={TIME_ZONES}
-              defaultValue={OWN_ZONE}
-              hint={t`Send windows, caps and reports follow it.`}
-              error={issue('timezone')}
-            />
-            <TextField
-              label={t`Country`}
-              name="country"
-              required
-              maxLength={2}
-              className="uppercase"
-              value={country}
-              onChange={(event) => setCountry(event.target.value.toUpperCase())}
-              hint={t`Two letters. It is assumed for phone numbers without a country code.`}
-              error={issue('country')}
-            />
+            <ZoneAndCountry issue={issue} />
           </div>
           <TextField
             label={t`Your email address`}

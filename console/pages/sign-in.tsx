@@ -6,6 +6,7 @@ import { setSession } from '#console/api/session.ts';
 import { Button, buttonClasses } from '#console/components/button.tsx';
 import { TextField } from '#console/components/field.tsx';
 import { Spinner } from '#console/components/spinner.tsx';
+import { FirstClient } from './first-client.tsx';
 import SetUp from './set-up.tsx';
 
 /** `#code=…` of the link that signs in once. It is taken out of the address, and so out of the history. */
@@ -40,7 +41,12 @@ function reasonOf(error: unknown): string {
 // Read once: React may render twice.
 let code = takeCode();
 
-type Options = { method: 'setup' | 'provider' | 'email' | 'token' | 'credential'; sessionId: string | null };
+type Options = {
+  method: 'setup' | 'provider' | 'email' | 'token' | 'credential';
+  sessionId: string | null;
+  /** The agency of the session has no client yet. */
+  needsClient?: true;
+};
 
 /** How people sign in here, and the session that the browser has. @throws ApiFailure */
 const readOptions = async (): Promise<Options> =>
@@ -53,7 +59,8 @@ export default function SignIn() {
 
   const apply = (read: Options): void => {
     setOptions(read);
-    if (read.sessionId !== null) setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
+    if (read.sessionId !== null && !read.needsClient)
+      setSession({ token: null, sessionId: read.sessionId, workspaceId: null });
   };
   const fail = (failure: unknown): void => setError(reasonOf(failure));
 
@@ -72,6 +79,8 @@ export default function SignIn() {
   }, []);
 
   if (options?.method === 'setup') return <SetUp />;
+  if (options?.needsClient && options.sessionId !== null)
+    return <FirstClient sessionId={options.sessionId} />;
   return (
     <main className="flex min-h-full items-center justify-center px-4 py-12">
       <div className="w-full max-w-sm">

@@ -17,6 +17,7 @@ import { INVOICE_STATUSES, type LineRequestState, startLineRequest } from '#doma
 import type { Channel } from '#domain/channel.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { RequestSource } from '#domain/line.ts';
+import { usRegistrationOf } from '#domain/us-registration.ts';
 import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
 import { LineRow } from './lines.ts';
 import { addLookup } from './lookups.ts';
@@ -192,6 +193,7 @@ export async function markInvoiceChecked(db: TenantDb, id: string, round: number
 export function presentLineRequest(request: StoredLineRequest): LineRequest {
   const { provisioningStatus, paymentStatus, paymentLinkUrl, failureReason } = request;
   const awaiting = provisioningStatus === 'awaiting_payment';
+  const usRegistration = usRegistrationOf(request.carrierConfig);
   return {
     success: true,
     status: provisioningStatus,
@@ -207,6 +209,7 @@ export function presentLineRequest(request: StoredLineRequest): LineRequest {
       lineType: request.lineType,
       provisioningStatus,
       paymentStatus,
+      ...(usRegistration !== null && { usRegistration }),
     },
   };
 }

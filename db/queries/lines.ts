@@ -17,6 +17,7 @@ import {
 import { LineStop } from '#domain/line-stop.ts';
 import type { PacedLine } from '#domain/pacing.ts';
 import { effectsOf, type ReputationEffects, ReputationPolicy, ReputationState } from '#domain/reputation.ts';
+import { usRegistrationOf } from '#domain/us-registration.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
@@ -322,6 +323,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
 }
 
 function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
+  const usRegistration = usRegistrationOf(row.carrierConfig);
   return {
     _id: row.id,
     workspaceId: row.workspaceId,
@@ -358,6 +360,7 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
         }),
       },
     }),
+    ...(usRegistration !== null && { usRegistration }),
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -101,6 +101,17 @@ export async function hasAgency(db: SystemDb, agencyId: string): Promise<boolean
   return db.exists(sql.type(NoRows)`select from agencies where id = ${agencyId}`);
 }
 
+/** Makes a user a co-admin. @returns false if they are of the agency already. */
+export async function addCoAdmin(
+  db: SystemDb,
+  { agencyId, userId }: { agencyId: string; userId: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
+    on conflict (agency_id, user_id) do nothing`);
+  return rowCount > 0;
+}
+
 /** Makes a user a member. @returns false if they are one already. */
 export async function addMember(
   db: SystemDb,

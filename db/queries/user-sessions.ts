@@ -8,7 +8,8 @@ import { RENEWAL_MINUTES, type SessionLimits } from '#domain/user-session.ts';
 /** A session that is to be stored. `hash` is of the token in the cookie. */
 export interface NewUserSession {
   hash: string;
-  workspaceId: string;
+  /** null: of an agency that has no client yet. */
+  workspaceId: string | null;
   userId: string;
   role: string | null;
   userAgent: string;
@@ -37,7 +38,8 @@ const usable = ({ idleMinutes }: SessionLimits) => sql.fragment`
 
 const FoundRow = z.object({
   id: z.string(),
-  workspaceId: z.string(),
+  place: z.string(),
+  workspaceId: z.string().nullable(),
   userId: z.string(),
   role: z.string().nullable(),
   isUsable: z.boolean(),
@@ -52,47 +54,42 @@ export async function sessionByHash(
   limits: SessionLimits,
 ): Promise<FoundSession | null> {
   return db.maybeOne(sql.type(FoundRow)`
-    select s.id, s.workspace_id, s.user_id, s.role, ${usable(limits)} is_usable,
+    select s.id, s.place, s.workspace_id, s.user_id, s.role, ${usable(limits)} is_usable,
       coalesce(s.renew_at <= now(), false) is_to_be_renewed
     from user_sessions s where s.hash = ${hash}`);
 }
 
 /** Records that a person uses the session, at most once a minute. */
-export async function touchSession(db: SystemDb, { workspaceId, id }: SessionKey): Promise<void> {
+export async function touchSession(db: SystemDb, { id }: SessionKey): Promise<void> {
   await db.query(sql.type(NoRows)`
     update user_sessions set seen_at = now()
-    where workspace_id = ${workspaceId} and id = ${id} and seen_at < now() - interval '1 minute'`);
+    where id = ${id} and seen_at < now() - interval '1 minute'`);
 }
 
 export interface SessionKey {
-  workspaceId: string;
   id: string;
 }
 
 /** Claims the renewal of a session for the next minute. @returns its tokens; null if another request has claimed it. */
-export async function claimRenewal(db: SystemDb, { workspaceId, id }: SessionKey): Promise<string | null> {
+export async function claimRenewal(db: SystemDb, { id }: SessionKey): Promise<string | null> {
   return db.maybeOneFirst(sql.type(z.object({ tokensSealed: z.string() }))`
     update user_sessions set renew_at = now() + interval '1 minute'
-    where workspace_id = ${workspaceId} and id = ${id} and renew_at <= now() and ended_at is null
+    where id = ${id} and renew_at <= now() and ended_at is null
     returning tokens_sealed`);
 }
 
-export async function renewSession(
-  db: SystemDb,
-  { workspaceId, id }: SessionKey,
-  tokensSealed: string,
-): Promise<void> {
+export async function renewSession(db: SystemDb, { id }: SessionKey, tokensSealed: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update user_sessions
     set renew_at = now() + make_interval(mins => ${RENEWAL_MINUTES}), tokens_sealed = ${tokensSealed}
-    where workspace_id = ${workspaceId} and id = ${id}`);
+    where id = ${id}`);
 }
 
 const ListedRow = z.object({
   id: z.string(),
   userId: z.string(),
   userName: z.string().nullable(),
-  workspaceId: z.string(),
+  workspaceId: z.string().nullable(),
   userAgent: z.string(),
   startedAt: z.date(),
   seenAt: z.date(),
@@ -112,12 +109,12 @@ export interface SessionsOf {
 const isMember = sql.fragment`exists (
   select from workspace_members m where m.workspace_id = own.workspace_id and m.user_id = own.user_id)`;
 
-const of = ({ userId, workspaceId }: SessionsOf) => sql.fragment`(s.workspace_id, s.id) in (
-  select workspace_id, id from user_sessions where user_id = ${userId}
+const of = ({ userId, workspaceId }: SessionsOf) => sql.fragment`s.id in (
+  select id from user_sessions where user_id = ${userId}
   union
-  select own.workspace_id, own.id from user_sessions own where own.workspace_id = ${workspaceId} and ${isMember}
+  select own.id from user_sessions own where own.workspace_id = ${workspaceId} and ${isMember}
   union
-  select own.workspace_id, own.id
+  select own.id
   from agency_members owner
   join agencies a on a.id = owner.agency_id and a.is_active
   join agency_members staff on staff.agency_id = a.id
@@ -127,11 +124,15 @@ const of = ({ userId, workspaceId }: SessionsOf) => sql.fragment`(s.workspace_id
 
 const LogRow = z.object({ agencyId: z.string().nullable() });
 
-/** The agency to which a session in a workspace belongs; null: it is a member's, and belongs to the workspace. */
+/**
+ * The agency to which a session belongs: of the workspace, or without one of the user; null: it is a member's, and belongs to the
+ * workspace.
+ */
 export async function agencyOfSession(
   db: SystemDb,
-  { workspaceId, userId }: { workspaceId: string; userId: string },
+  { workspaceId, userId }: { workspaceId: string | null; userId: string },
 ): Promise<string | null> {
+  if (workspaceId === null) return (await agencyOfPerson(db, userId))?.agencyId ?? null;
   return db.maybeOneFirst(sql.type(LogRow)`
     select a.agency_id from workspaces w join agency_members a on a.agency_id = w.agency_id and a.user_id = ${userId}
     where w.id = ${workspaceId} and not exists (
@@ -157,23 +158,24 @@ export async function listUserSessions(
 
 const EndedRow = z.object({
   id: z.string(),
-  workspaceId: z.string(),
+  place: z.string(),
+  workspaceId: z.string().nullable(),
   userId: z.string(),
   tokensSealed: z.string(),
 });
 export type EndedSession = z.infer<typeof EndedRow>;
 
-/** Ends one of these sessions. @returns null if there is none, or it has ended. */
+/** Ends a session. @param whose null: whoever's. @returns null if there is none, or it has ended. */
 export async function endSession(
   db: SystemDb,
   id: string,
-  whose: SessionsOf | SessionKey,
+  whose: SessionsOf | null,
 ): Promise<EndedSession | null> {
-  const owned = 'userId' in whose ? of(whose) : sql.fragment`s.workspace_id = ${whose.workspaceId}`;
+  const owned = whose ? of(whose) : sql.fragment`true`;
   return db.maybeOne(sql.type(EndedRow)`
     update user_sessions s set ended_at = now()
     where s.id = ${id} and ${owned} and s.ended_at is null and s.expires_at > now()
-    returning s.id, s.workspace_id, s.user_id, s.tokens_sealed`);
+    returning s.id, s.place, s.workspace_id, s.user_id, s.tokens_sealed`);
 }
 
 /** Ends all sessions of a user, except one if it is given. */
@@ -185,7 +187,7 @@ export async function endOtherSessions(
   return db.any(sql.type(EndedRow)`
     update user_sessions s set ended_at = now()
     where s.user_id = ${userId} and s.id is distinct from ${exceptId} and s.ended_at is null and s.expires_at > now()
-    returning s.id, s.workspace_id, s.user_id, s.tokens_sealed`);
+    returning s.id, s.place, s.workspace_id, s.user_id, s.tokens_sealed`);
 }
 
 /**
@@ -202,6 +204,19 @@ export async function landingWorkspace(db: SystemDb, userId: string): Promise<st
         join workspaces w on w.agency_id = a.id and w.live_workspace_id is null
       where m.user_id = ${userId}
     ) places order by rank, is_owner desc, at, id limit 1`);
+}
+
+const PersonRow = z.object({ agencyId: z.string(), userName: z.string().nullable() });
+
+/** The active agency that somebody works for: the one they own, else the one they joined first. */
+export async function agencyOfPerson(
+  db: SystemDb,
+  userId: string,
+): Promise<z.infer<typeof PersonRow> | null> {
+  return db.maybeOne(sql.type(PersonRow)`
+    select m.agency_id, coalesce(nullif(u.name, ''), u.email) user_name
+    from agency_members m join agencies a on a.id = m.agency_id and a.is_active join users u on u.id = m.user_id
+    where m.user_id = ${userId} order by m.role = 'owner' desc, m.joined_at, m.agency_id limit 1`);
 }
 
 const PlaceRow = z.object({ id: z.string(), name: z.string() });

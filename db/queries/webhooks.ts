@@ -98,12 +98,16 @@ export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> 
   return rowCount > 0;
 }
 
-export function presentWebhook(row: WebhookRow): Webhook {
+/** The URL without its path and query, which may be secret. */
+const hostOf = (url: string): string => `${new URL(url).origin}/…`;
+
+/** @param sees whether the reader may see the whole URL, which often contains a token. */
+export function presentWebhook(row: WebhookRow, sees: 'url' | 'host' = 'url'): Webhook {
   return {
     _id: row.id,
     workspaceId: row.workspaceId,
     name: row.name,
-    url: row.url,
+    url: sees === 'url' ? row.url : hostOf(row.url),
     events: row.events,
     isActive: row.isActive,
     failureCount: row.failureCount,

@@ -24,11 +24,15 @@ export interface Carriers {
   stop(): Promise<void>;
 }
 
+/** The number of the account at Twilio, which the lines for SMS share. */
+export const TWILIO_NUMBER = '+14155550199';
+
 const AGAIN_MS = 1000;
 
 export async function startCarriers(tls: Certificates): Promise<Carriers> {
   const account = { sid: `AC${randomBytes(16).toString('hex')}`, authToken: randomBytes(16).toString('hex') };
   const twilio = await startTwilio(account);
+  twilio.numbers.set(TWILIO_NUMBER, { smsUrl: '', sms: true });
   const fronts: TlsFront[] = [];
   const front = async (url: string, at?: { host: string; port: number }): Promise<number> => {
     const started = await startTlsFront(tls, [Number(new URL(url).port)], at);

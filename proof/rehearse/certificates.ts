@@ -16,7 +16,8 @@ export interface Certificates {
 const HOSTS = Array.from({ length: PUBLIC_HOSTS }, (_, index) => index + 1);
 const ADDRESSES = [...HOSTS.map(publicAddress), ...HOSTS.map(loopbackAddress)];
 const NAMES = `subjectAltName=DNS:localhost,${ADDRESSES.map((address) => `IP:${address}`).join(',')}`;
-const DAYS = '7';
+/** More than the two weeks before which their end is an alert. */
+const DAYS = '30';
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 /** Valid in the past too, for a process whose clock is behind. */

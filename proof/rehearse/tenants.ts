@@ -3,6 +3,7 @@ import { until } from '#bench/support/waiting.ts';
 import { ops } from '#workers/ops.ts';
 import { CAP } from '../chaos/everything.ts';
 import { insist, type Tenant } from '../chaos/load.ts';
+import { TWILIO_NUMBER } from './carriers.ts';
 import type { Installation } from './installation.ts';
 
 const LINES_EACH = 8;
@@ -77,7 +78,7 @@ async function withLines(
     lineIds.push(lineId);
   }
   const cappedLineId = await requestLine(ask, 'sms');
-  await connectLine(ask, cappedLineId, 'twilio', '+14155550199', carriers.account);
+  await connectLine(ask, cappedLineId, 'twilio', TWILIO_NUMBER, carriers.account);
   await until(async () => {
     const { lines } = await ask<Listed>('GET', '/api/lines/by-user');
     const areActive = lines.every((line) => line.provisioningStatus === 'active' && line.isActive);

@@ -47,6 +47,8 @@ export interface CarrierRegistry {
   get(name: string): Carrier;
   /** The carrier that provisions new lines of a channel and type; null if there is none. */
   provisionerOf(channel: Channel, lineType: 'purchased' | 'byo'): Carrier | null;
+  /** Checks the account in which numbers are bought. @throws with the reason. Null: there is none. */
+  readonly checkNumberAccount: (() => Promise<void>) | null;
   close(): Promise<void>;
 }
 
@@ -63,9 +65,10 @@ export function createCarriers({
   twilioAccount,
 }: CarrierOptions): CarrierRegistry {
   const twilioOptions = { guard, ...(twilioUrl && { baseUrl: twilioUrl }) };
+  const operator = twilioAccount ? twilioOperatorCarrier(twilioAccount, twilioOptions) : null;
   const adapters: Carrier[] = [
     // Before the simulated one, which provides what no real carrier does.
-    ...(twilioAccount ? [twilioOperatorCarrier(twilioAccount, twilioOptions)] : []),
+    ...(operator ? [operator] : []),
     ...(simulator ? [simulatedCarrier(simulator)] : []),
     smtpCarrier({
       guard,
@@ -94,6 +97,7 @@ export function createCarriers({
           channels.includes(channel) &&
           (lineType === 'byo' ? provisioning?.includesOwnLines : provisioning !== undefined),
       ) ?? null,
+    checkNumberAccount: operator && (() => operator.checkAccount()),
     async close() {
       await Promise.all(carriers.map((carrier) => carrier.close()));
     },

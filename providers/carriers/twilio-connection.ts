@@ -56,6 +56,7 @@ const MessagingService = z.object({
   inbound_request_url: z.string().nullish(),
   inbound_method: z.string().nullish(),
   use_inbound_webhook_on_number: z.boolean().nullish(),
+  us_app_to_person_registered: z.boolean().nullish(),
 });
 type MessagingService = z.infer<typeof MessagingService>;
 const Services = z.object({ services: listOf(MessagingService, MAX_LOOKED_AT) });
@@ -104,6 +105,25 @@ export async function probeSender(
   const found = numbers.find(({ phone_number: owned }) => owned === sender);
   if (!found) throw new Error(`the account has no number ${sender}`);
   if (found.capabilities?.sms === false) throw new Error(`${sender} cannot send SMS`);
+}
+
+/**
+ * Whether a messaging service can take numbers of the United States: it exists, its A2P campaign is registered, and replies go to the
+ * URL of each number.
+ * @throws with the reason.
+ */
+export async function checkRegisteredService(
+  askMessaging: TwilioAccount['askMessaging'],
+  sid: string,
+): Promise<void> {
+  const answer = await askMessaging(servicePath(sid));
+  if (isUnknownService(answer)) throw new Error(`there is no messaging service ${sid}`);
+  const service = readOk(answer, MessagingService);
+  if (!service) throw new Error(twilioReason(answer));
+  if (service.us_app_to_person_registered === false)
+    throw new Error(`the messaging service ${sid} has no registered A2P campaign`);
+  if (service.use_inbound_webhook_on_number !== true)
+    throw new Error(`the messaging service ${sid} must “Defer to sender’s webhook” (Integration)`);
 }
 
 /** A messaging service can also send from short codes and alphanumeric senders. */

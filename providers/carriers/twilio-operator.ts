@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto';
 import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
 import { listOf } from '#domain/bounded-schema.ts';
+import { UsRegistration } from '#domain/us-registration.ts';
 import type { Exchange } from '../egress-exchange.ts';
-import { type Carrier, LineRefused, type NewLine } from './carrier.ts';
+import { type Carrier, type ChosenNumber, LineRefused, type NewLine, type NumberChoice } from './carrier.ts';
 import { isOk, readJson, readOk } from './http-response.ts';
+import { checkRegisteredService } from './twilio-connection.ts';
 import { ErrorResponse, twilioReason } from './twilio-errors.ts';
 import { twilioCarrier, type TwilioCarrierOptions, type TwilioConfig } from './twilio.ts';
 
@@ -12,11 +14,18 @@ import { twilioCarrier, type TwilioCarrierOptions, type TwilioConfig } from './t
 export interface TwilioOperatorAccount {
   accountSid: string;
   authToken: string;
+  /** A messaging service with a registered A2P campaign, to which numbers of the United States are added; null: there is none. */
+  messagingServiceSid?: string | null;
 }
 
 /** Lines send from their own number. */
-const OperatorConfig = z.object({});
+const OperatorConfig = z.object({ usRegistration: UsRegistration.optional() });
 type OperatorConfig = z.infer<typeof OperatorConfig>;
+
+export interface TwilioOperatorCarrier extends Carrier<OperatorConfig> {
+  /** Whether numbers can be bought in the account. @throws with the reason */
+  checkAccount(): Promise<void>;
+}
 
 const PAGE = 30;
 const Found = z.object({
@@ -32,7 +41,11 @@ const Owned = z.object({
 /** Where numbers for SMS are searched, in this order. In some countries only mobile numbers can send SMS. */
 const KINDS = ['Local', 'Mobile'] as const;
 
+const Bought = z.object({ sid: z.string() });
+
 const NOT_AVAILABLE = 21422;
+/** www.twilio.com/docs/api/errors/21710 */
+const ALREADY_IN_SERVICE = 21710;
 /** How long after its choice a number may still be bought by a request whose response was lost. */
 const IN_FLIGHT_MS = 60_000;
 
@@ -44,9 +57,9 @@ const labelOf = (lineId: string): string => `Linepace ${lineId}`;
  * (www.twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
  */
 export function twilioOperatorCarrier(
-  { accountSid, authToken }: TwilioOperatorAccount,
+  { accountSid, authToken, messagingServiceSid: service = null }: TwilioOperatorAccount,
   options: TwilioCarrierOptions = {},
-): Carrier<OperatorConfig> {
+): TwilioOperatorCarrier {
   const twilio = twilioCarrier(options);
   const clock = options.clock ?? (() => new Date());
   const config: TwilioConfig = { accountSid, authToken };
@@ -65,6 +78,44 @@ export function twilioOperatorCarrier(
         ({ phone_number: one, friendly_name: name }) => one === number && name === labelOf(lineId),
       ) ?? null
     );
+  }
+
+  const askMessaging = (path: string): Promise<Exchange> => twilio.callMessaging(config, path);
+
+  /** Adds a number to the registered messaging service. Idempotent. */
+  async function register(numberSid: string, serviceSid: string): Promise<void> {
+    const answer = await twilio.callMessaging(
+      config,
+      `/v1/Services/${encodeURIComponent(serviceSid)}/PhoneNumbers`,
+      { form: new URLSearchParams({ PhoneNumberSid: numberSid }) },
+    );
+    if (!isOk(answer) && codeOf(answer) !== ALREADY_IN_SERVICE) throw new Error(twilioReason(answer));
+  }
+
+  /** Buys the number, or finds it if it is bought. @throws LineRefused if it will not be available */
+  async function buy(line: NewLine, { number, at }: ChosenNumber, choice: NumberChoice): Promise<string> {
+    const before = await findOwned(line.lineId, number);
+    if (before) return before.sid;
+    const answer = await post('/IncomingPhoneNumbers.json', {
+      PhoneNumber: number,
+      FriendlyName: labelOf(line.lineId),
+      SmsUrl: line.callbackUrl,
+      SmsMethod: 'POST',
+    });
+    const bought = readOk(answer, Bought);
+    if (bought) return bought.sid;
+    // A response that cannot be read is no refusal: the next try finds the number.
+    if (isOk(answer)) throw new Error('the response to the purchase cannot be read');
+    if (codeOf(answer) !== NOT_AVAILABLE) {
+      const failure = failureOf(answer, 'the purchase');
+      if (failure instanceof LineRefused) await choice.forget(number);
+      throw failure;
+    }
+    // An earlier request whose response was lost may have bought it, and the list may not show that yet.
+    const owned = await findOwned(line.lineId, number);
+    if (owned) return owned.sid;
+    if (clock().getTime() - at.getTime() >= IN_FLIGHT_MS) await choice.forget(number);
+    throw new Error('the number is not available any more');
   }
 
   /** @throws LineRefused if there is none. */
@@ -112,6 +163,11 @@ export function twilioOperatorCarrier(
     openMedia: (_config, url, signal) => twilio.openMedia(config, url, signal),
     close: () => twilio.close(),
 
+    async checkAccount() {
+      await twilio.probe(config, '');
+      if (service !== null) await checkRegisteredService(askMessaging, service);
+    },
+
     guide: {
       title: 'New number',
       summary: 'SMS from a number at Twilio that this installation gets for you.',
@@ -121,30 +177,18 @@ export function twilioOperatorCarrier(
 
     provisioning: {
       async allocate(line, choice) {
-        let chosen = choice.chosen;
+        const registers = service !== null && line.country === 'US';
+        // Before anything is bought.
+        if (registers) await checkRegisteredService(askMessaging, service);
+        let { chosen } = choice;
         if (chosen === null) {
           chosen = { number: await search(line), at: clock() };
           await choice.choose(chosen);
         }
-        const { number, at } = chosen;
-        const allocated = { address: number, config: {} };
-        if (await findOwned(line.lineId, number)) return allocated;
-        const answer = await post('/IncomingPhoneNumbers.json', {
-          PhoneNumber: number,
-          FriendlyName: labelOf(line.lineId),
-          SmsUrl: line.callbackUrl,
-          SmsMethod: 'POST',
-        });
-        if (isOk(answer)) return allocated;
-        if (codeOf(answer) !== NOT_AVAILABLE) {
-          const failure = failureOf(answer, 'the purchase');
-          if (failure instanceof LineRefused) await choice.forget(number);
-          throw failure;
-        }
-        // An earlier request whose response was lost may have bought it, and the list may not show that yet.
-        if (await findOwned(line.lineId, number)) return allocated;
-        if (clock().getTime() - at.getTime() >= IN_FLIGHT_MS) await choice.forget(number);
-        throw new Error('the number is not available any more');
+        const sid = await buy(line, chosen, choice);
+        if (registers) await register(sid, service);
+        const usRegistration = registers ? 'registered' : 'unregistered';
+        return { address: chosen.number, config: line.country === 'US' ? { usRegistration } : {} };
       },
 
       async release({ lineId, number, at }) {

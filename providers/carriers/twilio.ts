@@ -110,6 +110,8 @@ interface TwilioRequest {
 export interface TwilioCarrier extends Carrier<TwilioConfig> {
   /** Calls the API of the account. @param path below the account's. */
   call(config: TwilioConfig, path: string, request?: TwilioRequest): Promise<Exchange>;
+  /** Calls the Messaging API. @param path `/v1/…` */
+  callMessaging(config: TwilioConfig, path: string, request?: TwilioRequest): Promise<Exchange>;
 }
 
 /**
@@ -155,13 +157,16 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
 
   const question = () => ({ signal: AbortSignal.timeout(QUESTION_TIMEOUT_MS) });
 
+  const callMessaging = (config: TwilioConfig, path: string, request: TwilioRequest = {}) =>
+    exchangeWith(config, messagingUrl(new URL(config.baseUrl ?? defaultUrl)), path, {
+      ...question(),
+      maxBytes: MAX_PAGE_BYTES,
+      ...request,
+    });
+
   const accountOf = (config: TwilioConfig): TwilioAccount => ({
     ask: (path) => call(config, path, { ...question(), maxBytes: MAX_PAGE_BYTES }),
-    askMessaging: (path) =>
-      exchangeWith(config, messagingUrl(new URL(config.baseUrl ?? defaultUrl)), path, {
-        ...question(),
-        maxBytes: MAX_PAGE_BYTES,
-      }),
+    askMessaging: (path) => callMessaging(config, path),
   });
 
   return {
@@ -274,6 +279,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): TwilioCarrier
 
     call: (config, path, request = {}) =>
       call(config, path, { ...question(), maxBytes: MAX_PAGE_BYTES, ...request }),
+    callMessaging,
 
     async close() {
       await Promise.all([operators.destroy(), guarded.destroy()]);

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { connected } from '#db/connected.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
@@ -7,6 +7,7 @@ import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '#test/support/openid-provider.ts';
+import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 import { buildConsole, inaccessible, openTab, sharedBrowser, type Tab } from './browser.ts';
 
@@ -46,14 +47,18 @@ const ADMIN = { realm_access: { roles: ['offline_access', 'linepace-admin'] } };
 const MEMBER = { realm_access: { roles: ['linepace-member'] } };
 
 /** Signs in on the page of the provider, in a browser of its own. */
-async function signIn(sub: string, claims: Record<string, unknown>): Promise<Tab> {
+async function signIn(sub: string, claims: Record<string, unknown>, invitation?: string): Promise<Tab> {
   provider.accounts.set(sub, claims);
   const tab = await openTab(await sharedBrowser());
   tabs.push(tab);
   const { page } = tab;
   // The pages of the provider ask for a font.
   await page.route(/^https:/, (route) => route.fulfill({ body: '' }));
-  await page.goto(`${app.url}/auth/sign-in`);
+  if (invitation === undefined) await page.goto(`${app.url}/auth/sign-in`);
+  else {
+    await page.goto(invitation);
+    await page.getByRole('link', { name: 'Sign in to accept' }).click();
+  }
   await page.locator('input[name=login]').fill(sub);
   await page.locator('input[name=password]').fill('any');
   await page.getByRole('button', { name: 'Sign-in' }).click();
@@ -134,6 +139,31 @@ describe('people who sign in', () => {
     const second = await signIn(newUserId(), { email: address, email_verified: true });
     await second.page.getByRole('heading', { name: 'You are not a member of a workspace' }).waitFor();
   });
+});
+
+test('the owner of an agency without a client creates the first one on the page after signing in', async () => {
+  const args = ['create-agency', `Group ${newId()}`, '--owner', `${newId()}@example.test`, '--by', 'Dana'];
+  const { stdout } = await ops(args, {
+    ...environment(app.config),
+    PUBLIC_URL: app.url,
+    AUTH_CLIENT_ID: CLIENT.id,
+    AUTH_ISSUER: provider.issuer,
+  });
+  const { link } = JSON.parse(stdout) as { link: string };
+  const { page, takeProblems } = await signIn(newUserId(), { name: 'Olga' }, link);
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await page.getByRole('link', { name: /console/i }).click();
+  await page.getByRole('heading', { name: 'Your first client' }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByLabel('Name of the client').fill('Harbour Homes');
+  await page.getByLabel('Time zone').selectOption('America/New_York');
+  await page.getByLabel('Country').fill('US');
+  await page.getByRole('button', { name: 'Create the client' }).click();
+  await inConsole(page);
+  await page.getByText('Harbour Homes').first().waitFor();
+  const api = await clientOf(page);
+  expect((await api('GET', '/api/workspace')).body).toMatchObject({ workspace: { name: 'Harbour Homes' } });
+  expect(takeProblems()).toEqual([]);
 });
 
 describe('organizations and roles from configured claims', () => {

@@ -65,7 +65,10 @@ export async function recordTwilioRequests(): Promise<SentRequest[]> {
   const account = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken };
   const service = { ...account, messagingServiceSid: SERVICE };
   const carrier = twilioCarrier({ baseUrl: recorder.url });
-  const operator = twilioOperatorCarrier(account, { baseUrl: recorder.url });
+  const operator = twilioOperatorCarrier(
+    { ...account, messagingServiceSid: SERVICE },
+    { baseUrl: recorder.url },
+  );
   try {
     const url = 'https://files.example/a.png?x=1&y=2';
     const file = { name: 'a.png', url, contentType: null, voiceNote: false };
@@ -81,6 +84,7 @@ export async function recordTwilioRequests(): Promise<SentRequest[]> {
     for (const config of [account, service])
       assert.ok(!(await checkConnection(carrier, config)).includes('fail'));
 
+    await operator.checkAccount();
     twilio.offers.push({ number: '+12125550100', country: 'US', kind: 'Local' });
     twilio.offers.push({ number: '+4915155501000', country: 'DE', kind: 'Mobile' });
     for (const [country, areaCode] of [

@@ -19,7 +19,7 @@ export async function plantSession(
     user_id: ownerId,
     user_agent: 'secret browser',
     expires_at: new Date(Date.now() + 3_600_000),
-    tokens_sealed: sealTokens(secrets, { workspaceId, id }, { idToken: '', refreshToken: null }),
+    tokens_sealed: sealTokens(secrets, { place: workspaceId, id }, { idToken: '', refreshToken: null }),
   });
   return id;
 }

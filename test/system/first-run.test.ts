@@ -152,6 +152,30 @@ describe('one machine', () => {
     await command(process.execPath, ['db/migrate.ts'], { ...variables, ...owner });
   });
 
+  it('gives the exporter of PostgreSQL a login that reads statistics and nothing else', async () => {
+    const { hostname, port, username, password } = owners();
+    const admin = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
+    const own = { ...admin, PGDATABASE: 'first_run', EXPORTER_DB_PASSWORD: 'of-the-exporter' };
+    for (const _ of [1, 2]) await command('deploy/postgres/exporter-login', [], own);
+    const asExporter = (query: string) =>
+      command('psql', ['--no-psqlrc', '--tuples-only', '--no-align', '--command', query], {
+        ...own,
+        PGUSER: 'linepace_exporter',
+        PGPASSWORD: 'of-the-exporter',
+      });
+    expect((await asExporter('select failed_count from pg_stat_archiver')).stdout).toBe('0\n');
+    expect(
+      (await asExporter('select count(*) > 0 from pg_stat_activity where query is not null')).stdout,
+    ).toBe('t\n');
+    for (const query of ['select from messages', 'select from users', 'create table taken ()'])
+      await expect(asExporter(query)).rejects.toMatchObject({
+        stderr: expect.stringContaining('permission denied'),
+      });
+    await expect(command('deploy/postgres/exporter-login', [], admin)).rejects.toMatchObject({
+      stderr: expect.stringContaining('EXPORTER_DB_PASSWORD'),
+    });
+  });
+
   it('runs API and workers, which wait to be set up and say so with a code in the log', async () => {
     const port = await freePort();
     ({ log: apiLog } = await start('api/server.ts', [], { ...variables, PORT: String(port) }));
@@ -201,6 +225,7 @@ test('docker compose gets an .env with everything that it requires', async () =>
   const compose = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
   for (const [, variable = ''] of compose.matchAll(/\$\{(\w+):\?/g))
     expect(env).toMatch(new RegExp(`^${variable}=[0-9a-f]{48}$`, 'm'));
+  expect(env).toMatch(/^EXPORTER_DB_PASSWORD=[0-9a-f]{48}$/m);
   for (const variable of ['ENCRYPTION_KEYS', 'SIGNING_KEYS'])
     expect(env).toMatch(new RegExp(`^${variable}=1:[\\w+/]{43}=$`, 'm'));
 });

@@ -64,6 +64,50 @@ describe('an agency', () => {
     ]);
   });
 
+  it('without a client lets its owner and its co-admins in, who create the first one', async () => {
+    const { agencyId, link } = await verdict(['create-agency', 'New', '--owner', 'new@example.com', ...BY]);
+    const invite = ['invite', 'partner@example.com', '--agency', agencyId, ...BY];
+    const invited = await verdict(invite);
+    expect(invited).toMatchObject({ agencyId, created: true, linkExpiresAt: expect.any(String) });
+    expect(await verdict(invite)).toMatchObject({ created: false });
+    const [owner, partner] = [await signInWith(link), await signInWith(invited.link)];
+    for (const person of [owner, partner]) {
+      expect((await person('GET', '/auth/session')).body).toMatchObject({ needsClient: true });
+      expect((await person('GET', '/api/workspace')).status).toBe(401);
+      expect((await person('GET', '/api/agency/subaccounts')).body.subAccounts).toEqual([]);
+    }
+    const created = await partner('POST', '/api/agency/subaccounts', { name: 'First' });
+    expect(created.status).toBe(201);
+    const { idpOrgId } = created.body.subAccount;
+    // The sessions that are open go on in its workspace.
+    for (const person of [owner, partner]) {
+      expect((await person('GET', '/auth/session')).body).not.toHaveProperty('needsClient');
+      expect((await person('GET', '/api/workspace')).body.workspace).toMatchObject({ _id: idpOrgId });
+    }
+    expect((await owner('GET', '/api/agency/members')).body.members).toMatchObject([
+      { email: 'new@example.com', role: 'owner' },
+      { email: 'partner@example.com', role: 'co_admin' },
+    ]);
+    const { entries } = (await owner('GET', '/api/agency/audit-log')).body;
+    expect(entries.map(({ action }: { action: string }) => action).toSorted()).toEqual([
+      'agency.created',
+      'agency_admin.joined',
+      'session.started',
+      'session.started',
+      'workspace.created',
+    ]);
+    expect((await owner('DELETE', '/api/sessions/current')).status).toBe(200);
+    expect((await owner('GET', '/api/workspace')).status).toBe(401);
+  });
+
+  it.each([
+    ['of no agency', ['--agency', 'agency_nobody'], 1],
+    ['of an agency and a workspace', ['--agency', 'a', '--workspace', 'b'], 2],
+    ['with a role of a workspace', ['--agency', 'a', '--role', 'admin'], 2],
+  ])('has no co-admin %s', async (_, options, status) => {
+    expect(await run(['invite', 'x@example.com', ...options, ...BY])).toMatchObject({ status });
+  });
+
   it('has the billing mode that is asked for, by default that of the installation', async () => {
     const mode = async (name: string, options: string[], more = {}) => {
       const owner = ['--owner', `${name}@example.com`];

@@ -36,7 +36,7 @@ let histories: { workflowId: string; history: History }[];
 beforeAll(async () => {
   app = await startTestApp({
     environment: {
-      TEMPORAL_CODEC_KEYS: KEYS,
+      TEMPORAL_CODEC_KEYS: `${KEYS},only`,
       TEMPORAL_CODEC_OPERATORS: `user_other, ${OPERATOR}`,
       TEMPORAL_UI_ORIGIN: UI,
     },
@@ -98,6 +98,7 @@ describe('histories, with TEMPORAL_CODEC_KEYS', () => {
 
   it('replay with the key, and with the key behind a newer one', async () => {
     expect(await replay(KEYS, histories)).toEqual([]);
+    expect(await replay(`${KEYS},only`, histories)).toEqual([]);
     expect(await replay(`${newKey('2')},${KEYS}`, histories)).toEqual([]);
     expect(await replay(`plain,${KEYS}`, histories)).toEqual([]);
   });
@@ -108,6 +109,7 @@ describe('histories, with TEMPORAL_CODEC_KEYS', () => {
       history: JSON.parse(readFileSync(new URL(`${workflowId}.json`, HISTORIES), 'utf8')) as unknown,
     }));
     expect(await replay(KEYS, saved)).toEqual([]);
+    expect(await replay(`${KEYS},only`, saved)).toEqual(saved.map(({ workflowId }) => workflowId));
   });
 });
 

@@ -4,21 +4,19 @@ import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
-import { issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { issueOf, TextField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShownOnce } from '#console/components/shown-once.tsx';
+import { ZoneAndCountry } from '#console/components/zone-and-country.tsx';
 import { enteredIn } from '#console/lib/form.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
-import { TIME_ZONES } from '#console/lib/time-zones.ts';
 
 const FIELDS = ['name', 'legalName', 'timezone', 'country'];
-const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Creates the workspace of a client and shows its first key, which the API does only once. */
 export function CreateClient() {
   const { t } = useLingui();
   const [open, setOpen] = useState(false);
-  const [country, setCountry] = useState('US');
   const create = useWrite('POST /api/agency/subaccounts', {
     refresh: ['GET /api/agency/subaccounts', 'GET /api/agency/overview'],
   });
@@ -61,25 +59,7 @@ export function CreateClient() {
           maxLength={200}
           error={error('legalName')}
         />
-        <SelectField
-          label={t`Time zone`}
-          name="timezone"
-          options={TIME_ZONES}
-          defaultValue={OWN_ZONE}
-          hint={t`Send windows, caps and reports follow it.`}
-          error={error('timezone')}
-        />
-        <TextField
-          label={t`Country`}
-          name="country"
-          required
-          maxLength={2}
-          className="uppercase"
-          value={country}
-          onChange={(event) => setCountry(event.target.value.toUpperCase())}
-          hint={t`Two letters. It is assumed for phone numbers without a country code.`}
-          error={error('country')}
-        />
+        <ZoneAndCountry issue={error} />
       </FormDialog>
       <Dialog
         open={open && created !== undefined}

@@ -159,7 +159,7 @@ function Warmup({ warmup: { startedAt, limits } }: { warmup: NonNullable<Pace['w
   );
 }
 
-function Health({ line: { healthCheck } }: { line: Line }) {
+function Health({ line: { healthCheck, usRegistration } }: { line: Line }) {
   const checked = healthCheck && relativeTimeOf(healthCheck.lastCheckedAt);
   const { t } = useLingui();
   const zone = useTimeZone();
@@ -179,6 +179,14 @@ function Health({ line: { healthCheck } }: { line: Line }) {
       ) : (
         <p className="text-muted">
           <Trans>The line has not been checked yet.</Trans>
+        </p>
+      )}
+      {usRegistration === 'unregistered' && (
+        <p className="mt-1 text-warn">
+          <Trans>
+            This number is not registered for business messages (A2P 10DLC), so carriers in the United States
+            are likely to filter them.
+          </Trans>
         </p>
       )}
     </Section>

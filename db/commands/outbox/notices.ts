@@ -28,7 +28,7 @@ export interface NoticeText {
 /** Renders a notice with current names. @returns null if its subject no longer exists. */
 export async function noticeText(
   db: TenantDb,
-  notice: Exclude<Notice, { about: 'campaign_progress' }>,
+  notice: Exclude<Notice, { about: 'campaign_progress' | 'mentioned' }>,
   { now, publicUrl }: { now: Date; publicUrl: string },
 ): Promise<NoticeText | null> {
   switch (notice.about) {
@@ -79,8 +79,6 @@ export async function noticeText(
         ],
         action: null,
       };
-    case 'mentioned':
-      return mentioned(db, notice, publicUrl);
     case 'opt_out_suspected':
       return optOutSuspected(db, notice.suspicionId, publicUrl);
     case 'webhook_failing':
@@ -165,27 +163,54 @@ async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<D
         and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
 }
 
-/** For the mentioned member only. @returns null if they left the workspace, or their address is not known. */
-async function mentioned(
+/** What an email says of notes at most; the rest is counted. */
+const NOTES = 20;
+
+/**
+ * For the mentioned member only: the notes that mention them, in one email.
+ * @returns null if they left the workspace, their address is not known, or no note is left.
+ */
+export async function mentionsText(
   db: TenantDb,
-  { noteId, userId }: { noteId: string; userId: string },
+  { noteIds, userId }: { noteIds: readonly string[]; userId: string },
   publicUrl: string,
 ): Promise<NoticeText | null> {
-  const note = await findNote(db, noteId);
-  if (!note) return null;
-  const members = await listInboxMembers(db, note.mentions);
-  const email = members.find((member) => member.userId === userId)?.email;
-  if (email === undefined || !email.includes('@')) return null;
-  const nameOf = (id: string): string | undefined => members.find((member) => member.userId === id)?.name;
-  const { address } = note;
-  const name = await nameOfContact(db, address);
+  const told: { heading: string; paragraphs: string[]; link: string }[] = [];
+  let email: string | undefined;
+  for (const noteId of noteIds.slice(0, NOTES)) {
+    const note = await findNote(db, noteId);
+    if (!note) continue;
+    const members = await listInboxMembers(db, note.mentions);
+    email = members.find((member) => member.userId === userId)?.email;
+    if (email === undefined || !email.includes('@')) return null;
+    const nameOf = (id: string): string | undefined => members.find((member) => member.userId === id)?.name;
+    const { address } = note;
+    const name = await nameOfContact(db, address);
+    told.push({
+      heading: `${note.authorName ?? 'A colleague'} mentioned you in a note about ${name}`,
+      // With the address, by which an erasure finds the email.
+      paragraphs: [`“${withNames(note.text, nameOf)}”`, withAddress(name, address)],
+      link: linkTo(address, publicUrl),
+    });
+  }
+  const [first] = told;
+  if (!first || email === undefined) return null;
+  const contactOwnerEmail = email;
+  if (noteIds.length === 1) {
+    const { heading: title, paragraphs, link } = first;
+    return { title, paragraphs, action: { label: 'Open the conversation', link }, contactOwnerEmail };
+  }
+  const sections = told.map(({ heading, paragraphs, link }) => ({
+    heading,
+    paragraphs: [...paragraphs, link],
+  }));
+  const more = noteIds.length - told.length;
   return {
-    title: `${note.authorName ?? 'A colleague'} mentioned you in a note about ${name}`,
-    // With the address, by which an erasure finds the email.
-    paragraphs: [`“${withNames(note.text, nameOf)}”`, withAddress(name, address)],
-    action: { label: 'Open the conversation', link: linkTo(address, publicUrl) },
-    once: `note:${noteId}`,
-    contactOwnerEmail: email,
+    title: `${noteIds.length} notes mention you`,
+    paragraphs: more > 0 ? [`The first ${told.length} of them:`] : [],
+    sections,
+    action: null,
+    contactOwnerEmail,
   };
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   isPositive,
   kindOf,
+  mentionDueAt,
   nextDigest,
   type Notice,
   NotificationKind,
@@ -13,23 +14,40 @@ import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import { lastMailAt, workspaceOutbox } from './mails.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /**
  * Queues a notification in the transaction of its cause, unless the workspace turned such emails off. A second
  * notification of the same subject replaces one whose email is not written yet.
  */
-export async function notify(db: TenantDb, subject: string, notice: Notice, now: Date): Promise<void> {
+export async function notify(
+  db: TenantDb,
+  subject: string,
+  notice: Notice,
+  now: Date,
+  dueAt: Date = now,
+): Promise<void> {
   const kind = kindOf(notice);
   const preferences = await findEmailPreferences(db);
   if (!preferences[kind].enabled) return;
   if (notice.about === 'payment_failed' && (await isInvoiced(db))) return;
   await db.query(sql.type(NoRows)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
-    values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
+    values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
     on conflict (workspace_id, kind, subject) do update
       set data = excluded.data, due_at = least(notifications.due_at, excluded.due_at)`);
-  wakeNotifier(db, now);
+  wakeNotifier(db, dueAt);
+}
+
+/** Tells a member that a note mentions them. Several notes within minutes are one email. */
+export async function notifyMention(
+  db: TenantDb,
+  { noteId, userId, email }: { noteId: string; userId: string; email: string },
+  now: Date,
+): Promise<void> {
+  const dueAt = mentionDueAt(await lastMailAt(workspaceOutbox(db), email, 'notice'), now);
+  await notify(db, `note:${noteId}:${userId}`, { about: 'mentioned', noteId, userId }, now, dueAt);
 }
 
 /**

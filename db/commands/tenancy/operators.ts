@@ -17,6 +17,7 @@ import {
 } from '#db/queries/invitations.ts';
 import { createSignInLink } from '#db/queries/sign-in-links.ts';
 import {
+  addCoAdmin,
   addMember,
   agencyOwner,
   ensureUser,
@@ -128,6 +129,21 @@ export async function inviteMember(
     const target = { type: 'member', id: user.id } as const;
     await recordIn(db, { workspaceId, agencyId: null }, author, 'member.joined', target, { role });
   }
+  return { isNew, link: await signInLinkOf(db, user.id) };
+}
+
+/** Adds a person to an agency as a co-admin. Who is a member keeps their role. @throws NoSuchTenant */
+export async function inviteCoAdmin(
+  db: SystemTransaction,
+  { agencyId, email }: { agencyId: string; email: string },
+  { hasIdentityProvider, author }: Entrance,
+): Promise<Omit<CreatedTenant, 'id'>> {
+  if (!(await hasAgency(db, agencyId))) throw new NoSuchTenant(`There is no agency ${agencyId}`);
+  if (hasIdentityProvider) return { isNew: true, link: await invite({ db, agencyId }, email, null) };
+  const user = await ensureUser(db, { email, name: '' });
+  const isNew = await addCoAdmin(db, { agencyId, userId: user.id });
+  const target = { type: 'agency_admin', id: user.id } as const;
+  if (isNew) await recordIn(db, { agencyId }, author, 'agency_admin.joined', target);
   return { isNew, link: await signInLinkOf(db, user.id) };
 }
 

@@ -415,6 +415,50 @@ test('a thousand streams of one process get all events, while one that does not 
   closeAll(second);
 });
 
+test('a login of the database can neither read nor forge who looks at a conversation', async () => {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLine(app, workspace.id);
+  const address = phone();
+  await callBack(app, lineId, replyEvent(address, 'Hello'));
+  const { ownerId: userId, id: organizationId } = workspace;
+  const token = await signIn(app, { userId, organizationId, role: 'org:admin' });
+  const report = (credential: string) =>
+    apiClient(app.url, credential)('POST', `/api/conversations/${encodeURIComponent(address)}/presence`, {
+      state: 'viewing',
+    });
+  await connected(app.config.database.tenantUrl, async (login) => {
+    const heard: string[] = [];
+    login.on('notification', ({ payload }) => heard.push(payload ?? ''));
+    await login.query('listen conversation_presence');
+    await report(token);
+    await eventually(async () => {
+      await login.query('select');
+      return heard.length > 0;
+    });
+    for (const fact of [address, address.slice(1), userId, organizationId, 'viewing'])
+      expect(heard.join()).not.toContain(fact);
+    const forged = {
+      event: 'conversation.presence',
+      timestamp: new Date().toISOString(),
+      workspaceId: organizationId,
+      address,
+      userId: 'user_forged',
+      name: 'Mallory',
+      state: 'typing',
+      expiresAt: new Date(Date.now() + 60_000).toISOString(),
+    };
+    await login.query('select pg_notify($1, $2)', ['conversation_presence', JSON.stringify(forged)]);
+    // What was announced later has arrived, so what was before has, too.
+    const before = heard.length;
+    await report(token);
+    await eventually(async () => {
+      await login.query('select');
+      return heard.length > before;
+    });
+    expect((await report(token)).body.others).toEqual([]);
+  });
+});
+
 test('a stream shows who looks at a conversation, if it asks for that, in every process', async () => {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);

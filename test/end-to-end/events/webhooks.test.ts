@@ -6,6 +6,7 @@ import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -63,6 +64,28 @@ describe('webhooks', () => {
     expect((await call('DELETE', hook.path)).body).toEqual({ success: true });
     expect((await call('GET', hook.path)).status).toBe(404);
     expect((await call('DELETE', hook.path)).status).toBe(404);
+  });
+
+  it('show their path and query, which may hold a token, only to those who may change them', async () => {
+    const own = await createWorkspace(app);
+    const url = 'http://user:pass@127.0.0.1:9/hooks/s3cret?token=s3cret';
+    const hook = await registerWebhook(own.api, url, { events: ['message.sent'] });
+    const session = (role: string) =>
+      sessionClient(app, { userId: own.ownerId, organizationId: own.id, role });
+    const owner = await session('org:admin');
+    const keyWith = async (scopes: string[]) => {
+      const { body } = await owner('POST', '/api/keys', { name: scopes.join(), scopes });
+      return apiClient(app.url, body.key);
+    };
+    const shown = async (api: ApiClient) => [
+      (await api('GET', hook.path)).body.webhook.url,
+      (await api('GET', '/api/webhooks')).body.webhooks[0].url,
+    ];
+    for (const api of [owner, own.api, await keyWith(['read', 'manage'])])
+      expect(await shown(api)).toEqual([url, url]);
+    const host = 'http://127.0.0.1:9/…';
+    for (const api of [await session('org:member'), await keyWith(['read'])])
+      expect(await shown(api)).toEqual([host, host]);
   });
 
   it('are registered once per Idempotency-Key with the same secret, which is never stored in clear', async () => {

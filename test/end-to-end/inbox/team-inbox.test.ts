@@ -15,9 +15,10 @@ import {
 } from '#test/support/factories.ts';
 import { startTestEndpoint } from '#test/support/endpoint.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { firstMailTo } from '#test/support/mails.ts';
+import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
+import { notifierId } from '#workflows/messages/workflow-ids.ts';
 
 let app: TestApp;
 
@@ -304,6 +305,34 @@ describe("a team's inbox", () => {
       status: 400,
       body: { issues: [{ path: 'text' }] },
     });
+  });
+
+  it('tells of many mentions within minutes in one email', async () => {
+    const team = await createTeam();
+    const address = await writtenBy(team);
+    const mention = (text: string) =>
+      team.owner('POST', `${thread(address)}/notes`, { text: `${text} @[${team.colleagueId}]` });
+    await mention('First');
+    const email = `${team.colleagueId}@example.test`;
+    await firstMailTo(app, email);
+    for (const text of ['Second', 'Third', 'Fourth']) expect((await mention(text)).status).toBe(201);
+    const due = await systemDb(app.pools).anyFirst(sql.type(z.object({ seconds: z.number() }))`
+      select extract(epoch from due_at - now())::float8 seconds from notifications
+      where workspace_id = ${team.id} and subject like 'note:%'`);
+    expect(due).toHaveLength(3);
+    for (const seconds of due) {
+      expect(seconds).toBeGreaterThan(200);
+      expect(seconds).toBeLessThanOrEqual(300);
+    }
+    await systemDb(app.pools).query(sql.type(z.unknown())`
+      update notifications set due_at = now() where workspace_id = ${team.id}`);
+    await app.temporal.workflow.getHandle(notifierId(team.id)).signal('notificationsDue');
+    const [, mail] = await eventually(async () => {
+      const mails = await mailsTo(app, email);
+      return mails.length === 2 && mails;
+    });
+    expect(mail?.subject).toContain('3 notes mention you');
+    for (const text of ['Second', 'Third', 'Fourth']) expect(mail?.text).toContain(`${text} @Mia Okafor`);
   });
 
   it('tells of a snooze that has ended before anything else changes', async () => {

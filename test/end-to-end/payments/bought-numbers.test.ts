@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import type { TwilioOffer } from '#simulator/twilio-numbers.ts';
+import type { TwilioOffer, TwilioService } from '#simulator/twilio-numbers.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
@@ -56,6 +56,11 @@ const reaches = (api: ApiClient, id: string, status: string) =>
     const { body } = await api('GET', `${PATH}/${id}`);
     return body.status === status && body;
   });
+const readiness = async ({ url }: { url: string }): Promise<unknown> => {
+  const response = await fetch(`${url}/readyz`);
+  expect(response.status).toBe(200);
+  return response.json();
+};
 const purchasesOf = (number: string) => twilio.bought.filter((one) => one === number).length;
 const isReleased = (number: string) => eventually(async () => twilio.released.includes(number));
 describe('a purchased SMS line', () => {
@@ -193,6 +198,89 @@ describe('a purchased SMS line', () => {
     ]);
     await owner('POST', '/api/agency/lines', { action: 'delete', lineId: id });
     await isReleased(number);
+  });
+});
+
+describe('a number of the United States', () => {
+  it('is shown as unregistered, unlike one of another country', async () => {
+    const { api } = await createWorkspace(app);
+    const { areaCode } = offer();
+    const id = await request(api, { areaCode });
+    expect((await reaches(api, id, 'active')).line.usRegistration).toBe('unregistered');
+    const number = '+4915155501009';
+    offer({ number, country: 'DE', kind: 'Mobile' });
+    const german = await request(api, { country: 'DE', areaCode: '0151' });
+    expect((await reaches(api, german, 'active')).line).not.toHaveProperty('usRegistration');
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    expect(
+      Object.fromEntries(
+        lines.map((line: { phone: string; usRegistration?: string }) => [line.phone, line.usRegistration]),
+      ),
+    ).toEqual({
+      [`+1${areaCode}5550100`]: 'unregistered',
+      [number]: undefined,
+    });
+  });
+
+  describe('with a messaging service', () => {
+    const SERVICE = `MG${'a'.repeat(32)}`;
+    let registering: OwnApp;
+    beforeAll(async () => {
+      registering = await startTestApp({
+        environment: {
+          TWILIO_API_URL: twilio.url,
+          TWILIO_ACCOUNT_SID: TWILIO_ACCOUNT.sid,
+          TWILIO_AUTH_TOKEN: TWILIO_ACCOUNT.authToken,
+          TWILIO_MESSAGING_SERVICE_SID: SERVICE,
+        },
+      });
+    });
+    afterAll(() => registering.stop());
+
+    it('is added to it after the purchase, once, also if a response is lost', async () => {
+      const service: TwilioService = {
+        numbers: [],
+        inboundRequestUrl: null,
+        useInboundWebhookOnNumber: true,
+      };
+      twilio.services.set(SERVICE, service);
+      const { numbers } = service;
+      const { api } = await createWorkspace(registering);
+      const { number, areaCode } = offer();
+      twilio.purchaseFault = { kind: 'response_lost' };
+      const id = await request(api, { areaCode });
+      expect((await reaches(api, id, 'active')).line.usRegistration).toBe('registered');
+      expect(numbers).toEqual([number]);
+      const german = '+4915155501010';
+      offer({ number: german, country: 'DE', kind: 'Mobile' });
+      await reaches(api, await request(api, { country: 'DE', areaCode: '0151' }), 'active');
+      expect(numbers).toEqual([number]);
+    });
+  });
+});
+
+describe('the account', () => {
+  it('is shown as a part that works, and as one that does not', async () => {
+    const own = await startTestApp({
+      worker: false,
+      environment: {
+        TWILIO_API_URL: twilio.url,
+        TWILIO_ACCOUNT_SID: TWILIO_ACCOUNT.sid,
+        TWILIO_AUTH_TOKEN: 'wrong',
+      },
+    });
+    try {
+      expect(await readiness(own)).toMatchObject({
+        status: 'degraded',
+        checks: { twilio: 'failed', postgresql: 'ok', storage: 'ok' },
+      });
+      expect(await readiness(app)).toMatchObject({ checks: { twilio: 'ok' } });
+      const metrics = await (await fetch(`${own.url}/metrics`)).text();
+      expect(metrics).toContain('linepace_part_up{part="twilio"} 0');
+      expect(metrics).toContain('linepace_part_up{part="storage"} 1');
+    } finally {
+      await own.stop();
+    }
   });
 });
 

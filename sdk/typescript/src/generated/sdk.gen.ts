@@ -537,7 +537,7 @@ export class Conversations extends HeyApiClient {
     /**
      * Write a note about a contact, which is never sent
      *
-     * Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`.
+     * Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, at most one in five minutes with all notes since, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`.
      */
     public createNote<ThrowOnError extends boolean = true>(parameters: {
         address: string;

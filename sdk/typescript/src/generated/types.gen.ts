@@ -1765,6 +1765,10 @@ export type Line = {
          */
         reason?: string;
     };
+    /**
+     * For a number of the United States that the installation bought: whether it is in a campaign that is registered for business messages (A2P 10DLC). US carriers filter SMS from unregistered numbers, so messages to the United States are likely to fail. Absent for other lines.
+     */
+    usRegistration?: 'registered' | 'unregistered';
     createdAt: string;
     updatedAt: string;
 };
@@ -1984,6 +1988,10 @@ export type LineRequest = {
         lineType: 'purchased' | 'byo';
         provisioningStatus: 'awaiting_payment' | 'provisioning' | 'active' | 'failed' | 'canceled';
         paymentStatus: 'not_required' | 'pending' | 'paid' | 'failed' | 'canceled' | 'invoiced';
+        /**
+         * For a number of the United States that the installation bought: whether it is in a campaign that is registered for business messages (A2P 10DLC). US carriers filter SMS from unregistered numbers, so messages to the United States are likely to fail. Absent for other lines.
+         */
+        usRegistration?: 'registered' | 'unregistered';
     };
 };
 
@@ -2715,6 +2723,9 @@ export type Webhook = {
     _id: string;
     workspaceId: string;
     name: string;
+    /**
+     * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
+     */
     url: string;
     events: Array<EventName>;
     isActive: boolean;
@@ -3001,9 +3012,9 @@ export type UserSession = {
     userId: string;
     userName: string | null;
     /**
-     * The workspace to which it was signed in.
+     * The workspace to which it was signed in; null: to an agency that had no client.
      */
-    workspaceId: string;
+    workspaceId: string | null;
     /**
      * The user agent of the browser.
      */
@@ -3183,6 +3194,10 @@ export type SignInOptions = {
      * The cookie's session; null: there is no valid one.
      */
     sessionId: string | null;
+    /**
+     * The session is of an agency without a client, which is created with `POST /api/agency/subaccounts`; before, other endpoints answer 401.
+     */
+    needsClient?: true;
 };
 
 export type SetAside = {
@@ -7895,6 +7910,9 @@ export type PostApiWebhooksResponses = {
             _id: string;
             workspaceId: string;
             name: string;
+            /**
+             * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
+             */
             url: string;
             events: Array<EventName>;
             isActive: boolean;
@@ -10565,6 +10583,9 @@ export type PostApiAgencyWebhooksResponses = {
             _id: string;
             workspaceId: string;
             name: string;
+            /**
+             * Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.
+             */
             url: string;
             events: Array<EventName>;
             isActive: boolean;

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "01903dd1e2772b3ead412fe86b41dcd518144948cbcf530f8dc55677e4b4e1cf"
+DIGEST = "f1b979a749b8f692e34e6e9f4edaeee0d3723ccec61dd1320607cf54cfae5942"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -933,6 +933,7 @@ class Line(TypedDict):
     usage: LineUsage
     blocked: LineBlocked | None
     healthCheck: NotRequired[LineHealthCheck]
+    usRegistration: NotRequired[Literal["registered", "unregistered"]]
     createdAt: str
     updatedAt: str
 
@@ -1043,6 +1044,7 @@ class LineRequestLine(TypedDict):
     lineType: Literal["purchased", "byo"]
     provisioningStatus: Literal["awaiting_payment", "provisioning", "active", "failed", "canceled"]
     paymentStatus: Literal["not_required", "pending", "paid", "failed", "canceled", "invoiced"]
+    usRegistration: NotRequired[Literal["registered", "unregistered"]]
 
 
 class LineRequest(TypedDict):
@@ -1657,7 +1659,7 @@ class UserSession(TypedDict):
     _id: str
     userId: str
     userName: str | None
-    workspaceId: str
+    workspaceId: str | None
     userAgent: str
     startedAt: str
     seenAt: str
@@ -1797,6 +1799,7 @@ class RpcResponse(TypedDict):
 class SignInOptions(TypedDict):
     method: Literal["setup", "provider", "email", "token", "credential"]
     sessionId: str | None
+    needsClient: NotRequired[Literal[True]]
 
 
 class SetAside(TypedDict):

@@ -165,7 +165,7 @@ class Conversations:
     def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
         """Write a note about a contact, which is never sent.
 
-        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, at most one in five minutes with all notes since, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
         return self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
 
     def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:
@@ -290,7 +290,7 @@ class AsyncConversations:
     async def create_note(self, address: str, **body: Unpack[models.CreateNoteRequest]) -> models.CreateNoteResponse:
         """Write a note about a contact, which is never sent.
 
-        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
+        Notes are for the members of the workspace: they are not sent to carriers or to the language model. A member who is mentioned gets an email, at most one in five minutes with all notes since, unless emails about replies are turned off. A key needs the scope `send`. Recorded in the audit log as `note.created`."""
         return await self._transport.call("POST", f"/api/conversations/{self._transport.escape(address)}/notes", body=body)
 
     async def report_presence(self, address: str, **body: Unpack[models.ReportPresenceRequest]) -> models.ReportPresenceResponse:

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '#providers/free-port.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
+import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '#test/support/openid-provider.ts';
+
+let provider: OpenIdProvider;
+let issuer: string;
+beforeAll(async () => {
+  const port = await freePort();
+  issuer = `http://127.0.0.1:${port}`;
+  provider = await startOpenIdProvider(port, 'http://localhost:1');
+});
+afterAll(() => provider.stop());
+
+const readiness = async ({ url }: OwnApp) => {
+  const response = await fetch(`${url}/readyz`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as { status: string; checks: Record<string, string> };
+};
+const metricOf = async ({ url }: OwnApp): Promise<string | undefined> =>
+  /^linepace_part_up\{part="identityProvider"\} (\d)$/m.exec(
+    await (await fetch(`${url}/metrics`)).text(),
+  )?.[1];
+
+test.each([
+  [
+    'its configuration',
+    () => ({ AUTH_ISSUER: issuer, AUTH_CLIENT_ID: CLIENT.id, AUTH_CLIENT_SECRET: CLIENT.secret }),
+  ],
+  ['its keys', () => ({ AUTH_ISSUER: issuer, AUTH_JWKS_URL: `${issuer}/jwks` })],
+])(
+  'an identity provider that does not give %s makes the API degraded, until it does',
+  async (_, settings) => {
+    provider.isUp = false;
+    const app = await startTestApp({ worker: false, environment: settings() });
+    try {
+      expect(await readiness(app)).toMatchObject({
+        status: 'degraded',
+        checks: { identityProvider: 'failed', postgresql: 'ok' },
+      });
+      expect(await metricOf(app)).toBe('0');
+      provider.isUp = true;
+      await eventually(async () => (await readiness(app)).checks['identityProvider'] === 'ok');
+      expect(await metricOf(app)).toBe('1');
+    } finally {
+      await app.stop();
+    }
+  },
+);
+
+test('a part that is not configured is not shown', async () => {
+  const app = await startTestApp({ worker: false });
+  try {
+    const { status, checks } = await readiness(app);
+    expect(status).toBe('ready');
+    expect(Object.keys(checks).toSorted()).toEqual([
+      'keys',
+      'migrations',
+      'postgresql',
+      'storage',
+      'temporal',
+    ]);
+  } finally {
+    await app.stop();
+  }
+});
