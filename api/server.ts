@@ -107,7 +107,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     metrics,
     untrusted,
     temporal: temporal.connection,
-    payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
+    payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys, { showsPlain: true }),
     sessions,
     identityProvider: provider,
     callers: createCallerCache(config.database.listenUrl),

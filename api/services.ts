@@ -36,7 +36,7 @@ export interface Services {
   readonly waker: Waker;
   readonly taskQueues: TaskQueues;
   readonly temporal: Client['connection'];
-  /** null: payloads are not encrypted. */
+  /** For `/codec`, which also shows what is not encrypted. null: payloads are not encrypted. */
   readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;
   /** null: without `AUTH_CLIENT_ID`. */

@@ -37,13 +37,13 @@ export function watchParts(
   const checks = Object.fromEntries(
     configured.map(({ name, title, check }) => {
       const cached = cachedCheck(check);
-      let failure: string | null = null;
+      let last = '';
       const record = (error: unknown): void => {
-        const before = failure;
-        failure = error === null ? null : error instanceof Error ? error.message : String(error);
-        isUp.set({ part: name }, failure === null ? 1 : 0);
-        if (failure === before) return;
-        if (failure === null) logger.info({ part: name }, `${title} works again`);
+        isUp.set({ part: name }, error === null ? 1 : 0);
+        const failure = error === null ? '' : error instanceof Error ? error.message : 'unknown';
+        if (failure === last) return;
+        last = failure;
+        if (error === null) logger.info({ part: name }, `${title} works again`);
         else logger.error({ part: name, error }, `${title} does not work`);
       };
       const observed = async (): Promise<void> => {

@@ -41,6 +41,8 @@ describe('the payload codec', () => {
   it('refuses what is not encrypted with `only` in last place', async () => {
     const strict = createPayloadCodec(`${SECOND},${FIRST},only`);
     await expect(strict.decode([payload])).rejects.toThrow('is not encrypted');
+    const shown = createPayloadCodec(`${FIRST},only`, { showsPlain: true });
+    expect(await shown.decode([payload])).toEqual([payload]);
     expect(await opened(`${SECOND},${FIRST},only`, FIRST)).toBe('"the text"');
     expect(await opened(SECOND, `${SECOND},only`)).toBe('"the text"');
     expect(failureConverter(`${FIRST},only`).failureConverterPath).toContain('encoded-failures.ts');

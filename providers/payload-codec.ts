@@ -23,13 +23,14 @@ const ONLY = 'only';
  * Encrypts what Temporal stores with AES-256-GCM: the whole payload, with its metadata, as `iv, ciphertext, tag`. The id
  * of the key is in the metadata of the encrypted payload. Payloads in any other encoding are read as they are, or with `only` refused.
  * @param keys `TEMPORAL_CODEC_KEYS`: `id:base64,id2:base64` of 32 bytes each; the first encrypts, all decrypt.
+ * @param options.showsPlain also with `only`: nothing acts on what is only shown.
  * @throws with the id of a malformed key.
  */
-export function createPayloadCodec(keys: string): PayloadCodec {
+export function createPayloadCodec(keys: string, { showsPlain = false } = {}): PayloadCodec {
   const { isEncrypting, isStrict, ring } = readKeys(keys);
   const [current] = isEncrypting ? ring : [];
   const readPlain = (payload: Payload): Payload => {
-    if (isStrict)
+    if (isStrict && !showsPlain)
       throw new PayloadCodecError('a payload is not encrypted, which TEMPORAL_CODEC_KEYS refuses');
     return payload;
   };

@@ -64,7 +64,7 @@ export async function startWorker(
 ): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const { dependencies, metrics, parts, ffmpeg, close } = await openResources(config, logger);
-  const { pools, carriers, temporal, storage, model } = dependencies;
+  const { pools, carriers, temporal } = dependencies;
   const { namespace, buildId } = config.temporal;
   observeTaskQueues(
     createTaskQueues(temporal.connection, namespace),

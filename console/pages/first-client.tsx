@@ -55,7 +55,6 @@ export function FirstClient({ sessionId }: { sessionId: string }) {
             name="name"
             maxLength={200}
             required
-            autoFocus
             error={issue('name')}
           />
           <div className="grid gap-4 sm:grid-cols-2">
