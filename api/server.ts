@@ -155,6 +155,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
         );
   const { port } = server;
   logger.info({ port }, 'the API is listening');
+  if (config.production && config.securityContact === null)
+    logger.warn('nobody is told where to report a vulnerability: SECURITY_CONTACT is not set');
   const endAnnouncement = announceSetup(pools, config, logger);
 
   return {

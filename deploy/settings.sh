@@ -57,6 +57,8 @@ DATABASE_SYSTEM_URL=postgres://linepace_system:$(password)@$host/$database
 TEMPORAL_ADDRESS=${TEMPORAL_ADDRESS:-localhost:7233}
 ENCRYPTION_KEYS=$(key)
 SIGNING_KEYS=$(key)
+# Where to report a vulnerability: https: or mailto:, shown at /.well-known/security.txt
+# SECURITY_CONTACT=mailto:security@example.com
 # The product's own emails. Without them, people get in with the links that operators' commands print.
 # MAIL_FROM="Linepace <no-reply@example.com>"
 SETTINGS

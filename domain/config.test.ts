@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { readConfig } from './config.ts';
 
 const REQUIRED = {
@@ -48,6 +48,14 @@ describe('the configuration outside of production', () => {
     expect(read({ HOST: '0.0.0.0' }).host).toBe('0.0.0.0');
     expect(() => read({ TRUSTED_PROXIES: '1' })).toThrow('  TRUSTED_PROXIES: requires NODE_ENV=production');
   });
+});
+
+test('beside its problems, a configuration is told what it should have', () => {
+  expect(() => read({ TRUSTED_PROXIES: '1' })).toThrow('  NODE_ENV: is not production');
+  expect(() => read({ NODE_ENV: 'production' })).toThrow('  SECURITY_CONTACT: is recommended');
+  expect(() => read({ NODE_ENV: 'production', SECURITY_CONTACT: 'mailto:security@example.com' })).not.toThrow(
+    'SECURITY_CONTACT',
+  );
 });
 
 describe('the production configuration', () => {

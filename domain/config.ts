@@ -173,7 +173,7 @@ const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }
  * @throws with a list of all problems.
  */
 export const readConfig = (environment: EnvironmentVariables): Config =>
-  Object.freeze(configOf(validated(Environment, environment, contradictions)));
+  Object.freeze(configOf(validated(Environment, environment, contradictions, recommended)));
 
 /**
  * The configuration of `npm run migrate`: the login that owns the schema, which no other process needs, and the logins
@@ -215,6 +215,7 @@ function validated<Output>(
   schema: z.ZodType<Output>,
   environment: EnvironmentVariables,
   contradictions: (given: EnvironmentVariables) => Problem[] = () => [],
+  recommendations: (given: EnvironmentVariables) => Problem[] = () => [],
 ): Output {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);
@@ -224,7 +225,9 @@ function validated<Output>(
     ...contradictions(given),
   ];
   if (!parsed.success || problems.length > 0) {
-    const lines = problems.map(({ variable, message }) => `  ${variable}: ${message}`);
+    const lines = [...problems, ...recommendations(given)].map(
+      ({ variable, message }) => `  ${variable}: ${message}`,
+    );
     throw new Error(`Invalid configuration:\n${lines.join('\n')}`);
   }
   return parsed.data;
@@ -297,6 +300,20 @@ function productionProblems(env: Given): Problem[] {
     [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not allowed in production'],
   ];
   return rules.flatMap(([isBroken, variable, message]) => (isBroken ? [{ variable, message }] : []));
+}
+
+/** What a configuration should have, named only beside what it must have. */
+function recommended(env: Given): Problem[] {
+  const isProduction = env.NODE_ENV === 'production';
+  const rules: [isMissing: boolean, variable: keyof Given, message: string][] = [
+    [!isProduction, 'NODE_ENV', 'is not production: set NODE_ENV=production for anything but development'],
+    [
+      isProduction && !env.SECURITY_CONTACT,
+      'SECURITY_CONTACT',
+      'is recommended in production: without it, /.well-known/security.txt tells nobody where to report a vulnerability',
+    ],
+  ];
+  return rules.flatMap(([isMissing, variable, message]) => (isMissing ? [{ variable, message }] : []));
 }
 
 const isPlainHttp = (url: string | undefined): boolean => url !== undefined && /^http:/i.test(url);

@@ -1,4 +1,4 @@
-import { execFile, fork, type ChildProcess } from 'node:child_process';
+import { execFile, fork, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest';
+import { parse } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
@@ -24,6 +25,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const TLS = fileURLToPath(new URL('../fixtures/tls/', import.meta.url));
 const AUTHORITY = join(TLS, 'authority.pem');
 const [FROM, TO] = ['+14155550100', '+14155550123'];
+
+const HAS_TOOLS = ['promtool', 'amtool'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 
 const page = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8');
 /** The shell blocks of a section of the page. */
@@ -213,6 +216,69 @@ describe('one machine', () => {
     const anybody = apiClient(`https://localhost:${proxy.port}`, '');
     expect((await anybody('GET', '/readyz')).body.setup).toBeUndefined();
   });
+});
+
+describe('an alert that reaches a person', () => {
+  const [machine = ''] = blocksOf('An alert that reaches a person');
+  const SECRET = "it's: #secret";
+  /** The commands of the page that write files. */
+  const written = async () => {
+    const target = await mkdtemp(join(folder, 'alerts-'));
+    const commands = machine
+      .split('\n')
+      .filter((line) => /^(cp|SMTP_PASSWORD=)/.test(line))
+      .join('\n')
+      .replaceAll('/etc/prometheus', target)
+      .replaceAll('SMTP_PASSWORD=… ', '');
+    await command('sh', ['-euc', commands], { SMTP_PASSWORD: SECRET });
+    return target;
+  };
+  const yaml = async (target: string, name: string): Promise<unknown> =>
+    parse(await readFile(join(target, name), 'utf8'));
+
+  it('is configured by the commands of the page', async () => {
+    const target = await written();
+    expect(await yaml(target, 'alertmanager.yml')).toMatchObject({
+      global: {
+        smtp_from: 'linepace@example.com',
+        smtp_smarthost: 'smtp.example.com:587',
+        smtp_auth_username: 'USER',
+        smtp_auth_password: SECRET,
+      },
+      receivers: [
+        { name: 'page', email_configs: [{ to: 'ana@example.com', send_resolved: true }] },
+        { name: 'ticket', email_configs: [{ to: 'ana@example.com' }] },
+      ],
+    });
+    const { scrape_configs: jobs, rule_files: rules } = (await yaml(target, 'prometheus.yml')) as {
+      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+      rule_files: string[];
+    };
+    expect(rules.map((name) => existsSync(join(target, name)))).toEqual([true]);
+    // The ports of the units.
+    for (const unit of ['api', 'worker']) {
+      const text = readFileSync(join(ROOT, `deploy/systemd/linepace-${unit}.service`), 'utf8');
+      const [, port] = /METRICS_PORT=(\d+)/.exec(text) ?? [];
+      expect(jobs.find(({ job_name: name }) => name === `linepace-${unit}`)?.static_configs).toEqual([
+        { targets: [`localhost:${port}`] },
+      ]);
+    }
+    await expect(command('deploy/alert-emails.sh', ['ana@example.com'])).rejects.toMatchObject({ code: 2 });
+  });
+
+  it.skipIf(!HAS_TOOLS)(
+    'is valid, by promtool and amtool (skipped without them; Debian has them in prometheus and prometheus-alertmanager)',
+    async () => {
+      const target = await written();
+      const checks = machine
+        .split('\n')
+        .filter((line) => /^(promtool|amtool)/.test(line))
+        .join('\n')
+        .replaceAll('/etc/prometheus', target);
+      const { stdout } = await command('sh', ['-euc', checks]);
+      expect(stdout).toContain('2 receivers');
+    },
+  );
 });
 
 test('docker compose gets an .env with everything that it requires', async () => {
