@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "f1b979a749b8f692e34e6e9f4edaeee0d3723ccec61dd1320607cf54cfae5942"
+DIGEST = "4c1be7c8069b92534c56c2066994b121a23166f024b185b1be06de2ccc4fb868"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
