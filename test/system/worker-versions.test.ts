@@ -185,6 +185,26 @@ const attempts = async (): Promise<number> =>
   (await app.temporal.workflow.getHandle(linePacerId(workspace.lineId)).describe()).raw.pendingWorkflowTask
     ?.attempt ?? 0;
 
+test('a release goes back by itself when workflow tasks begin to fail', async () => {
+  await startBuild('one');
+  await send();
+  await startBuild('two', await incompatibleBundle());
+  const deployment = createWorkerDeployment(app.temporal.connection, app.config.temporal.namespace);
+  await eventually(async () => (await deployment.routing())?.builds.has('two'));
+  // Refused at once until workers of the build poll all task queues.
+  const refused = eventually(async () => {
+    const { status, stderr } = await release('two', '--ramp', '0', '--wait', '120', '--no-replay');
+    expect(status).toBe(1);
+    const refusal = JSON.parse(stderr) as { code: string };
+    return refusal.code === 'INCOMPATIBLE' && refusal;
+  }, 200_000);
+  await eventually(async () => (await deployment.routing())?.current === 'two');
+  const to = await post();
+  expect(await refused).toMatchObject({ details: [{ workflowId: linePacerId(workspace.lineId) }] });
+  expect((await deployment.routing())?.current).toBe('one');
+  await eventually(async () => (await sentTo(app, to)).length === 1);
+}, 240_000);
+
 test('the sweep starts a workflow anew that cannot go on', async () => {
   const good = await startBuild(null);
   await send();
