@@ -21,6 +21,7 @@ import { isRecorded } from '#db/queries/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
+import { isSuspected } from '#db/queries/opt-out-suspicions.ts';
 import { TOO_MANY_DRAFTS } from '#domain/ai-budget.ts';
 import { DraftResolution } from '#domain/ai-draft.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
@@ -129,7 +130,7 @@ const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 /** The prompt of the draft that is due now; null if none is due. */
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
   const draft = await findDraft(db, replyId);
-  if (draft?.status !== 'waiting' || draft.dueAt > now) return null;
+  if (draft?.status !== 'waiting' || draft.dueAt > now || (await isSuspected(db, draft.address))) return null;
   const { mode, instructions, isIndexed, characters } = await draftingOf(db);
   if (mode !== 'off') {
     const asked = await conversationOf(db, draft);
@@ -166,6 +167,8 @@ type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
 async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   const draft = await findDraft(db, replyId);
   const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
+  if (draft?.status === 'waiting' && (await isSuspected(db, draft.address)))
+    return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone', keepsOpen: true };
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted')
@@ -226,6 +229,7 @@ async function keep(
   const draft = await findDraft(db, replyId);
   if (!draft) return;
   await lockConversation(db, draft.address);
+  if (await isSuspected(db, draft.address)) return;
   const kept = await storeDraft(db, replyId, use, answer);
   if (kept?.status !== 'drafted') return;
   await notifyPositive(db, kept.address, now);

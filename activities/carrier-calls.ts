@@ -33,6 +33,8 @@ export const lineAccount = (
 export interface AttemptContent {
   text: string | null;
   attachmentCount: number;
+  /** The number or address with which the carrier was called. */
+  to: string;
 }
 
 /** A message may have been sent without a record, because the database was restored. */
@@ -81,14 +83,13 @@ export function createCarrierCalls(
     content: AttemptContent,
     { from: startedAt, until: startedBy }: LostRecords,
   ): Promise<ReconcileOutcome> {
-    const { id: attemptId, lineId, channel, address: to } = attempt;
-    const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, to, startedAt));
+    const { id: attemptId, lineId, channel, address } = attempt;
+    const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, address, startedAt));
     return carrier.reconcile(config, {
       attemptId,
       lineId,
       channel,
       from,
-      to,
       startedAt,
       startedBy,
       takenIds,
@@ -115,7 +116,11 @@ export function createCarrierCalls(
 
   const send: CarrierCalls['send'] = async (line, account, attempt, message, doubt) => {
     const { carrier, config } = account;
-    const content = { text: message.text, attachmentCount: message.attachments.length };
+    const content = {
+      text: message.text,
+      attachmentCount: message.attachments.length,
+      to: message.to.address,
+    };
     const known = doubt && (await findLost(line, account, attempt, content, doubt));
     if (known) {
       await settle(line, attempt, known, message.text);

@@ -9,7 +9,7 @@ import {
 } from '#db/queries/lead-imports.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { erasingAmong } from '#db/queries/erasures.ts';
-import { insertLeads } from '#db/queries/leads.ts';
+import { addressesOf, insertLeads } from '#db/queries/leads.ts';
 import { recordCustomFields } from '#db/queries/limits.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { lockList } from '#db/queries/lists.ts';
@@ -155,11 +155,11 @@ function withoutNewFields(read: LeadRow, tooMany: ReadonlySet<string>): LeadRow 
 
 /** A row's consent applies to all its addresses. */
 const consentsOf = (
-  { emails, phones }: NormalizedLead,
+  lead: NormalizedLead,
   { status, source, evidence, at }: RowConsent,
   now: Date,
 ): NewConsent[] =>
-  [...emails, ...phones].map((address) => ({
+  addressesOf(lead).map((address) => ({
     address,
     channel: 'any',
     status,
@@ -183,7 +183,6 @@ async function saveBatch(
   const found = admitted.filter((read) => 'lead' in read);
   const leads = found.map(({ lead }) => lead);
   const rejected = admitted.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
-  const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
   const isErasing = (lead: NormalizedLead): boolean =>
     addressesOf(lead).some((address) => erasing.has(address));

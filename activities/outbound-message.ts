@@ -9,6 +9,7 @@ import { currentTime } from '#domain/clock.ts';
 import { emailSubject } from '#domain/email-thread.ts';
 import { type OutgoingText, outgoingText } from '#domain/outgoing-text.ts';
 import { renderTemplate, templateProblem } from '#domain/template.ts';
+import { dialled } from '#domain/contact-key.ts';
 import type { OutboundMessage } from '#providers/carriers/carrier.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
@@ -92,7 +93,7 @@ export function createComposer({
         lineId: attempt.lineId,
         channel: attempt.channel,
         from,
-        to: { address: attempt.address, name: message.recipientName },
+        to: { address: dialled(attempt.address, message.recipientPhone), name: message.recipientName },
         text: rendered.text,
         ...(attempt.channel === 'email' && (await emailFields(draft, rendered.text))),
         attachments: files.attachments,

@@ -6,6 +6,7 @@ import { findLine } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
+import { dialled } from '#domain/contact-key.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { type AttemptContent, type CarrierAccount, type CarrierCalls, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -44,7 +45,7 @@ export function createReconciliation(
 
   async function contentOf(db: TenantDb, attempt: AttemptRow, fallback: Fallback): Promise<AttemptContent> {
     const message = await findMessage(db, attempt.messageId);
-    if (!message) return { text: null, attachmentCount: 0 };
+    if (!message) return { text: null, attachmentCount: 0, to: attempt.address };
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = attempt.kind === 'fallback' ? fallbackText(message, fallback) : message.body;
     const rendered = renderMessage(message, template, lead);
@@ -52,6 +53,7 @@ export function createReconciliation(
     return {
       text: 'text' in rendered ? sentText(rendered.text, template, isSame) : null,
       attachmentCount: message.attachmentUrls.length,
+      to: dialled(attempt.address, message.recipientPhone),
     };
   }
 

@@ -22,6 +22,7 @@ import { SILENT_FROM } from '#domain/line-signals.ts';
 import { isWritten } from '#domain/message-draft.ts';
 import { newId } from '#domain/ids.ts';
 import { delayedBy, endOfGap, type LineHistory, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
+import { contactKey } from '#domain/contact-key.ts';
 
 /** A message that may be sent now, with its recorded attempt. */
 export interface Claim {
@@ -174,9 +175,9 @@ export async function claimFallback(
   if (!message || message.recipientPhone === null || !account) return null;
   // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
   if (await hasOpenAttempt(db, messageId)) return null;
-  const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;
-  const isUnwelcome =
-    isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfDeleted(db, message));
+  const address = contactKey(message.recipientPhone);
+  const isSuppressed = (await suppressedAmong(db, [address])).size > 0;
+  const isUnwelcome = isSuppressed || (await isOptedOut(db, address)) || (await isOfDeleted(db, message));
   // Somebody who switches fallbacks off expects no more of them, also of messages that have failed before.
   if (isUnwelcome || !account.enabled) {
     await endFallbackSms(db, messageId, 'failed');
@@ -191,7 +192,7 @@ export async function claimFallback(
     kind: 'fallback',
     channel: 'sms',
     carrier: account.provider,
-    address: message.recipientPhone,
+    address,
     isNew: false,
     contactLastSentAt: null,
     startedAt: now,

@@ -1,6 +1,6 @@
 import { findLead } from '#db/queries/leads.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { normalizeAddress } from '#domain/address.ts';
+import { writtenAddress } from '#domain/address.ts';
 import type { CallerWorkspace } from '#domain/caller.ts';
 import { ApiError, invalid } from './http/errors.ts';
 
@@ -12,17 +12,17 @@ interface NamedContact {
 }
 
 /**
- * The addresses of a contact, at least one.
+ * The addresses of a contact as they were written, at least one. `contactKey` gives those by which it is known.
  * @throws VALIDATION_ERROR, NOT_FOUND
  */
-export async function addressesOf(
+export async function writtenAddressesOf(
   db: TenantDb,
   { country }: Pick<CallerWorkspace, 'country'>,
   { leadId, phone, email }: NamedContact,
 ): Promise<[string, ...string[]]> {
   const given = phone ?? email;
   if (given !== undefined) {
-    const address = normalizeAddress(given, country);
+    const address = writtenAddress(given, country);
     if (address === null)
       throw invalid(phone === undefined ? 'email' : 'phone', 'must be a phone number or an email address');
     return [address];

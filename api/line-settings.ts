@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { normalizeAddress } from '#domain/address.ts';
+import { writtenAddress } from '#domain/address.ts';
 import { type Channel, isPhoneChannel } from '#domain/channel.ts';
 import type { LineRow } from '#db/queries/lines.ts';
 import type { Carrier } from '#providers/carriers/carrier.ts';
@@ -81,7 +81,7 @@ export async function checkServers(carrier: Carrier, settings: unknown, guard: G
 /** The address that a caller gives a line. @throws VALIDATION_ERROR */
 export function readAddress(channel: Channel, given: string, country: string): string {
   const isPhone = isPhoneChannel(channel);
-  const address = given.includes('@') === isPhone ? null : normalizeAddress(given, country);
+  const address = given.includes('@') === isPhone ? null : writtenAddress(given, country);
   if (address === null)
     throw invalid('address', `must be ${isPhone ? 'a phone number' : 'an email address'}`);
   return address;

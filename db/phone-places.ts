@@ -1,6 +1,7 @@
 import type { PhonePlace } from '#domain/quiet-hours.ts';
 import { callingCodeOf, isGeographic } from '#domain/phone-area.ts';
 import { US_STATES } from '#domain/us-states.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 import { readPhoneData } from './phone-data.ts';
 
@@ -15,9 +16,10 @@ const NORTH_AMERICA = '1';
  * @param phone in E.164.
  */
 export function placeOf(phone: string): PhonePlace {
-  const digits = phone.replace(/^\+/, '');
+  const number = contactKey(phone);
+  const digits = number.replace(/^\+/, '');
   const zones = zonesOf(
-    digits.startsWith(NORTH_AMERICA) || isGeographic(phone) ? digits : (callingCodeOf(phone) ?? digits),
+    digits.startsWith(NORTH_AMERICA) || isGeographic(number) ? digits : (callingCodeOf(number) ?? digits),
   );
   if (!digits.startsWith(NORTH_AMERICA)) return zones === null ? NOWHERE : { zones, region: null };
   const state = STATES_BY_AREA_CODE.get(digits.slice(1, 4));

@@ -1,3 +1,4 @@
+import { contactKey } from './contact-key.ts';
 import { normalizePhone } from './phone.ts';
 import { normalize } from './text.ts';
 
@@ -28,7 +29,13 @@ const INTERNATIONAL = /^(?=.*\P{ASCII})[-.\da-z\P{ASCII}]+$/u;
 const asciiDomain = (domain: string): string =>
   INTERNATIONAL.test(domain) ? (URL.parse(`http://${domain}`)?.hostname ?? domain) : domain;
 
-/** The canonical form of a contact's address: E.164 or a lower-case email address; null if it is neither. */
-export function normalizeAddress(text: string, country: string): string | null {
+/** An address as it was written, in the form in which it is stored: E.164 or a lower-case email address; null if it is neither. */
+export function writtenAddress(text: string, country: string): string | null {
   return text.includes('@') ? normalizeEmail(text) : normalizePhone(text, country);
+}
+
+/** The address by which a contact is known (`contactKey`); null if the text is neither a phone number nor an email address. */
+export function normalizeAddress(text: string, country: string): string | null {
+  const written = writtenAddress(text, country);
+  return written === null ? null : contactKey(written);
 }

@@ -1,3 +1,4 @@
+import { contactKey } from './contact-key.ts';
 import type { CampaignStep } from './campaign.ts';
 import type { Channel } from './channel.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
@@ -17,9 +18,9 @@ export interface PlannedStep {
   at: Date;
 }
 
-/** The lead's address on a channel; iMessage prefers the phone number. Null if there is none. */
+/** The address of the contact on a channel; iMessage prefers the phone number. Null if there is none. */
 export function addressOn(channel: Channel, { phones, emails }: StepLead): string | null {
-  const phone = phones[0] ?? null;
+  const phone = phones[0] === undefined ? null : contactKey(phones[0]);
   const email = emails[0] ?? null;
   return { imessage: phone ?? email, sms: phone, email }[channel];
 }

@@ -82,6 +82,8 @@ const Receipt = z.object({
   deadAddress: z.literal(true).optional(),
   /** It failed because the recipient cannot be reached on this channel (no iMessage). */
   unavailable: z.literal(true).optional(),
+  /** It failed because of the account, the sender or its settings: it can be sent once these are in order. */
+  ofLine: z.literal(true).optional(),
 });
 
 const Read = z.object({ kind: z.literal('read'), ...eventBase, carrierMessageId: CarrierId });

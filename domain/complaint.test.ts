@@ -8,6 +8,14 @@ describe('a complaint', () => {
     'Blocked!',
     'Je vais vous signaler',
     'I will report you',
+    'You have been reported',
+    'You are blocked!',
+    'Marking this as junk',
+    'Bloqueado',
+    'Bloqué !',
+    'Vi segnalo',
+    'Ik ga u melden',
+    'Ich habe Sie blockiert',
     'Blocking this number',
     'Das ist Belästigung',
     'C’est une arnaque',
@@ -25,6 +33,11 @@ describe('a complaint', () => {
     'Do you have spam filters?',
     'Is this spam?',
     'My calendar is blocked.',
+    'It went to my spam folder',
+    'Your mail was in spam, sorry',
+    'Ihr Spamfilter hat meine Mail blockiert',
+    'I reported the leak to the landlord',
+    'My account is blocked, can you help?',
   ])('is not heard in %s', (text) => expect(complainsInText(text)).toBe(false));
 
   it('that was reported is told from other failures', () => {

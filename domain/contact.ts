@@ -1,7 +1,7 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 /**
- * A person as a workspace knows them: the addresses of a lead, and every lead that shares one of them, in any
+ * A person as a workspace knows them: the addresses of a lead in all forms of their numbers, and every lead that shares one of them, in any
  * list. Leads without a common address are different contacts, even if their names are equal.
  */
 export interface Contact {

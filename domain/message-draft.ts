@@ -3,6 +3,7 @@ import { normalizeEmail } from './address.ts';
 import { Channel } from './channel.ts';
 import { newId } from './ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
+import { contactKey } from './contact-key.ts';
 import { normalizePhone } from './phone.ts';
 import {
   firstSendTime,
@@ -200,13 +201,13 @@ type Recipient = Pick<
   'address' | 'recipientPhone' | 'recipientEmail' | 'recipientName' | 'leadId'
 >;
 
-/** The normalized addresses in a request. */
+/** The addresses of the contact that a request names (`contactKey`). */
 export const namedAddresses = (
   { recipientPhone = '', recipientEmail = '' }: MessageInput,
   country: string,
 ): string[] =>
-  [normalizePhone(recipientPhone, country), normalizeEmail(recipientEmail)].filter(
-    (address) => address !== null,
+  [normalizePhone(recipientPhone, country), normalizeEmail(recipientEmail)].flatMap((address) =>
+    address === null ? [] : contactKey(address),
   );
 
 function findRecipient(input: MessageInput, channel: Channel, context: IntakeContext): Recipient {
@@ -242,7 +243,7 @@ function findRecipient(input: MessageInput, channel: Channel, context: IntakeCon
     );
   }
   return {
-    address,
+    address: contactKey(address),
     recipientPhone,
     recipientEmail,
     recipientName: input.recipientName ?? (lead && lead.name !== '' ? lead.name : null),

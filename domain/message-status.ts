@@ -11,6 +11,7 @@ import { z } from 'zod';
  *      ├────────────┼──────────────┴─────────────▶ failed      refused, opted out, outcome unknown
  *      └────────────┴────────────────────────────▶ canceled    by the caller
  *
+ * If the carrier reports later that it did not send a message because of the account, the message returns from `sent` to `scheduled`.
  * If the carrier reports the delivery before it responds to the send, a message goes directly from `sending` to `delivered`.
  * The trigger `message_status_moves_forward` enforces them in the database.
  */
@@ -18,7 +19,7 @@ export const TRANSITIONS = {
   pending: ['scheduled', 'sending', 'fallback', 'failed', 'canceled'],
   scheduled: ['sending', 'fallback', 'failed', 'canceled'],
   sending: ['scheduled', 'sent', 'delivered', 'fallback', 'failed'],
-  sent: ['delivered', 'fallback', 'failed'],
+  sent: ['scheduled', 'delivered', 'fallback', 'failed'],
   delivered: [],
   fallback: [],
   failed: [],

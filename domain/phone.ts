@@ -6,6 +6,7 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
+import { contactKey } from './contact-key.ts';
 
 /**
  * A normalized number of the plan in which every number has ten digits: the most frequent case, at a hundredth of the cost of
@@ -30,7 +31,23 @@ export function normalizePhone(text: string, country: string, callingCode?: stri
   const defaultCountry = defaultCountryOf(country, callingCode);
   const national = parsePhoneNumberFromString(written, defaultCountry);
   const number = national && (withoutPlus(written, national) ?? national);
-  return number?.isPossible() && !hasOneDigit(number.nationalNumber) ? number.number : null;
+  if (!number || hasOneDigit(number.nationalNumber)) return null;
+  return number.isPossible() ? number.number : formerForm(number.number);
+}
+
+/** Prefixes of trunks and of mobile numbers that people and exports keep behind the country code. */
+const TRUNKS: readonly [form: RegExp, number: string][] = [
+  [/^\+52(?:01|044|045)(\d{10})$/, '+52$1'],
+  [/^\+549([1-3]\d{11})$/, '+54$1'],
+];
+
+/** A number that the numbering plan of today does not contain, but another form of which it does. @param number E.164. */
+function formerForm(number: string): string | null {
+  const key = contactKey(number);
+  if (key !== number) return parsePhoneNumberFromString(key)?.isPossible() ? number : null;
+  const trunk = TRUNKS.find(([form]) => form.test(number));
+  const parsed = trunk && parsePhoneNumberFromString(number.replace(trunk[0], trunk[1]));
+  return parsed?.isPossible() && parsed.number !== number ? parsed.number : null;
 }
 
 /**
@@ -45,7 +62,7 @@ function withoutPlus(text: string, { countryCallingCode }: PhoneNumber): PhoneNu
 
 /** Whether a number can exist, as far as is known of the numbering plan of its country. @param phone E.164. */
 export const isLikelyNumber = (phone: string): boolean =>
-  parsePhoneNumberFromString(phone)?.isValid() ?? false;
+  parsePhoneNumberFromString(contactKey(phone))?.isValid() ?? false;
 
 /** The address of a contact if it is a phone number. */
 export const phoneOf = (address: string): string | null => (/^\+\d+$/.test(address) ? address : null);

@@ -1,3 +1,4 @@
+import { contactKey } from './contact-key.ts';
 import { DRIP_SOURCE, MessageDraft } from './message-draft.ts';
 
 /** The values that nearly all drips share. */
@@ -42,8 +43,11 @@ export function shortDraft(draft: MessageDraft): object {
 }
 
 /** @throws ZodError if `short` is not a draft. */
-export const fullDraft = (id: string, short: unknown): MessageDraft =>
-  MessageDraft.parse(Object.assign({}, USUAL, short, { id }));
+export function fullDraft(id: string, short: unknown): MessageDraft {
+  const draft = MessageDraft.parse(Object.assign({}, USUAL, short, { id }));
+  // Processes of the previous release store the number as it was written.
+  return { ...draft, address: contactKey(draft.address) };
+}
 
 function isUsual(field: keyof MessageDraft, value: MessageDraft[keyof MessageDraft]): boolean {
   const usual: unknown = (USUAL as Partial<MessageDraft>)[field];

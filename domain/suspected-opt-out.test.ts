@@ -62,17 +62,35 @@ describe('the rules for suspected opt-outs', () => {
     expect(asksToBeLeftAlone(text)).toBe(true);
   });
 
-  it.each(['stop sending me these', 'I said stop', 'Cancellatemi', 'Do not disturb me'])(
-    'find “%s”',
-    (text) => {
-      expect(asksToBeLeftAlone(text)).toBe(true);
-    },
-  );
+  it.each([
+    'stop sending me these',
+    'I said stop',
+    'I already told you to stop',
+    'quit it',
+    'Cancellatemi',
+    'Toglietemi',
+    'Mi cancelli',
+    'Ho detto basta',
+    'Borradme',
+    'Dadme de baja',
+    'Ya dije que paren',
+    'Je vous ai dit stop',
+    'Ich habe Stopp gesagt',
+    'Remova-me',
+    'Eu disse pare',
+    'Ik zei stop',
+    'Do not disturb me',
+  ])('find “%s”', (text) => {
+    expect(asksToBeLeftAlone(text)).toBe(true);
+  });
 
   it.each([
     'Unsubscribe the other email but keep texting',
     'I have Do Not Disturb turned on',
     'I was in do not disturb mode',
+    'Stop by anytime',
+    'Take my other number off but keep this one',
+    'Stop sending to my work email, use this one',
   ])('let “%s” pass', (text) => expect(asksToBeLeftAlone(text)).toBe(false));
 
   it.each(['¡Qué alto!', 'El precio baja', 'Vamos a parar aquí', 'Er stoppt', 'Vou sair'])(

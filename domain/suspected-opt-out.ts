@@ -10,10 +10,15 @@ export function asksToBeLeftAlone(text: string): boolean {
   const own = ownText(text, MAX_LENGTH);
   if (own === null) return false;
   const whole = plain(own);
+  if (KEEPS.test(whole)) return false;
   if (RULES.some(({ asks, unless }) => asks.test(whole) && !unless?.test(whole))) return true;
   const last = plain(own.split(/[.!?;\n]+/).findLast((sentence) => plain(sentence) !== '') ?? '');
   return BARE.test(last);
 }
+
+/** What they want to end is another address than the one they write from. */
+const KEEPS =
+  /\bkeep this (?:one|number)\b|\bbut keep (?:text|messag|writ|call)\w*|(?<!dont |do not |never )\buse this (?:one|number|address)(?: instead)?$/;
 
 /** A longer reply is a conversation. */
 export const MAX_LENGTH = 300;
@@ -99,7 +104,10 @@ const ENGLISH: Rule[] = [
     String.raw`unsub(?:scribe)?\b(?! from (?!this|these|your|all|the list|any))(?! (?:\w+ ){0,2}other\b)`,
     'keep (?:texting|messaging|e ?mailing|writing|calling) me$|but keep (?:texting|messaging|e ?mailing|writing|calling)$',
   ),
-  rule('i (?:said|say|told you(?: to)?|asked you to) stop$'),
+  rule(
+    'i (?:already |just |have |ve |keep |kept )*(?:said|say|saying|told (?:you|u)(?: to)?|asked (?:you|u) to|tell\\w* (?:you|u) to)(?: please| to)? stop$',
+  ),
+  rule('(?:quit|knock|cut) it(?: off| out)?$', String.raw`\bsmok|\bcan you\b`),
   rule(
     `stop sending${words(2)} ${any('these', 'this', 'them', 'those', 'that', 'stuff', 'anything', 'things')}\\b`,
   ),
@@ -161,12 +169,19 @@ const SPANISH: Rule[] = [
     `no (?:quiero|deseo|quisiera)${words(3)} ${any('mensajes?', 'sms', 'correos?', 'contacten', 'textos')}\\b`,
   ),
   rule(String.raw`no (?:me )?lleguen mas mensajes`),
-  rule(`${any('darme', 'dame', 'deme', 'denme', 'dar', 'doy', 'solicito', 'me doy')}(?: de| la)* baja\\b`),
+  rule(
+    `${any('darme', 'dame', 'dadme', 'deme', 'denme', 'dar', 'doy', 'solicito', 'me doy')}(?: de| la)* baja\\b`,
+  ),
   rule(
     `${any('borr\\w+', 'elimin\\w+', 'quit\\w+', 'sa[cq]u?\\w+', 'retir\\w+')}${words(3)} (?:numero|contacto|lista|registros?|base)\\b`,
     String.raw`linea|cargo|articulo|factura`,
   ),
-  rule(String.raw`(?:borrenme|eliminenme|eliminame|quitenme|saquenme|borrame|quitame|sacame)\b`),
+  rule(
+    String.raw`(?:borrenme|borradme|eliminenme|eliminadme|eliminame|quitenme|quitadme|saquenme|sacadme|borrame|quitame|sacame)\b`,
+  ),
+  rule(
+    String.raw`(?:ya )?(?:les|te|os|le) ?(?:he )?(?:dije|dicho|pedi) que (?:paren?|pares|parad|basta)$|ya dije que paren?$`,
+  ),
   rule(String.raw`(?:numero|persona) equivocad[oa]`, String.raw`factura|pedido`),
   rule(String.raw`(?:se|te) equivoc(?:o|aste|aron|an) de (?:numero|persona)|esta equivocado este no es`),
   rule(String.raw`(?:numero|telefono) ya no (?:es|pertenece)`),
@@ -209,6 +224,7 @@ const FRENCH: Rule[] = [
   rule(String.raw`stop aux? (?:sms|messages?|spam)|arret\w+ le spam`),
   rule(String.raw`(?:retire|revoque) mon consentement|jamais donne mon accord|m oppose a`),
   rule(String.raw`(?:porte|porterai) plainte|harcelement`),
+  rule(String.raw`(?:vous|t) ai (?:deja )?(?:dit|demande)(?: d)? (?:stop|arreter?|arretez)$`),
   rule(String.raw`mettez fin a|annul\w+ mon abonnement a (?:ces|vos|aux)`),
 ];
 
@@ -248,6 +264,9 @@ const GERMAN: Rule[] = [
   rule(String.raw`stopp\w* (?:sie )?(?:die|diese) (?:nachrichten|sms|mails)`),
   rule(String.raw`abbestellen|bestellen sie mich ab`),
   rule(String.raw`vergessen sie meine nummer`),
+  rule(
+    String.raw`(?:habe|hab|hatte) (?:doch |schon |bereits )*(?:stopp?|aufhoren|nein) gesagt$|gesagt (?:sie sollen|ihr sollt) aufhoren$`,
+  ),
 ];
 
 const PORTUGUESE: Rule[] = [
@@ -268,6 +287,8 @@ const PORTUGUESE: Rule[] = [
     String.raw`linha|artigo|item`,
   ),
   rule(String.raw`me (?:tir[ae]|remov[ae]|exclu\w+)\b|sair (?:da lista|deste grupo)`),
+  rule(String.raw`^(?:por favor )?(?:retire|remova|tire|exclua|apague) me$`),
+  rule(String.raw`(?:eu )?(?:ja )?(?:disse|falei|pedi)(?: para| pra)? (?:pare|parar|parem)$`),
   rule(String.raw`cancelar (?:a )?inscricao|descadastr\w+`),
   rule(String.raw`(?:numero|pessoa) errad[oa]`, 'fatura'),
   rule(String.raw`errou o numero|enganou se no numero|(?:e|foi) engano`),
@@ -297,7 +318,11 @@ const ITALIAN: Rule[] = [
     `${any('cancell\\w+', 'tog\\w+', 'rimuov\\w+', 'elimin\\w+')}(?: mi| il mio| i miei)?${words(2)} ?(?:lista|elenco|numero|dati|database)\\b`,
     String.raw`riga|articolo|ordine`,
   ),
-  rule(String.raw`\bcancellate(?:mi|ci)$`),
+  rule(
+    String.raw`(?:cancell(?:ami|atemi|ateci)|rimuov(?:imi|etemi|eteci)|tog(?:limi|lietemi|lieteci)|elimin(?:ami|atemi))$`,
+  ),
+  rule(String.raw`mi (?:cancelli|tolga|rimuova)$`),
+  rule(String.raw`(?:ho|abbiamo) (?:gia )?detto (?:basta|stop|di smettere)$`),
   rule(String.raw`disiscriv\w+|annull\w+ (?:l |la mia )iscrizione`),
   rule(String.raw`(?:numero|persona) sbagliat[oa]`, 'fattura'),
   rule(String.raw`sbagliato (?:numero|persona)`),
@@ -335,6 +360,7 @@ const DUTCH: Rule[] = [
   rule(String.raw`laat (?:mij|me|ons) met rust|niet (?:meer )?lastig`),
   rule(String.raw`trek mijn toestemming in|nooit toestemming|maak bezwaar`),
   rule(String.raw`(?:doe ik|ik doe) aangifte|nog (?:een|1) bericht en|intimidatie|als je nog een keer`),
+  rule(String.raw`(?:zei|zeg)(?: al| toch| je)* stop$|stop gezegd$`),
   rule(String.raw`vergeet mijn nummer|bel me niet (?:lijst|register)`),
   rule(String.raw`(?:genoeg|beeindig)(?: deze)? berichten`),
 ];

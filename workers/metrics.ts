@@ -148,6 +148,10 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
     'linepace_exhausted_model_budgets',
     'Workspaces that get no drafts until tomorrow, because the budget for the language model is used up',
   ],
+  misfitSenders: [
+    'linepace_misfit_senders',
+    'Messages of the last day whose sender does not fit the channel of their line',
+  ],
   deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 

@@ -45,6 +45,7 @@ export async function aiDraft(input: WakeInput): Promise<string> {
     decidesBy('reject', bySignal('reject')),
     decidesBy('markSent', bySignal('mark_sent')),
     'superseded',
+    'suspicionChanged',
     'overdue',
   );
   setHandler(

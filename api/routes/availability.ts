@@ -4,7 +4,7 @@ import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { normalizeAddress } from '#domain/address.ts';
+import { writtenAddress } from '#domain/address.ts';
 import {
   AvailabilityResponse,
   toAvailabilityResponse,
@@ -31,7 +31,7 @@ const CHECKS = perMinute(200);
 function readAddress(text: string | undefined, caller: WorkspaceCaller): string {
   if (text === undefined || text.trim() === '')
     throw invalid('address', 'is required: a phone number or an email address');
-  const address = normalizeAddress(text, caller.workspace.country);
+  const address = writtenAddress(text, caller.workspace.country);
   if (address === null) throw invalid('address', 'must be a phone number or an email address');
   return address;
 }

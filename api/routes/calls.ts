@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findCalls, presentCall } from '#db/queries/calls.ts';
 import { Call } from '#domain/call.ts';
 import { normalizePhone } from '#domain/phone.ts';
+import { formsOf } from '#domain/contact-key.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { wholeNumber } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -42,7 +43,7 @@ export const callRoutes = [
       if (number === null) throw invalid('number', 'must be a phone number in E.164');
       const { latest, withRecordingOnly, limit } = query;
       if (!latest && limit === 0) throw invalid('limit', 'must be from 1 to 100');
-      const rows = await findCalls(db, number, { limit: latest ? 1 : limit, withRecordingOnly });
+      const rows = await findCalls(db, formsOf(number), { limit: latest ? 1 : limit, withRecordingOnly });
       const calls = rows.map((row) => presentCall(db.workspaceId, row, links, now));
       return { status: 200, body: { number, count: calls.length, calls } };
     },

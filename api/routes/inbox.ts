@@ -11,8 +11,9 @@ import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Message, MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { startOf } from '#domain/moment.ts';
-import { addressesOf } from '../contact-addresses.ts';
+import { writtenAddressesOf } from '../contact-addresses.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -87,9 +88,9 @@ async function replyInput(
   caller: WorkspaceCaller,
   body: InboxReplyInput,
 ): Promise<MessageInput> {
-  const addresses = await addressesOf(db, caller.workspace, body);
-  const last = await lastInbound(db, addresses);
-  const address = last?.address ?? addresses[0];
+  const addresses = await writtenAddressesOf(db, caller.workspace, body);
+  const last = await lastInbound(db, addresses.map(contactKey));
+  const address = last === null ? addresses[0] : (last.senderPhone ?? last.address);
   const isEmail = address.includes('@');
   const lastLine = last && (await findLine(db, last.lineId));
   const line = await lineOfReply(db, body, lastLine);

@@ -9,6 +9,7 @@ import { findLeads, findLeadsByAddress, presentLead } from '#db/queries/leads.ts
 import { lockFirstConversation } from '#db/queries/message-locks.ts';
 import { findReply } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { isSuspected } from '#db/queries/opt-out-suspicions.ts';
 import { AutoReply, DraftInput, DraftResolution, DraftStatus } from '#domain/ai-draft.ts';
 import type { CallerWorkspace } from '#domain/caller.ts';
 import { isErased } from '#domain/erasure.ts';
@@ -17,7 +18,8 @@ import { KnowledgeBase } from '#domain/knowledge-base.ts';
 import { startOf } from '#domain/moment.ts';
 import { shownReply } from '#domain/reply.ts';
 import { renderTemplate, TemplateError, withoutTemplates } from '#domain/template.ts';
-import { addressesOf } from '../contact-addresses.ts';
+import { contactKey } from '#domain/contact-key.ts';
+import { writtenAddressesOf } from '../contact-addresses.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -84,7 +86,7 @@ export const knowledgeBaseRoutes = [
     scope: 'draft',
     summary: 'Write a draft for a person to approve',
     description:
-      "Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base.",
+      "Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base.",
     idempotent: true,
     body: DraftInput,
     responses: { 201: z.object({ success: z.literal(true), draft: AutoReply }) },
@@ -104,7 +106,8 @@ export const knowledgeBaseRoutes = [
         leadId,
         text: await renderedFor(db, leadId, body.message),
       };
-      await emitDraft(db, await insertWrittenDraft(db, written, now), now);
+      const row = await insertWrittenDraft(db, written, now);
+      if (!(await isSuspected(db, contact.address))) await emitDraft(db, row, now);
       const draft = await findListedDraft(db, written.id);
       if (!draft) throw new Error('the inserted draft was not found');
       return { status: 201, body: { success: true, draft: listed(draft) } };
@@ -167,9 +170,13 @@ async function draftedContact(
   { replyId, ...named }: DraftInput,
 ): Promise<{ address: string; leadId: string | null; replyId: string | null }> {
   if (replyId === undefined) {
-    const addresses = await addressesOf(db, workspace, named);
-    const last = await lastInbound(db, addresses);
-    return { address: last?.address ?? addresses[0], leadId: named.leadId ?? null, replyId: null };
+    const addresses = await writtenAddressesOf(db, workspace, named);
+    const last = await lastInbound(db, addresses.map(contactKey));
+    return {
+      address: last?.address ?? contactKey(addresses[0]),
+      leadId: named.leadId ?? null,
+      replyId: null,
+    };
   }
   const reply = await findReply(db, replyId);
   if (!reply || isErased(reply.address))

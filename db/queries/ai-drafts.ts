@@ -46,6 +46,11 @@ export const findAnswered = (
   { replyId, answeredReplyId }: Pick<DraftRow, 'replyId' | 'answeredReplyId'>,
 ): Promise<InboundRow | null> => findReply(db, answeredReplyId ?? replyId);
 
+/** Nothing is offered to be sent to a contact who may have asked to be left alone. */
+const isOffered = sql.fragment`(d.status <> 'drafted' or not exists (
+  select from opt_out_suspicions s
+  where s.workspace_id = d.workspace_id and s.address = d.address and s.status = 'open'))`;
+
 const ListedRow = DraftRow.extend({
   status: DraftStatus,
   draft: z.string(),
@@ -76,7 +81,7 @@ export async function listDrafts(
 ): Promise<ListedDraft[]> {
   const rows = await db.any(sql.type(ListedRow)`
     ${LISTED} where ${sql.and([
-      sql.fragment`d.workspace_id = ${db.workspaceId} and d.draft is not null`,
+      sql.fragment`d.workspace_id = ${db.workspaceId} and d.draft is not null and ${isOffered}`,
       status !== undefined && sql.fragment`d.status = ${status}`,
       cursor !== undefined && sql.fragment`d.reply_id < ${cursor}`,
     ])}

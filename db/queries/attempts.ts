@@ -79,6 +79,22 @@ export async function markOfLine(db: TenantDb, id: string): Promise<void> {
     update attempts set about = 'line' where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
+/**
+ * Corrects an accepted attempt: its carrier reports that it did not send the message, because of the line.
+ * @returns the attempt; null if it had another outcome.
+ */
+export async function takeBack(
+  db: TenantDb,
+  id: string,
+  reason: string,
+  now: Date,
+): Promise<AttemptRow | null> {
+  return db.maybeOne(sql.type(AttemptRow)`
+    update attempts set outcome = 'transient', about = 'line', reason = ${reason}, finished_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and id = ${id} and outcome = 'accepted'
+    returning *`);
+}
+
 /** The carrier's id of an accepted message, and the time of its acceptance. */
 export interface Accepted {
   id: string;

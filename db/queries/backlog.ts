@@ -17,6 +17,7 @@ const Backlog = z.object({
   runningImports: z.int(),
   setAside: z.int(),
   exhaustedModelBudgets: z.int(),
+  misfitSenders: z.int(),
   deadlocks: z.int(),
 });
 /** The pending work of all workspaces. */
@@ -44,6 +45,8 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from set_aside where set_aside_at is not null) set_aside,
       (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
         where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
+      (select count(*) from inbound_messages
+        where warning = 'invalid_sender' and created_at > now() - interval '1 day') misfit_senders,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
       (select count(*), ${age('created_at')} age,

@@ -30,14 +30,15 @@ const CALLS = sql.fragment`
   left join attachments r on r.workspace_id = c.workspace_id and r.call_id = c.id and r.status = 'stored' and c.ended_at is not null
   left join attachments f on f.workspace_id = c.workspace_id and f.call_id = c.id and f.status = 'failed'`;
 
-/** The calls from or to a number, newest first. @param number in E.164. */
+/** The calls from or to any of these numbers, newest first. @param numbers in E.164. */
 export async function findCalls(
   db: TenantDb,
-  number: string,
+  numbers: readonly string[],
   { limit, withRecordingOnly }: { limit: number; withRecordingOnly: boolean },
 ): Promise<CallRow[]> {
+  const wanted = sql.array([...numbers], 'text');
   const rows = await db.any(sql.type(CallRow)`
-    ${CALLS} where c.workspace_id = ${db.workspaceId} and (c.to_number = ${number} or c.from_number = ${number})
+    ${CALLS} where c.workspace_id = ${db.workspaceId} and (c.to_number = any(${wanted}) or c.from_number = any(${wanted}))
       and (${!withRecordingOnly} or r.id is not null)
     order by c.requested_at desc, c.id desc limit ${limit}`);
   return [...rows];

@@ -8,8 +8,8 @@ import { erasedAmong, hasErasedOptOuts } from './opt-outs.ts';
 
 /** As `addressOn` chooses it. */
 const ADDRESS_ON = {
-  imessage: sql.fragment`coalesce(l.phones[1], l.emails[1])`,
-  sms: sql.fragment`l.phones[1]`,
+  imessage: sql.fragment`coalesce(contact_key(l.phones[1]), l.emails[1])`,
+  sms: sql.fragment`contact_key(l.phones[1])`,
   email: sql.fragment`l.emails[1]`,
 };
 

@@ -9,7 +9,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { AttemptOutcome, AttemptRow } from './attempts.ts';
 import { eventsOfContact, lastEventId } from './contact-events.ts';
 import { isMessageOf, isReplyOf, texts } from './contacts.ts';
-import { LeadRow, presentLead } from './leads.ts';
+import { addressesOf, LeadRow, presentLead } from './leads.ts';
 import { MessageRow } from './messages.ts';
 import { InboundRow } from './replies.ts';
 import { showMessages } from './shown-messages.ts';
@@ -40,7 +40,7 @@ export async function exportLeads(db: TenantDb, { leadIds }: Contact): Promise<I
     select distinct a.lead_id, a.list_id, n.name from list_addresses a
     join lead_lists n on n.workspace_id = a.workspace_id and n.id = a.list_id
     where a.workspace_id = ${db.workspaceId} and a.lead_id = any(${texts(leadIds)})
-      and a.address = any(${texts(leads.flatMap(({ emails, phones }) => [...emails, ...phones]))})
+      and a.address = any(${texts(leads.flatMap(addressesOf))})
     order by a.lead_id, a.list_id`);
   const byLead = Map.groupBy(lists, ({ leadId }) => leadId);
   return leads.map((row) => ({

@@ -4,6 +4,7 @@ import { findCallsById, presentCall } from '#db/queries/calls.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/attachment.ts';
 import type { ContactTimelineEntry } from '#domain/contact-timeline.ts';
+import { formsOf } from '#domain/contact-key.ts';
 import { findConsents, presentConsent } from './consents.ts';
 import { texts } from './contacts.ts';
 import { findNotes, presentNotes } from './conversation-notes.ts';
@@ -37,7 +38,7 @@ export async function listContactTimeline(
   lead: Lead,
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<readonly EntryRow[]> {
-  const addresses = texts([...lead.phones, ...lead.emails]);
+  const addresses = texts([...lead.phones.flatMap(formsOf), ...lead.emails]);
   const ms = (at: FragmentSqlToken) => sql.fragment`date_trunc('milliseconds', ${at})`;
   /** @param from the table and conditions besides the workspace. */
   const part = (

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Contact } from '#domain/contact.ts';
+import { formsOf } from '#domain/contact-key.ts';
 import { AddressRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -10,20 +11,26 @@ const ContactRow = z.object({ addresses: z.array(z.string()), leadIds: z.array(z
 export async function findContact(db: TenantDb, leadId: string): Promise<Contact> {
   const known = await db.one(sql.type(ContactRow)`
     with recursive contact (lead_id, address) as (
-      select l.id::text, t.address from leads l left join lateral unnest(l.emails || l.phones) as t (address) on true
+      select l.id::text, t.address from leads l left join lateral unnest(contact_keys(l.emails || l.phones)) as t (address) on true
       where l.workspace_id = ${db.workspaceId} and l.id = ${leadId}
       union
       select l.id::text, t.address from contact c
       join list_addresses a on a.workspace_id = ${db.workspaceId} and a.address = c.address
       join leads l on l.workspace_id = a.workspace_id and l.id = a.lead_id
-      cross join lateral unnest(l.emails || l.phones) as t (address)
+      cross join lateral unnest(contact_keys(l.emails || l.phones)) as t (address)
     )
     select coalesce(array_agg(distinct address) filter (where address is not null), '{}') addresses,
       array_agg(distinct lead_id) lead_ids
     from contact`);
-  const former = await formerAddresses(db, known);
-  return { ...known, addresses: [...known.addresses, ...former] };
+  const former = await formerAddresses(db, inAllForms(known));
+  return inAllForms({ ...known, addresses: [...known.addresses, ...former] });
 }
+
+/** What is stored about a contact may name any form of its numbers. */
+const inAllForms = (contact: Contact): Contact => ({
+  ...contact,
+  addresses: [...new Set(contact.addresses.flatMap(formsOf))],
+});
 
 /** Addresses that the contact was written to or wrote from, and that are of no other lead. */
 async function formerAddresses(db: TenantDb, contact: Contact): Promise<readonly string[]> {
@@ -36,7 +43,7 @@ async function formerAddresses(db: TenantDb, contact: Contact): Promise<readonly
     ) t
     where t.address is not null and t.address <> all(${texts(contact.addresses)}) and not exists (
       select from list_addresses a
-      where a.workspace_id = ${db.workspaceId} and a.address = t.address and a.lead_id <> all(${texts(contact.leadIds)}))
+      where a.workspace_id = ${db.workspaceId} and a.address = contact_key(t.address) and a.lead_id <> all(${texts(contact.leadIds)}))
     order by t.address`);
 }
 

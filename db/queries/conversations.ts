@@ -22,10 +22,13 @@ import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from './messages.ts';
 import { SenderAuthentication, SenderWarning } from '#domain/sender-authentication.ts';
+import { dialled } from '#domain/contact-key.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({
   address: z.string(),
+  /** The contact's number as the workspace last wrote to it, otherwise as the contact wrote from it. */
+  phone: z.string().nullable(),
   lineId: z.string().nullable(),
   tags: z.array(z.string()),
   lastInboundAt: z.date().nullable(),
@@ -71,20 +74,20 @@ const HEARD_LAST = sql.fragment`heard.at > coalesce(sent.at, '-infinity')`;
 
 /** With the last message. Scheduled messages do not count. */
 const conversations = (db: TenantDb) => sql.fragment`
-  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, greatest(sent.at, heard.at) last_at,
+  select c.address, coalesce(sent.recipient_phone, heard.sender_phone) phone, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, greatest(sent.at, heard.at) last_at,
     case when ${HEARD_LAST} then 'in' when sent.at is not null then 'out' end last_direction,
     case when ${HEARD_LAST} then heard.body else sent.body end last_body,
     case when ${HEARD_LAST} then null else sent.sent_text end last_sent_text, sent.lead_id,
     coalesce(sent.recipient_name, heard.sender_name) recipient_name, c.status, c.snoozed_until, c.assignee_id, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join lateral (
-    select lead_id, recipient_name, body, sent_text, ${DISPATCHED_AT} "at" from messages m
+    select lead_id, recipient_name, recipient_phone, body, sent_text, ${DISPATCHED_AT} "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.address = c.address
       and ${IS_DISPATCHED}
     order by ${DISPATCHED_AT} desc, id desc limit 1
   ) sent on true
   left join lateral (
-    select left(body, ${SHOWN_LENGTH}) body, sender_name, received_at "at" from inbound_messages i
+    select left(body, ${SHOWN_LENGTH}) body, sender_name, sender_phone, received_at "at" from inbound_messages i
     where i.workspace_id = ${db.workspaceId} and i.address = c.address
     order by received_at desc, id desc limit 1
   ) heard on true`;
@@ -158,13 +161,14 @@ export async function presentConversations(
     const status = statusAt(row, reader.now);
     const lead = leads.get(row.address) ?? null;
     const isEmail = row.address.includes('@');
+    const phone = isEmail ? null : dialled(row.address, row.phone);
     const body = row.lastBody ?? '';
     return {
       address: row.address,
-      phone: isEmail ? null : row.address,
+      phone,
       email: isEmail ? row.address : null,
       leadId: lead?.id ?? null,
-      name: contactName(lead, row.recipientName, row.address),
+      name: contactName(lead, row.recipientName, phone ?? row.address),
       lineId: row.lineId,
       tags: row.tags,
       optedOut: optedOut.has(row.address),
@@ -335,7 +339,7 @@ export async function presentThread(
 }
 
 const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
-const LastInboundRow = ContactLineRow.extend({ id: z.string() });
+const LastInboundRow = ContactLineRow.extend({ id: z.string(), senderPhone: z.string().nullable() });
 
 /** The last inbound message from any of these addresses; null if there is none. */
 export async function lastInbound(
@@ -343,7 +347,7 @@ export async function lastInbound(
   addresses: readonly string[],
 ): Promise<z.infer<typeof LastInboundRow> | null> {
   return db.maybeOne(sql.type(LastInboundRow)`
-    select id, address, line_id from inbound_messages
+    select id, address, sender_phone, line_id from inbound_messages
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and not auto_reply
     order by received_at desc, id desc limit 1`);
 }

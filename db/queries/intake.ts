@@ -7,6 +7,7 @@ import { Channel } from '#domain/channel.ts';
 import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { NO_QUIET_POLICY, quietHoursApplyTo } from '#domain/quiet-hours.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
@@ -204,7 +205,10 @@ const recipients = (
 ): Set<string> =>
   new Set([
     ...inputs.flatMap((input) => namedAddresses(input, country)),
-    ...[...leads.values()].flatMap(({ phones, emails }) => [...phones.slice(0, 1), ...emails.slice(0, 1)]),
+    ...[...leads.values()].flatMap(({ phones, emails }) => [
+      ...phones.slice(0, 1).map(contactKey),
+      ...emails.slice(0, 1),
+    ]),
   ]);
 
 /** The signed link contains the workspace, so no query is required. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { digitsSearched } from '#domain/phone.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { AddressRow, IdRow, NameRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -33,7 +34,7 @@ export type LeadRow = z.infer<typeof LeadRow>;
 export const isVisible = (db: TenantDb) => sql.fragment`(
   leads.list_id <> all(${hiddenLists(db)}) or exists (
     select from list_addresses a
-    where a.workspace_id = ${db.workspaceId} and a.address = any(leads.emails || leads.phones) and a.lead_id = leads.id
+    where a.workspace_id = ${db.workspaceId} and a.address = any(contact_keys(leads.emails || leads.phones)) and a.lead_id = leads.id
       and a.list_id <> all(${hiddenLists(db)})))`;
 
 export async function findLeads(db: TenantDb, ids: readonly string[]): Promise<Map<string, LeadRow>> {
@@ -121,7 +122,7 @@ export async function addressesOfLeads(
   limit: number,
 ): Promise<readonly string[]> {
   return db.anyFirst(sql.type(AddressRow)`
-    select distinct address from leads l cross join lateral unnest(l.emails || l.phones) as t (address)
+    select distinct address from leads l cross join lateral unnest(contact_keys(l.emails || l.phones)) as t (address)
     where l.workspace_id = ${db.workspaceId}
       and l.id in (${idsMatching(search, { listId: null, before: MAX_ID, limit })})`);
 }
@@ -278,9 +279,9 @@ export async function addLeadToList(
   if (rowCount > 0) await countLeads(db, listId, 1);
 }
 
+/** By which a lead is found: one for all forms of a number. */
 export const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): string[] => [
-  ...emails,
-  ...phones,
+  ...new Set([...emails, ...phones.map(contactKey)]),
 ];
 
 /** Locks the lists that contain any of these leads, in id order, so that concurrent changes do not deadlock. Requires `lockLeads`. */

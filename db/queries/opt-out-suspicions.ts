@@ -92,6 +92,12 @@ export async function suspicionsOf(
     ${suspicions(db, sql.fragment`s.address = any(${sql.array([...addresses], 'text')})`)} order by s.id`);
 }
 
+/** Whether a reply of the contact is open to a decision, or to the model's judgment. */
+export const isSuspected = (db: TenantDb, address: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select from opt_out_suspicions
+    where workspace_id = ${db.workspaceId} and address = ${address} and status = 'open'`);
+
 const InsertedRow = z.object({ id: z.string() });
 
 /** One that the model has not judged yet. A clear reply, or a further doubtful one, takes the place of the doubtful one. */

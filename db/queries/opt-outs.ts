@@ -4,6 +4,7 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { OptOut } from '#domain/opt-out.ts';
+import { formsOf } from '#domain/contact-key.ts';
 
 export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;
@@ -62,21 +63,23 @@ const HashRow = z.object({ addressHash: z.string() });
 
 /** Those of the addresses that opted out before their contact was erased. */
 export async function erasedAmong(db: TenantDb, addresses: readonly string[]): Promise<string[]> {
-  const hashes = await db.addressHashes.of(db.workspaceId, addresses);
+  const forms = addresses.map(formsOf);
+  const hashes = await db.addressHashes.of(db.workspaceId, forms.flat());
   if (!hashes) return [];
   const found = new Set(
     await db.anyFirst(sql.type(HashRow)`
       select address_hash from erased_opt_outs
       where workspace_id = ${db.workspaceId} and address_hash = any(${sql.array(hashes, 'text')})`),
   );
-  return addresses.filter((_, index) => found.has(hashes[index] ?? ''));
+  const optedOut = new Set(forms.flat().filter((_, index) => found.has(hashes[index] ?? '')));
+  return addresses.filter((_, index) => forms[index]?.some((form) => optedOut.has(form)));
 }
 
 /** @returns whether there was one. */
 export async function deleteErasedOptOut(db: TenantDb, address: string): Promise<boolean> {
   const any = await db.exists(sql.type(NoRows)`select 1 where ${hasErasedOptOuts(db)}`);
   if (!any) return false;
-  const hashes = await db.addressHashes.of(db.workspaceId, [address]);
+  const hashes = await db.addressHashes.of(db.workspaceId, formsOf(address));
   if (!hashes) return false;
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from erased_opt_outs

@@ -23,6 +23,8 @@ export const InboundRow = z.object({
   workspaceId: z.string(),
   lineId: z.string(),
   address: z.string(),
+  /** The number of the contact as it was written, if `address` is another form of it. */
+  senderPhone: z.string().nullable(),
   carrierMessageId: z.string(),
   leadId: z.string().nullable(),
   campaignId: z.string().nullable(),
@@ -158,11 +160,11 @@ export async function presentReplies(
       messageId: row.id,
       respondedAtUtc: row.receivedAt.toISOString(),
       recipientEmail: isEmail ? row.address : null,
-      recipientPhone: isEmail ? null : row.address,
+      recipientPhone: isEmail ? null : (row.senderPhone ?? row.address),
       subject: row.subject,
       warning: row.warning,
       authentication: row.authentication,
-      name: contactName(lead, sent[0]?.recipientName ?? row.senderName, row.address),
+      name: contactName(lead, sent[0]?.recipientName ?? row.senderName, row.senderPhone ?? row.address),
       ...own?.shown,
       parentMessages: sent.map(presentParent),
       recentReplies: (recent.get(row.address) ?? []).map(

@@ -148,11 +148,11 @@ export async function revertOutbound(
 
 export interface StatusChange {
   to: StoredStatus;
-  sentAt?: Date;
+  sentAt?: Date | null;
   sentText?: string;
   deliveredAt?: Date;
   errorMessage?: string;
-  carrierMessageId?: string;
+  carrierMessageId?: string | null;
   /** For a message that returns to the queue. */
   scheduledAt?: Date;
   holdReason?: string;
@@ -175,8 +175,8 @@ export async function advanceMessage(
 ): Promise<MessageRow | null> {
   const set = (column: string, value: string | null | undefined) =>
     value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value}`];
-  const at = (column: string, value: Date | undefined) =>
-    value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${sql.timestamp(value)}`];
+  const at = (column: string, value: Date | null | undefined) =>
+    value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value && sql.timestamp(value)}`];
   const assignments = [
     sql.fragment`status = ${change.to}, updated_at = now(), hold_reason = ${change.holdReason ?? null}`,
     ...at('sent_at', change.sentAt),

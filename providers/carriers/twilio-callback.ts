@@ -4,7 +4,7 @@ import { extensionFor } from '#domain/attachment-type.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { optOutKeyword } from '#domain/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
-import { isOptOutCode } from './twilio-errors.ts';
+import { lateFailure } from './twilio-errors.ts';
 import { readTwilioCall } from './twilio-voice.ts';
 
 /** A status callback has a `MessageStatus`, an inbound message does not. */
@@ -127,8 +127,7 @@ function statusEvents(
     case 'failed':
     case 'canceled': {
       const reason = hasCode && { reason: `${code}: ${status}` };
-      const optedOut = isOptOutCode(Number(code)) && { optedOut: true as const };
-      return [{ kind: 'receipt', ...about, status: 'failed', ...reason, ...optedOut }];
+      return [{ kind: 'receipt', ...about, status: 'failed', ...reason, ...lateFailure(Number(code)) }];
     }
     case 'read':
       return [{ kind: 'read', ...about }];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
@@ -7,6 +8,8 @@ export const ErrorResponse = z.object({ code: z.number().nullish(), message: Exp
 
 export const twilioReason = (response: Exchange): string =>
   failureReason(response, readJson(response, ErrorResponse)?.message);
+
+type Receipt = Extract<CarrierEvent, { kind: 'receipt' }>;
 
 type Failure =
   | Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind']
@@ -157,5 +160,18 @@ export function twilioFailure(code: number | null, status: number, text: string)
   );
 }
 
-/** Whether a failure reported by a callback is caused by an opt-out. */
-export const isOptOutCode = (code: number): boolean => FAILURES[code] === 'opted_out';
+/** What a failure that Twilio reports later is about; it means what it would have meant at once. */
+export function lateFailure(code: number): Pick<Receipt, 'optedOut' | 'unavailable' | 'ofLine'> {
+  switch (FAILURES[code]) {
+    case 'opted_out':
+      return { optedOut: true };
+    case 'unavailable':
+      return { unavailable: true };
+    case 'line':
+    case 'credentials':
+      return { ofLine: true };
+    // `transient` as well: the phone was off for as long as the network tried.
+    default:
+      return {};
+  }
+}

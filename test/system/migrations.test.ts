@@ -286,6 +286,102 @@ test('attempts that a moved line brought along name no contact any more, and tho
   ]);
 });
 
+test('what is stored about a contact by several forms of a number is joined', async () => {
+  await openBefore('0175');
+  const mexican = { key: '+525587651111', other: '+5215587651111' };
+  const brazilian = '+554188887771';
+  const [list, line] = [newId(), newId()];
+  const leads = [newId(), newId(), newId()];
+  const lead = (id: string | undefined, ...phones: string[]): string => `
+    insert into leads (workspace_id, id, list_id, phones) values ('org_1', '${id}', '${list}', '{${phones.join(',')}}');
+    ${phones.map((phone) => `insert into list_addresses values ('org_1', '${list}', '${phone}', '${id}');`).join('')}`;
+  const draft = (id: string, address: string): string =>
+    `insert into ai_drafts (workspace_id, reply_id, address, due_at) values ('org_1', '${id}', '${address}', now());`;
+  const suspicion = (address: string): string => `
+    insert into opt_out_suspicions (workspace_id, id, address, reply_id)
+    values ('org_1', '${newId()}', '${address}', '${newId()}');`;
+  const both = (row: (address: string) => string): string => [mexican.key, mexican.other].map(row).join('');
+  await client.query(`
+    begin;
+    set local app.migrating = 'on';
+    insert into agencies (id, name) values ('agency_1', 'One');
+    insert into workspaces (id, name) values ('org_1', 'One');
+    insert into lead_lists (workspace_id, id, name, lead_count) values ('org_1', '${list}', 'All', 3);
+    ${lead(leads[0], mexican.key)}
+    ${lead(leads[1], mexican.other)}
+    ${lead(leads[2], brazilian, '+14155550100')}
+    insert into opt_outs (workspace_id, address, source, created_at) values
+      ('org_1', '${mexican.key}', 'api', '2026-03-02'), ('org_1', '${mexican.other}', 'reply', '2026-03-01'),
+      ('org_1', '${brazilian}', 'reply', '2026-03-03');
+    insert into consents (workspace_id, id, address, channel, status, source, at)
+      values ('org_1', '${newId()}', '${mexican.other}', 'any', 'revoked', 'keyword', now());
+    insert into agency_suppressions (agency_id, value) values ('agency_1', '${mexican.other}'), ('agency_1', '${brazilian}');
+    insert into conversations (workspace_id, address, last_outbound_at, last_inbound_at, tags, status) values
+      ('org_1', '${mexican.key}', '2026-03-01', null, '{vip}', 'closed'),
+      ('org_1', '${mexican.other}', null, '2026-03-02', '{hot}', 'open');
+    ${both((address) => `insert into line_contacts values ('org_1', '${line}', '${address}', now(), null);`)}
+    ${both((address) => `insert into conversation_reads values ('org_1', '${address}', 'user_1', now());`)}
+    ${both(suspicion)}
+    ${draft(newId(), mexican.key)}
+    ${draft('f'.repeat(24), mexican.other)}
+    insert into messages (workspace_id, id, channel, status, address, recipient_phone, scheduled_at, source)
+      values ('org_1', '${newId()}', 'sms', 'sent', '${brazilian}', '${brazilian}', now(), 'api');
+    insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, received_at)
+      values ('org_1', '${newId()}', '${line}', '${mexican.other}', 'SM1', now());
+    commit`);
+  await migrated();
+  const rows = async (query: string) =>
+    (await connected(database.systemUrl, (system) => system.query(query))).rows;
+  const brazil = '+5541988887771';
+  expect(await rows('select address, created_at::date::text "day", source from opt_outs order by 1')).toEqual(
+    [
+      { address: mexican.key, day: '2026-03-01', source: 'api' },
+      { address: brazil, day: '2026-03-03', source: 'reply' },
+    ],
+  );
+  expect(await rows('select address from consents')).toEqual([{ address: mexican.key }]);
+  expect(await rows('select value from agency_suppressions order by 1')).toEqual([
+    { value: mexican.key },
+    { value: brazil },
+  ]);
+  expect(
+    await rows(
+      'select address, tags, status, last_inbound_at is not null and last_outbound_at is not null joined from conversations',
+    ),
+  ).toEqual([{ address: mexican.key, tags: ['hot', 'vip'], status: 'open', joined: true }]);
+  for (const table of ['line_contacts', 'conversation_reads'])
+    expect(await rows(`select address from ${table}`)).toEqual([{ address: mexican.key }]);
+  expect(await rows('select address, status from opt_out_suspicions order by id')).toEqual([
+    { address: mexican.key, status: 'open' },
+    { address: mexican.key, status: 'dismissed' },
+  ]);
+  expect(await rows('select address, status from ai_drafts order by reply_id')).toEqual([
+    { address: mexican.key, status: 'superseded' },
+    { address: mexican.key, status: 'waiting' },
+  ]);
+  expect(await rows('select address, lead_id from list_addresses order by 1')).toEqual([
+    { address: '+14155550100', lead_id: leads[2] },
+    { address: mexican.key, lead_id: leads[0] },
+    { address: brazil, lead_id: leads[2] },
+  ]);
+  expect(await rows('select lead_count from lead_lists')).toEqual([{ lead_count: 2 }]);
+  expect(await rows('select address, recipient_phone from messages')).toEqual([
+    { address: brazil, recipient_phone: brazilian },
+  ]);
+  expect(await rows('select address, sender_phone from inbound_messages')).toEqual([
+    { address: mexican.key, sender_phone: mexican.other },
+  ]);
+  // A process of the previous release.
+  await connected(database.systemUrl, (system) =>
+    system.query(
+      `insert into opt_outs (workspace_id, address, source) values ('org_1', '+554188887772', 'reply')`,
+    ),
+  );
+  expect(await rows(`select address from opt_outs where address like '%7772'`)).toEqual([
+    { address: '+5541988887772' },
+  ]);
+});
+
 test('an API process is ready with a schema newer than its own, and not with one that lacks a migration', async () => {
   const app = await startTestApp({ worker: false });
   const ready = async () => (await fetch(`${app.url}/readyz`)).status;

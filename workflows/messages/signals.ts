@@ -34,6 +34,7 @@ const FACTS = {
   approve: 'Somebody approved the draft. Sent by an operator, it approves it: {by, reason, message}.',
   reject: 'Somebody rejected the draft. Sent by an operator, it rejects it.',
   markSent: 'Somebody answered the contact in another way. Sent by an operator, it claims the draft.',
+  suspicionChanged: 'The contact may have asked to be left alone, or somebody has decided that they did not.',
   superseded: 'The contact wrote again, was answered by a person, or got another draft.',
   started: 'The campaign was started. Sent by an operator, it starts it.',
   paused: 'The campaign was paused. Sent by an operator, it pauses it.',

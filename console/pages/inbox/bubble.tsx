@@ -22,7 +22,7 @@ export interface Contact {
 const WARNINGS: Record<NonNullable<ThreadItem['warning']>, MessageDescriptor> = {
   sender_not_verified: msg`This email may be forged: the mail server found that it is not from its sender.`,
   own_address: msg`This email says that it is from a line of yours.`,
-  invalid_sender: msg`The sender of this email is not an email address.`,
+  invalid_sender: msg`This message is from nobody who can write on this channel.`,
 };
 
 /** A message, who reacted to it, and its delivery status. */

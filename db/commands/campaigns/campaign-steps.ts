@@ -92,6 +92,17 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
+/** A message that returned to the queue after it was sent may have been the last of its sequence. Requires `lockSequences`. */
+export async function continueSequence(
+  db: TenantDb,
+  { campaignId, leadId }: Pick<MessageRow, 'campaignId' | 'leadId'>,
+): Promise<void> {
+  if (campaignId === null || leadId === null) return;
+  await db.query(sql.type(NoRows)`
+    update campaign_leads set state = 'running', updated_at = now()
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId} and state = 'finished'`);
+}
+
 const LeadState = z.object({ state: z.string(), stopReason: z.string().nullable() });
 
 /** Cancels a message that returned to the queue after a failed send if its lead has stopped in the meantime. */

@@ -23,6 +23,7 @@ import type { Contact } from '#domain/contact.ts';
 import { newId } from '#domain/ids.ts';
 import { DRIP_SOURCE } from '#domain/message-draft.ts';
 import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
+import { formsOf } from '#domain/contact-key.ts';
 
 /**
  * Begins to erase the contact of a lead. This transaction ends the contact: its leads are deleted, no waiting message is sent any
@@ -32,7 +33,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   const found = await findContact(db, leadId);
   const leads = await lockLeads(db, found.leadIds);
   // A lead may have got another address before it was locked.
-  const addresses = new Set([...found.addresses, ...leads.flatMap(addressesOf)]);
+  const addresses = new Set([...found.addresses, ...leads.flatMap(addressesOf).flatMap(formsOf)]);
   const contact = { ...found, addresses: [...addresses] };
   const erased = await pseudonymize(db, contact.addresses);
   await cancelDrips(db, contact, erased);

@@ -79,7 +79,7 @@ async function deleteLeads(
   const kept = await db.anyFirst(sql.type(IdRow)`
     update leads l set list_id = other.list_id
     from (
-      select m.id, min(a.list_id) list_id from leads m cross join lateral unnest(m.emails || m.phones) as t (address)
+      select m.id, min(a.list_id) list_id from leads m cross join lateral unnest(contact_keys(m.emails || m.phones)) as t (address)
       join list_addresses a on a.workspace_id = m.workspace_id and a.address = t.address and a.lead_id = m.id
       where m.workspace_id = ${db.workspaceId} and m.id = any(${ids}) and a.list_id <> all(${hiddenLists(db)})
       group by m.id

@@ -82,7 +82,7 @@ export async function insertWrittenDraft(
 
 type DraftSignal = Extract<
   SignalName,
-  'contactWrote' | 'drafted' | 'approve' | 'reject' | 'markSent' | 'superseded'
+  'contactWrote' | 'drafted' | 'approve' | 'reject' | 'markSent' | 'superseded' | 'suspicionChanged'
 >;
 
 /** Wakes the workflow of a draft. */
@@ -136,6 +136,36 @@ export async function discardDraftOf(db: TenantDb, replyId: string, now: Date): 
     where workspace_id = ${db.workspaceId} and source = 'copilot' and reply_id = ${replyId} and status in ('waiting', 'drafted')
     returning reply_id`);
   for (const id of superseded) wakeDraft(db, id, now, 'superseded');
+}
+
+/** Takes back the copilot's draft to a contact who may have asked to be left alone. Requires the conversation's lock. */
+export async function holdDraft(db: TenantDb, address: string, now: Date): Promise<void> {
+  const held = await db.anyFirst(sql.type(ReplyIdRow)`
+    update ai_drafts set status = 'waiting', draft = null
+    where workspace_id = ${db.workspaceId} and address = ${address} and source = 'copilot' and status = 'drafted'
+    returning reply_id`);
+  for (const id of held) wakeDraft(db, id, now, 'suspicionChanged');
+}
+
+/**
+ * Lets the copilot's draft to a contact be written, because they did not ask to be left alone.
+ * @returns the draft that a person or a program wrote meanwhile; null: none.
+ */
+export async function releaseDraft(db: TenantDb, address: string, now: Date): Promise<DraftRow | null> {
+  const open = await db.maybeOne(sql.type(DraftRow)`
+    select * from ai_drafts
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('waiting', 'drafted')`);
+  if (open?.status === 'waiting') wakeDraft(db, open.replyId, now, 'suspicionChanged');
+  return open?.status === 'drafted' ? open : null;
+}
+
+/** Supersedes the draft that waits to be written to a contact who opts out. Requires the conversation's lock. */
+export async function endWaitingDraft(db: TenantDb, address: string, now: Date): Promise<void> {
+  const ended = await db.anyFirst(sql.type(ReplyIdRow)`
+    update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and address = ${address} and status = 'waiting'
+    returning reply_id`);
+  for (const id of ended) wakeDraft(db, id, now, 'superseded');
 }
 
 /** Discards a draft that is still waiting. */

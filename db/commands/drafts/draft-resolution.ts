@@ -8,6 +8,7 @@ import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { channelForPhone } from '#db/commands/sending/line-choice.ts';
 import { DraftRow, findAnswered, findDraft } from '#db/queries/ai-drafts.ts';
@@ -20,6 +21,7 @@ import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeSelf } from '#db/wakes.ts';
+import { isSuspected } from '#db/queries/opt-out-suspicions.ts';
 import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
 
 export interface DraftDecision {
@@ -65,6 +67,7 @@ export async function resolveDraft(
   if (!found || found.draft === null) return { kind: 'unknown' };
   // A resolved draft does not change any more, so no lock is required.
   if (found.status !== 'drafted') return taken(found);
+  if (action === 'approve' && (await isSuspected(db, found.address))) return { kind: 'unknown' };
   // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
   if (action === 'approve') {
     await lockList(db, await quickSendsList(db));
@@ -200,10 +203,13 @@ async function queue(
   // It may have been deleted since.
   const lead = leadId === null ? null : await findLead(db, leadId);
   const isEmail = address.includes('@');
+  // As the contact is written to, rather than in the form by which it is known.
+  const phone =
+    reply?.senderPhone ?? lead?.phones.find((number) => contactKey(number) === address) ?? address;
   const input: MessageInput = {
     message: text,
     messageType: line?.channel ?? (isEmail ? 'email' : await channelForPhone(db)),
-    ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
+    ...(isEmail ? { recipientEmail: address } : { recipientPhone: phone }),
     ...(lead && { leadId: lead.id }),
     ...(line && isUsable(line) && { fromLineId: line.id }),
     stickinessPolicy: 'sticky',

@@ -6,7 +6,7 @@ import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/workflow-ids.ts';
 import { deferEvent, takeDeferredEvents } from './carrier-events.ts';
-import { contactAddress } from '#db/queries/contact-address.ts';
+import { senderAddress } from '#db/queries/contact-address.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -25,8 +25,8 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const answeredAt = status === 'answered' ? at : talkBegan;
   // Default: the talk time is billed.
   const billedSec = event.billedSec ?? (status === 'billed' ? event.durationSec : undefined);
-  const from = await contactAddress(db, event.from);
-  const to = await contactAddress(db, event.to);
+  const from = await senderAddress(db, event.from);
+  const to = await senderAddress(db, event.to);
   const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
   const { id, fromNumber, toNumber } = await db.one(sql.type(PartiesRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,

@@ -4,11 +4,19 @@ import { currentTime, fromNow, realTime, toRealTime } from '#domain/clock.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { isErased } from '#domain/erasure.ts';
 import { failureSignals } from '#domain/signal-replay.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { happenedIn, type Happening } from '#db/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
-import { carrierOptOut, fail, failOrFallBack, fallBackUnavailable } from '#db/commands/sending/outcomes.ts';
+import {
+  carrierOptOut,
+  fail,
+  failOrFallBack,
+  fallBackUnavailable,
+  sendAgain,
+} from '#db/commands/sending/outcomes.ts';
+import { AttemptOutcome } from '#db/queries/attempts.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -65,7 +73,14 @@ export const carrierMessageOf = ({ lineId, event }: LineEvent): CarrierMessage =
 /** The event as the column `waiting` keeps it. */
 const waitingOf = (event: CarrierEvent): string => JSON.stringify({ ...event, at: event.at.toISOString() });
 
-const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
+const SentAttemptRow = z.object({
+  id: z.string(),
+  messageId: z.string(),
+  kind: z.string(),
+  address: z.string(),
+  outcome: AttemptOutcome.nullable(),
+});
+type SentAttempt = z.infer<typeof SentAttemptRow>;
 
 /** A receipt that reports only the delivery of a message. */
 export type Delivered = Extract<CarrierEvent, { kind: 'receipt' }> & { status: 'delivered' };
@@ -149,10 +164,12 @@ export async function applyMessageEvent(
   now: Date,
 ): Promise<void> {
   const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
-    select message_id, kind, address from attempts
+    select id, message_id, kind, address, outcome from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!attempt) return deferEvent(db, { lineId, event });
-  const { messageId, address } = attempt;
+  const { messageId } = attempt;
+  // Attempts of the previous release have the number as it was written.
+  const address = contactKey(attempt.address);
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
   if (event.kind === 'receipt' && endsContact(event)) {
     await lockContact(db, address, [messageId]);
@@ -161,8 +178,10 @@ export async function applyMessageEvent(
   }
   // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;
+  // The carrier has said that it did not send this one, and another attempt has taken its place.
+  if (attempt.outcome === 'transient') return;
   if (event.kind === 'read') await markRead(db, messageId, event.at, now);
-  else await applyReceipt(db, lineId, messageId, event, now);
+  else await applyReceipt(db, lineId, attempt, event, now);
 }
 
 /** Whether nothing more may be sent to the address. */
@@ -294,8 +313,16 @@ const NO_REASON = 'undeliverable';
 async function applyReceipt(
   db: TenantDb,
   lineId: string,
-  messageId: string,
-  { status, reason, optedOut, complaint, unavailable, at }: Extract<MessageEvent, { kind: 'receipt' }>,
+  { id: attemptId, messageId }: SentAttempt,
+  {
+    status,
+    reason,
+    optedOut,
+    complaint,
+    unavailable,
+    ofLine,
+    at,
+  }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
 ): Promise<void> {
   if (status === 'delivered') {
@@ -309,18 +336,21 @@ async function applyReceipt(
     await explainFailure(db, messageId, reason);
   if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? NO_REASON);
-  // The pacer sends the SMS.
   const { lineId: sender } = message;
-  const sendSms = (): void => {
+  const wakePacer = (): void => {
     if (sender !== null) wake(db, linePacerId(sender), now, 'messagesDue');
   };
+  if (ofLine) {
+    await sendAgain(db, message, { attemptId, reason: cause }, now);
+    return wakePacer();
+  }
   if (unavailable) {
     await fallBackUnavailable(db, message, cause, now);
-    return sendSms();
+    return wakePacer();
   }
   if (!optedOut) db.lineSignals.add(lineId, now, failureSignals(message.channel, cause, 'undelivered'));
   if (optedOut || complaint) return fail(db, message, cause, now);
-  if (await failOrFallBack(db, message, cause, now)) sendSms();
+  if (await failOrFallBack(db, message, cause, now)) wakePacer();
 }
 
 async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {

@@ -12,6 +12,9 @@ import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
 import { ownSubject, writtenKeyword, writtenText } from '#domain/inbound-subject.ts';
 import { subjectOf } from '#domain/email-subject.ts';
+import { contactKey } from '#domain/contact-key.ts';
+import { phoneOf } from '#domain/phone.ts';
+import { fitsChannel } from '#domain/sender-kind.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/workflow-ids.ts';
 import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
@@ -29,7 +32,7 @@ import { applyReaction } from './reactions.ts';
 import { understand } from './sent-texts.ts';
 import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
-import { contactAddress } from '#db/queries/contact-address.ts';
+import { senderAddress } from '#db/queries/contact-address.ts';
 import { findLead, findLeadsByAddress } from '#db/queries/leads.ts';
 import { countReply } from '#db/queries/line-signals.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
@@ -99,11 +102,12 @@ async function receiveReply(
   { links, now }: InboundContext,
 ): Promise<void> {
   const sender = await findSender(db, lineId, event);
-  const { address } = sender;
+  const { address, warning } = sender;
   const { reaction, own } = await understand(db, address, event.text);
-  if (reaction && !sender.isEmail && event.attachments.length === 0)
+  if (reaction && !sender.isEmail && warning === null && event.attachments.length === 0)
     return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
-  const original = await findOriginal(db, lineId, address, event.replyTo);
+  const original =
+    warning === 'invalid_sender' ? null : await findOriginal(db, lineId, address, event.replyTo);
   const autoReply = event.autoReply || sender.isOurs || (!sender.isEmail && isAutomaticText(event.text));
   const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
   const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
@@ -144,6 +148,8 @@ interface Answering {
   answered: string | null;
 }
 
+const ChannelRow = z.object({ channel: Channel });
+
 /** What is written to a group is no reply, but a participant can opt out there. */
 async function receiveFromGroup(
   db: TenantDb,
@@ -152,7 +158,11 @@ async function receiveFromGroup(
   now: Date,
 ): Promise<void> {
   if (autoReply || optOutKeyword(text) !== 'stop') return;
-  const address = await contactAddress(db, from);
+  const channel = await db.oneFirst(sql.type(ChannelRow)`
+    select channel from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  const sender = await senderAddress(db, from);
+  if (!fitsChannel(channel, sender)) return;
+  const address = contactKey(sender);
   await lockContact(db, address);
   if (await isOptedOut(db, address)) return;
   db.lineSignals.add(lineId, now, { optouts: 1 });
@@ -249,6 +259,8 @@ async function recordInbound(
 
 interface Sender {
   address: string;
+  /** The number from which the message came; null: an email address, or no number. */
+  phone: string | null;
   /** Why the message has no effects. */
   warning: SenderWarning | null;
   /** The contact would be a line of the workspace. */
@@ -256,7 +268,7 @@ interface Sender {
   isEmail: boolean;
 }
 
-/** Who sends an email without an email address, which could be the phone number of a contact (RFC 2606). */
+/** Who sends a message without an address that fits the channel, such as an email from a phone number (RFC 2606). */
 const NOBODY = 'unknown-sender@invalid';
 
 const LineSenderRow = z.object({ channel: Channel, ours: z.array(z.string()) });
@@ -278,8 +290,7 @@ async function findSender(
         )})
     ) ours
     from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
-  if (channel !== 'email')
-    return { address: await contactAddress(db, from), warning: null, isOurs: false, isEmail: false };
+  if (channel !== 'email') return phoneSender(channel, await senderAddress(db, from));
 
   const [sender = null, answered = null] = emails;
   const isOwn = (email: string | null): boolean => email !== null && ours.includes(email);
@@ -292,7 +303,21 @@ async function findSender(
       : address === NOBODY
         ? 'invalid_sender'
         : null;
-  return { address, warning, isOurs: isOwn(address), isEmail: true };
+  return { address, phone: null, warning, isOurs: isOwn(address), isEmail: true };
+}
+
+function phoneSender(channel: Channel, from: string): Sender {
+  const others = { isOurs: false, isEmail: false } as const;
+  return fitsChannel(channel, from)
+    ? { ...others, address: contactKey(from), phone: phoneOf(from), warning: null }
+    : { ...others, address: NOBODY, phone: null, warning: 'invalid_sender' };
+}
+
+/** The number as the workspace wrote to it, otherwise as the contact wrote from it; null: as `address`. */
+function senderPhone({ address, phone }: Sender, original: Original | null): string | null {
+  if (phone === null) return null;
+  const written = (original?.address === address ? original.recipientPhone : null) ?? phone;
+  return written === address ? null : written;
 }
 
 interface Inbound {
@@ -338,11 +363,11 @@ async function insertInboundAs(
     warning === null &&
     (!isEmail || leadId !== null || original !== null || (await wasWrittenTo(db, address)));
   return db.maybeOne(sql.type(InboundRow)`
-    insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, campaign_id,
+    insert into inbound_messages (workspace_id, id, line_id, address, sender_phone, carrier_message_id, lead_id, campaign_id,
       original_message_id, body, whole_text, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
       email_references, counted, received_at, created_at)
-    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${carrierMessageId}, ${leadId},
-      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)},
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${senderPhone(sender, original)}, ${carrierMessageId},
+      ${leadId}, ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)},
       ${event.wholeText ?? null}, ${event.subject ?? null},
       ${senderNameOf(event, sender)}, ${autoReply}, ${keyword === 'stop' || isStarted ? keyword : null},
       ${event.authentication ? sql.jsonb(event.authentication) : null}, ${warning}, ${event.fingerprint ?? null},
@@ -370,6 +395,7 @@ async function findLeadId(db: TenantDb, address: string, answered: string | null
 const OriginalRow = z.object({
   id: z.string(),
   address: z.string(),
+  recipientPhone: z.string().nullable(),
   leadId: z.string().nullable(),
   campaignId: z.string().nullable(),
   subject: z.string().nullable(),
@@ -377,14 +403,17 @@ const OriginalRow = z.object({
   channel: Channel,
 });
 
-interface Original extends Pick<z.infer<typeof OriginalRow>, 'id' | 'address' | 'leadId' | 'campaignId'> {
+interface Original extends Pick<
+  z.infer<typeof OriginalRow>,
+  'id' | 'address' | 'recipientPhone' | 'leadId' | 'campaignId'
+> {
   /** The carrier refers to it; otherwise it is the last one that the line sent to the contact. */
   isNamed: boolean;
   /** Null: it had none. */
   subject: string | null;
 }
 
-const originalColumns = sql.fragment`m.id, m.address, m.lead_id, m.campaign_id, coalesce(m.sent_subject, m.subject) subject,
+const originalColumns = sql.fragment`m.id, m.address, m.recipient_phone, m.lead_id, m.campaign_id, coalesce(m.sent_subject, m.subject) subject,
   coalesce(m.sent_text, m.body) body, m.channel`;
 
 async function findOriginal(

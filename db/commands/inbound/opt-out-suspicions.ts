@@ -15,6 +15,8 @@ import { holdSuspected } from '#db/queries/queue.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake, wakeLines } from '#db/wakes.ts';
+import { holdDraft, releaseDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { optOutSuspicion } from '#domain/doubtful-opt-out.ts';
 import { shownReply } from '#domain/reply.ts';
 import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
@@ -35,6 +37,7 @@ export async function suspectOptOut(
   const id = await insertSuspicion(db, { address, replyId, certainty }, now);
   if (id === null) return;
   await holdSuspected(db, sql.fragment`m.address = ${address}`);
+  await holdDraft(db, address, now);
   if (isDoubtful) wake(db, optOutJudgeId(db.workspaceId), now, 'repliesDoubted');
   else await askPerson(db, id, now);
 }
@@ -77,16 +80,18 @@ export async function settleSuspicion(
     await optOut(db, address, { source: 'reply', at: now, now, author, replyId });
     return true;
   }
-  await releaseSuspected(db, address);
+  await releaseSuspected(db, address, now);
   return true;
 }
 
-/** Lets the campaigns to a contact continue. */
-export async function releaseSuspected(db: TenantDb, address: string): Promise<void> {
+/** Lets the campaigns to a contact continue, and a draft to them be offered. */
+export async function releaseSuspected(db: TenantDb, address: string, now: Date): Promise<void> {
   const released = await db.any(sql.type(ReleasedRow)`
     update messages set held = false, hold_reason = null, updated_at = now()
     where workspace_id = ${db.workspaceId} and address = ${address} and held and hold_reason = 'opt_out_suspected'
       and status in ('pending', 'scheduled')
     returning line_id, scheduled_at`);
   wakeLines(db, released);
+  const written = await releaseDraft(db, address, now);
+  if (written) await emitDraft(db, written, now);
 }

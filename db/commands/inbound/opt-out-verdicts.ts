@@ -39,7 +39,7 @@ export async function applyVerdict(
       changes: { action: 'dismiss' },
     },
   );
-  await releaseSuspected(db, address);
+  await releaseSuspected(db, address, now);
 }
 
 /**

@@ -5,10 +5,11 @@ import { isSameText } from '#domain/carrier-listing.ts';
 import { Channel } from '#domain/channel.ts';
 import { realTime } from '#domain/clock.ts';
 import { firstId, newId } from '#domain/ids.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { claimOpenDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { AttemptOutcome, finishAttempt, insertAttempts } from '#db/queries/attempts.ts';
-import { contactAddress } from '#db/queries/contact-address.ts';
+import { contactAddress, senderAddress } from '#db/queries/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
@@ -95,7 +96,8 @@ export async function receiveOwnMessage(
   now: Date,
 ): Promise<void> {
   const { carrierMessageId, at, text, fileNames } = event;
-  const address = await contactAddress(db, event.to);
+  const to = await senderAddress(db, event.to);
+  const address = contactKey(to);
   if (isOurs(event, await sendsAround(db, address, event))) return;
   const line = await db.maybeOne(sql.type(LineRow)`
     select channel, carrier from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
@@ -108,7 +110,7 @@ export async function receiveOwnMessage(
   const message = await db.one(sql.type(MessageRow)`
     insert into messages (workspace_id, id, channel, status, line_id, line_pinned, address, recipient_phone, recipient_email, lead_id,
       body, attachment_names, scheduled_at, source, carrier_message_id, sent_at, created_at, is_new)
-    values (${db.workspaceId}, ${id}, ${line.channel}, 'sent', ${lineId}, true, ${address}, ${isEmail ? null : address},
+    values (${db.workspaceId}, ${id}, ${line.channel}, 'sent', ${lineId}, true, ${address}, ${isEmail ? null : to},
       ${isEmail ? address : null}, ${leadId}, ${text}, ${sql.array([...fileNames], 'text')}, ${sql.timestamp(at)}, ${DEVICE_SOURCE},
       ${carrierMessageId}, ${sql.timestamp(at)}, ${sql.timestamp(now)}, ${isNew})
     returning *`);

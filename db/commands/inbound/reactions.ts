@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { StoredReaction, withReaction } from '#domain/reaction.ts';
+import { dialled } from '#domain/contact-key.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
@@ -12,7 +13,13 @@ import type { TenantDb } from '#db/transactions.ts';
 
 type ReactionEvent = Extract<CarrierEvent, { kind: 'reaction' }>;
 
-const ReactedRow = MessageRow.pick({ id: true, leadId: true, campaignId: true, crm: true }).extend({
+const ReactedRow = MessageRow.pick({
+  id: true,
+  recipientPhone: true,
+  leadId: true,
+  campaignId: true,
+  crm: true,
+}).extend({
   reactions: z.array(StoredReaction),
   campaignName: z.string().nullable(),
 });
@@ -25,13 +32,13 @@ export async function applyReaction(
   now: Date,
 ): Promise<void> {
   const message = await db.maybeOne(sql.type(ReactedRow)`
-    select m.id, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
+    select m.id, m.recipient_phone, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
     from messages m left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
     where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and not starts_with(m.address, 'erased:')
     for no key update of m`);
   if (!message) return;
   const { reaction, emoji, removed } = event;
-  const from = await contactAddress(db, event.from);
+  const from = dialled(await contactAddress(db, event.from), message.recipientPhone);
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, {
     reaction,

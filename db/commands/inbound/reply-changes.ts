@@ -62,13 +62,13 @@ async function followEdit(db: TenantDb, reply: InboundRow, at: Date, now: Date):
 
 async function emitChange(
   db: TenantDb,
-  { id: messageId, address, leadId, body, campaignId }: InboundRow,
+  { id: messageId, address, senderPhone, leadId, body, campaignId }: InboundRow,
   change: ReplyChange,
   now: Date,
 ): Promise<void> {
   const lead = leadId === null ? null : await findLead(db, leadId);
   const at = change.at.toISOString();
-  const from = address.includes('@') ? { fromEmail: address } : { fromPhone: address };
+  const from = address.includes('@') ? { fromEmail: address } : { fromPhone: senderPhone ?? address };
   const about = { messageId, direction: 'in' as const, ...from };
   const head = {
     timestamp: now.toISOString(),

@@ -5,6 +5,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { optOutKeyword } from '#domain/opt-out.ts';
 import { quotes, type TextReaction, textReactions } from '#domain/text-reaction.ts';
 import { withoutOurTexts } from '#domain/own-words.ts';
+import { formsOf } from '#domain/contact-key.ts';
 
 const SentRow = z.object({
   id: z.string(),
@@ -24,7 +25,7 @@ async function lastSent(db: TenantDb, address: string): Promise<readonly SentRow
     select id, body, sent_text, sms_fallback_message, attachment_urls <> '{}' has_files from messages
     where workspace_id = ${db.workspaceId} and ${IS_DISPATCHED} and (
       address = ${address}
-      or (recipient_phone = ${address} and recipient_phone <> address)
+      or (recipient_phone = any(${sql.array(formsOf(address), 'text')}) and recipient_phone <> address)
       or (recipient_email = ${address} and recipient_email <> address))
     order by ${DISPATCHED_AT} desc, id desc limit ${REMEMBERED}`);
 }

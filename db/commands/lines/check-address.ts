@@ -1,5 +1,6 @@
 import { currentTime } from '#domain/clock.ts';
 import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/availability.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import type { Pools } from '#db/pools.ts';
@@ -20,13 +21,14 @@ export async function checkAddress(
   { cached = false, now = currentTime() }: { cached?: boolean; now?: Date } = {},
 ): Promise<AvailabilityResult> {
   const taken = await withTenant(pools, workspace.id, async (db) => {
-    if (cached && (await isKnownAvailable(db, address))) return 'known';
+    if (cached && (await isKnownAvailable(db, contactKey(address)))) return 'known';
     const check = await reserveCheck(db, workspace.timezone, now);
     return typeof check === 'string' ? check : ((await findLine(db, check.lineId)) ?? 'no_healthy_line');
   });
   if (taken === 'known') return { status: 'available', lineId: null };
   if (typeof taken === 'string') return { status: 'error', lineId: null, unverified: taken };
   const status = await ask(taken, address).catch((): AvailabilityStatus => 'error');
-  if (status === 'available') await withTenant(pools, workspace.id, (db) => cacheAvailable(db, address, now));
+  if (status === 'available')
+    await withTenant(pools, workspace.id, (db) => cacheAvailable(db, contactKey(address), now));
   return { status, lineId: taken.id };
 }

@@ -1,5 +1,6 @@
 import type { NormalizedLead } from '#domain/lead.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -20,7 +21,8 @@ export async function ensureLeads(
     unknown.map(({ address }) => address),
   );
   const strangers = unknown.filter(
-    ({ address, recipientPhone }) => address === recipientPhone && !known.has(address),
+    ({ address, recipientPhone }) =>
+      recipientPhone !== null && address === contactKey(recipientPhone) && !known.has(address),
   );
   if (strangers.length > 0) {
     const listId = await quickSendsList(db);

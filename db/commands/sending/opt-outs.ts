@@ -16,6 +16,7 @@ import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong, OptOutRow } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { endWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
 
 const StoredRow = OptOutRow.extend({ isNew: z.boolean() });
 
@@ -84,6 +85,7 @@ export async function optOut(db: TenantDb, address: string, change: Change): Pro
     await countStepOptOut(db, { address, at, replyId: change.replyId });
   }
   await confirmSuspicionsOf(db, address, now);
+  await endWaitingDraft(db, address, now);
   await stopContact(db, address, 'opt_out', now);
   await failWaiting(db, [address], 'recipient_opted_out', now);
   return row;

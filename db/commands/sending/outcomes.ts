@@ -12,9 +12,12 @@ import {
   firstAttemptAt,
   markOfLine,
   refusedInARow,
+  takeBack,
 } from '#db/queries/attempts.ts';
+import { continueSequence } from '#db/commands/campaigns/campaign-steps.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/erasure.ts';
+import { contactKey } from '#domain/contact-key.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
@@ -239,6 +242,31 @@ async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Pr
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
 
+/**
+ * Returns a message to the queue whose carrier reports later that it did not send it, because of the line. It keeps its place, as if the
+ * carrier had said so at once. Requires `lockSequences`.
+ */
+export async function sendAgain(
+  db: TenantDb,
+  message: MessageRow,
+  { attemptId, reason }: { attemptId: string; reason: string },
+  now: Date,
+): Promise<void> {
+  const attempt = await takeBack(db, attemptId, reason, now);
+  if (!attempt) return;
+  await uncountSend(db, attempt, message);
+  await advanceMessage(db, message.id, ['sent'], {
+    to: 'scheduled',
+    sentAt: null,
+    carrierMessageId: null,
+    holdReason: 'carrier_pause',
+    countTransientFailure: true,
+  });
+  if (await isOfDeleted(db, message))
+    await advanceMessage(db, message.id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
+  else await continueSequence(db, message);
+}
+
 /** Fails a message. Call it under `lockSequences`, because it stops the message's sequence. */
 export async function fail(
   db: TenantDb,
@@ -333,8 +361,9 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
   const message = await findMessage(db, messageId);
   if (!message || !['pending', 'scheduled'].includes(message.status)) return;
   if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
-  if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
-  if ((await suppressedAmong(db, [message.recipientPhone])).size > 0)
+  if (await isOptedOut(db, contactKey(message.recipientPhone)))
+    return fail(db, message, 'recipient_opted_out', now);
+  if ((await suppressedAmong(db, [contactKey(message.recipientPhone)])).size > 0)
     return fail(db, message, 'recipient_suppressed', now);
   const account = await findFallbackAccount(db);
   if (!account?.enabled) return fail(db, message, 'fallback_not_configured', now);

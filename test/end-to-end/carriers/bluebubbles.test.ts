@@ -123,6 +123,14 @@ describe('what the server reported while nobody could receive it', () => {
   });
 });
 
+test('a message from a short code, which no iMessage has, is from nobody', async () => {
+  const from = phone();
+  for (const sender of ['72975', from]) await mac.write(sender, { text: 'STOP' });
+  await optedOut(from);
+  await eventually(async () => (await api('GET', '/api/replies')).body.replies.length === 3);
+  expect((await api('GET', '/api/opt-outs')).body.optOuts).toMatchObject([{ address: from }]);
+});
+
 test('entries of the list that cannot be read do not hide the others', async () => {
   const from = phone();
   await unheard(async () => {

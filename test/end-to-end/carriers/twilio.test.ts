@@ -82,6 +82,19 @@ test("fallback SMS use the workspace's Twilio account, whose callbacks are accep
   expect(forged.status).toBe(401);
 });
 
+test('a message that Twilio says is from an email address is from nobody', async () => {
+  const { call, callbackUrl } = await withLine();
+  for (const [MessageSid, From] of Object.entries({ SM5: 'ada@contact.example', SM6: '72975' }))
+    expect((await twilio.receive(callbackUrl, { MessageSid, From, Body: 'STOP' })).status).toBe(200);
+  const { optOuts } = (await call('GET', '/api/opt-outs')).body;
+  expect(optOuts).toMatchObject([{ address: '72975' }]);
+  const { replies } = (await call('GET', '/api/replies')).body;
+  expect(replies.map(({ warning }: { warning: string | null }) => warning).toSorted()).toEqual([
+    'invalid_sender',
+    null,
+  ]);
+});
+
 test('a number that Twilio reports as opted out, in a response or a receipt, gets no more messages', async () => {
   const { call } = await withFallback();
   twilio.quiet = true;
@@ -119,6 +132,7 @@ async function withLine() {
     call: workspace.api,
     callbackUrl: `${app.url}/callbacks/carriers/twilio/${id}`,
     workspaceId: workspace.id,
+    lineId: id,
   };
 }
 
@@ -135,7 +149,7 @@ test('a line at Twilio sends and gets receipts, and sends once even if a respons
 
 describe('a message that Twilio reports as failed', () => {
   async function sent() {
-    const { call } = await withLine();
+    const { call, lineId } = await withLine();
     twilio.quiet = true;
     const to = phone();
     const message = await send(
@@ -150,7 +164,15 @@ describe('a message that Twilio reports as failed', () => {
     const read = async () => (await call('GET', `/api/messages/${message._id}`)).body;
     const until = (holds: (message: Record<string, unknown>) => boolean) =>
       eventually(async () => holds(await read()));
-    return { report, read, until, timeline: () => call('GET', `/api/messages/${message._id}/timeline`) };
+    return {
+      call,
+      lineId,
+      to,
+      report,
+      read,
+      until,
+      timeline: () => call('GET', `/api/messages/${message._id}/timeline`),
+    };
   }
 
   it('stays failed if it is reported as delivered later, and its timeline shows both', async () => {
@@ -162,6 +184,29 @@ describe('a message that Twilio reports as failed', () => {
     expect(await read()).toMatchObject({ status: 'failed', errorMessage: '30008: undelivered' });
     const types = (await timeline()).body.events.map(({ type }: { type: string }) => type);
     expect(types.slice(-2)).toEqual(['failed', 'delivered']);
+  });
+
+  it('is sent again if the account was the reason, once, on a line that shows it', async () => {
+    const { call, lineId, to, report, until, timeline } = await sent();
+    await report('undelivered', { ErrorCode: '30034' });
+    await until(({ status, holdReason }) => status === 'scheduled' && holdReason === 'carrier_pause');
+    const { waitingFor } = (await timeline()).body;
+    expect(waitingFor).toMatchObject({ reason: 'carrier_pause' });
+    await report('failed', { ErrorCode: '30034' });
+    // Once its settings change, the line tries again.
+    await call('PATCH', `/api/lines/${lineId}`, { contactGapSeconds: 6 });
+    await until(({ status }) => status === 'sent');
+    // What Twilio repeats about the first is not about the second.
+    await report('undelivered', { ErrorCode: '30008' });
+    expect(at(to)).toHaveLength(2);
+    const types = (await timeline()).body.events.map(({ type }: { type: string }) => type);
+    expect(types).not.toContain('failed');
+  });
+
+  it('falls back as at once if the number cannot get SMS', async () => {
+    const { report, until } = await sent();
+    await report('undelivered', { ErrorCode: '30006' });
+    await until(({ status, errorMessage }) => status === 'fallback' && errorMessage === '30006: undelivered');
   });
 
   it('gets its reason if that is reported later, and keeps it', async () => {

@@ -103,6 +103,68 @@ describe('a reply that asks to be left alone in other words', () => {
   });
 });
 
+describe('a draft', () => {
+  const drafts = async (address: string) =>
+    (await workspace.api('GET', '/api/knowledge-base/auto-replies')).body.autoReplies.filter(
+      ({ conversationRecipient }: { conversationRecipient: string }) => conversationRecipient === address,
+    );
+  const offered = (address: string) => eventually(async () => (await drafts(address))[0]);
+
+  it('is not offered while an opt-out is suspected, and is once that is dismissed', async () => {
+    await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    const endpoint = await startEndpoint();
+    await workspace.api('POST', '/api/webhooks', { url: endpoint.url, events: ['message.ai_draft'] });
+    const [from, other] = [phone(), phone()];
+    await write(from, 'Please take me off your list');
+    const suspicion = await suspected();
+    // Also not one that a program wrote.
+    const written = await workspace.api('POST', '/api/knowledge-base/drafts', {
+      phone: from,
+      message: 'Are you sure?',
+    });
+    const { replyId } = written.body.draft;
+    const approval = await workspace.api('POST', '/api/knowledge-base/auto-replies', {
+      replyId,
+      action: 'approve',
+    });
+    expect(approval.status).toBe(404);
+    await write(other, 'Are you open on Sunday?');
+    await offered(other);
+    expect(await drafts(from)).toEqual([]);
+    await eventually(async () => endpoint.received.length === 1);
+    await decide(suspicion._id, 'dismiss');
+    expect((await offered(from)).draftMessage).toBe('Are you sure?');
+    await eventually(async () => endpoint.received.some(({ body }) => String(body).includes(replyId)));
+    await endpoint.close();
+  });
+
+  it('of the copilot is written once the suspicion is dismissed', async () => {
+    await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    const from = phone();
+    await write(from, 'Please take me off your list');
+    const suspicion = await suspected();
+    await decide(suspicion._id, 'dismiss');
+    await offered(from);
+  });
+
+  it('is not written any more once the opt-out is confirmed', async () => {
+    await workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    const from = phone();
+    await write(from, 'Please take me off your list');
+    const suspicion = await suspected();
+    await decide(suspicion._id, 'confirm');
+    const { replyId } = suspicion;
+    await eventually(async () => {
+      const { body } = await workspace.api('POST', '/api/knowledge-base/auto-replies', {
+        replyId,
+        action: 'reject',
+      });
+      return body.code === 'NOT_FOUND';
+    });
+    expect(await drafts(from)).toEqual([]);
+  });
+});
+
 describe('a doubtful reply', () => {
   const switchOnCopilot = () =>
     workspace.api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 600 });

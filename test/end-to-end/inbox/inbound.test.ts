@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { type SystemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import type { Channel } from '#domain/channel.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -478,5 +479,28 @@ describe('the files of a reply', () => {
     await callBack(app, lineId, replyEvent(to, 'With a file that is gone', { attachments: [file] }));
     const { json: payload } = await delivery('message.reply', from(to));
     expect(payload).not.toHaveProperty('attachmentDownloadUrls');
+  });
+});
+
+describe.each<[Channel, string, string[]]>([
+  ['sms', 'ada@contact.example', ['72975', 'acme', '+14155550177']],
+  ['imessage', '72975', ['grace@contact.example', '+14155550178']],
+])('on a line for %s, %s', (channel, misfit, fitting) => {
+  it('is nobody: the message is shown, and answers, opts and stops nothing', async () => {
+    const own = await createWorkspace(app);
+    const api = apiClient(app.url, own.key);
+    const id = await createLine(app, own.id, channel);
+    await callBack(app, id, replyEvent(misfit, 'STOP'));
+    for (const sender of fitting) await callBack(app, id, replyEvent(sender, 'Hello'));
+    const replies = await eventually(async () => {
+      const { body } = await api('GET', '/api/replies?limit=50');
+      return body.replies.length === fitting.length + 1 && body.replies;
+    });
+    const warned = replies.filter(({ warning }: { warning: string | null }) => warning !== null);
+    expect(warned).toMatchObject([
+      { warning: 'invalid_sender', name: expect.stringContaining(misfit), leadId: null },
+    ]);
+    expect((await api('GET', '/api/opt-outs')).body.optOuts).toEqual([]);
+    expect((await api('GET', `/api/conversations/${encodeURIComponent(misfit)}`)).status).toBe(404);
   });
 });

@@ -1117,7 +1117,7 @@ export class AiDrafts extends HeyApiClient {
     /**
      * Write a draft for a person to approve
      *
-     * Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`.
+     * Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base. A key needs the scope `draft`.
      */
     public createDraft<ThrowOnError extends boolean = true>(parameters: {
         replyId?: string;

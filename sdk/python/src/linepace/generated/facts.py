@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "4c1be7c8069b92534c56c2066994b121a23166f024b185b1be06de2ccc4fb868"
+DIGEST = "efb805df2a4124600bbfa6dce68c3cf41e8ce1501f6fd6a115f3c44ffe93d8a3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -527,7 +527,7 @@ class AiDrafts:
     def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
         """Write a draft for a person to approve.
 
-        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`."""
+        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base. A key needs the scope `draft`."""
         return self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
 
 
@@ -562,7 +562,7 @@ class AsyncAiDrafts:
     async def create_draft(self, **body: Unpack[models.CreateDraftRequest]) -> models.CreateDraftResponse:
         """Write a draft for a person to approve.
 
-        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`. Needs no knowledge base. A key needs the scope `draft`."""
+        Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base. A key needs the scope `draft`."""
         return await self._transport.call("POST", "/api/knowledge-base/drafts", body=body)
 
 
