@@ -14,7 +14,7 @@ const numbers = fc
   .map(([code, digits]) => `+${code}${digits.join('')}`);
 
 describe('contactKey', () => {
-  test.each([
+  it.each([
     ['+5215587654321', '+525587654321'],
     ['+541187654321', '+5491187654321'],
     ['+543546123456', '+5493546123456'],
@@ -39,7 +39,7 @@ describe('contactKey', () => {
     expect(formsOf(key)).toEqual([key, form]);
   });
 
-  test.each([
+  it.each([
     '+14155550123',
     '+551132345678',
     '+972541234567',

@@ -62,15 +62,29 @@ describe('a warning', () => {
     const window = { timezone: 'America/Los_Angeles', start: '10:00', end: '12:00' };
     expect(quietUntil({ window, quiet }, night)).toBeNull();
     const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step], until).map(({ text }) => text)).toEqual([
+    expect(campaignWarnings([step, step], until, []).map(({ text }) => text)).toEqual([
       expect.stringMatching(/^Step 1: Quiet hours/),
+    ]);
+  });
+
+  it('names each field that no contact can have once, with the one that was probably meant', () => {
+    const text = 'Hi {{ first_name }}, {{ customFields.paln }} {{ first_name }}';
+    const found = warningsOf({ ...plain, text, subject: '{{ zodiac }}', customFields: ['plan'] });
+    expect(found).toMatchObject([
+      { code: 'unknown_field', name: 'first_name', suggestion: 'firstName' },
+      { code: 'unknown_field', name: 'customFields.paln', suggestion: 'customFields.plan' },
+      { code: 'unknown_field', name: 'zodiac', suggestion: null },
+    ]);
+    const step = { message: '{{ company }}', messageType: 'imessage' as const, attachmentUrls: [] };
+    expect(campaignWarnings([step, step], null, [])).toMatchObject([
+      { code: 'unknown_field', name: 'company', text: expect.stringMatching(/^Step 1: .*companyName/) },
     ]);
   });
 
   it('of a campaign names the step', () => {
     const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step], null)).toEqual([]);
-    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step], null);
+    expect(campaignWarnings([step, step], null, [])).toEqual([]);
+    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step], null, []);
     expect(warnings.map(({ code }) => code)).toEqual(['first_message_link', 'many_unanswered']);
     expect(warnings[1]?.text).toMatch(/^Step 4: The contact has not answered the last 3 messages/);
   });

@@ -6,6 +6,7 @@ import { isLikelyNumber } from './phone.ts';
 import { firstSendTime, type SendTimes } from './quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
 import { type StepVariant, textsOf } from './step-variants.ts';
+import { unknownFields } from './template-fields.ts';
 import { isLonger } from './text.ts';
 
 /** A hint to the sender of an accepted message. Never a refusal. */
@@ -19,8 +20,17 @@ export const Warning = z
       'sms_too_long',
       'quiet_hours',
       'number_unlikely',
+      'unknown_field',
     ]),
     text: z.string().meta({ description: 'For a person; may change.' }),
+    name: z.string().optional().meta({
+      description: 'With `unknown_field`: the name in the template that no lead can have.',
+      example: 'first_name',
+    }),
+    suggestion: z.string().nullable().optional().meta({
+      description: 'With `unknown_field`: the field that was probably meant; null if none is like it.',
+      example: 'firstName',
+    }),
   })
   .meta({ id: 'Warning' });
 export type Warning = z.infer<typeof Warning>;
@@ -39,6 +49,9 @@ export interface WarnedMessage {
   phone?: string | null | undefined;
   /** The text of a fallback SMS; absent: none. */
   fallbackText?: string | undefined;
+  subject?: string | null | undefined;
+  /** The names of the workspace's custom fields; absent: not known. */
+  customFields?: readonly string[] | undefined;
   /** Whether it is the first message to the contact; null: not known without a query. */
   isFirst: boolean | null;
   /** Messages in a row that the contact has not answered, without this one; null: not known. */
@@ -66,7 +79,7 @@ const MAX_SMS_LENGTH = 1600;
 const MANY_UNANSWERED = 2;
 
 /** One check for each code, which says what is wrong; null: nothing. */
-const CHECKS: Record<Warning['code'], (message: WarnedMessage) => string | null> = {
+const CHECKS: Record<Exclude<Warning['code'], 'unknown_field'>, (message: WarnedMessage) => string | null> = {
   first_message_link: ({ isFirst, text }) =>
     isFirst !== false && hasLink(text)
       ? `${first(isFirst)} contains a link. Strangers take it for spam, and carriers filter it: ask first, and send the link with the answer.`
@@ -106,11 +119,24 @@ const clockOf = ({ at, zone }: QuietUntil): string =>
 const first = (isFirst: boolean | null): string =>
   isFirst ? 'The first message to the contact' : 'The message, if it is the first one to the contact,';
 
-export const warningsOf = (message: WarnedMessage): Warning[] =>
-  (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
+export const warningsOf = (message: WarnedMessage): Warning[] => [
+  ...(Object.keys(CHECKS) as (keyof typeof CHECKS)[]).flatMap((code) => {
     const text = CHECKS[code](message);
     return text === null ? [] : [{ code, text }];
-  });
+  }),
+  ...fieldWarnings(message),
+];
+
+function fieldWarnings({ text, subject, fallbackText, customFields }: WarnedMessage): Warning[] {
+  const templates = [text, subject ?? '', fallbackText ?? ''];
+  const found = templates.flatMap((template) => unknownFields(template, customFields ?? null));
+  return [...new Map(found.map((field) => [field.name, field])).values()].map(({ name, suggestion }) => ({
+    code: 'unknown_field' as const,
+    name,
+    suggestion,
+    text: `No contact has a field ${name}, so it is always empty.${suggestion === null ? '' : ` Do you mean ${suggestion}?`}`,
+  }));
+}
 
 /**
  * The steps of a campaign as messages, for a contact who never answers.
@@ -125,9 +151,10 @@ export function campaignWarnings(
     smsFallbackMessage?: string | undefined;
   }[],
   quiet: QuietUntil | null,
+  customFields: readonly string[],
 ): Warning[] {
   const found = steps.flatMap((step, index) =>
-    textsOf(step).flatMap(({ variant, body: text }) =>
+    textsOf(step).flatMap(({ variant, subject, body: text }) =>
       warningsOf({
         channel: step.messageType,
         text,
@@ -136,6 +163,8 @@ export function campaignWarnings(
         isFirst: index === 0,
         unanswered: index,
         quietUntil: index === 0 ? quiet : null,
+        subject,
+        customFields,
       }).map((warning) => ({
         ...warning,
         text: `Step ${index + 1}${variant === null ? '' : ` ${variant}`}: ${warning.text}`,
@@ -143,9 +172,12 @@ export function campaignWarnings(
     ),
   );
   // The first of each kind, but the last step for many unanswered messages.
-  return (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
+  const fields = found.filter(({ code }) => code === 'unknown_field');
+  const ofSteps = (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
     const ofCode = found.filter((warning) => warning.code === code);
     const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];
     return one ? [one] : [];
   });
+  // The first of each name.
+  return [...ofSteps, ...new Map(fields.toReversed().map((one) => [one.name, one])).values()];
 }

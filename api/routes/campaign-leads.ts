@@ -18,6 +18,7 @@ import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { dryRun, type TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
+import { knownCustomFields } from '#db/queries/limits.ts';
 import { addressOn } from '#domain/campaign-schedule.ts';
 import { Channel } from '#domain/channel.ts';
 import { consentKey } from '#domain/consent.ts';
@@ -27,6 +28,8 @@ import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
 import { textsOf } from '#domain/step-variants.ts';
 import { VariantName } from '#domain/variant-name.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
+import { campaignWarnings, Warnings } from '#domain/warnings.ts';
+import { dialled } from '#domain/contact-key.ts';
 import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
 import { requireLines } from '../campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
@@ -151,7 +154,13 @@ export const campaignLeadRoutes = [
     params: CampaignParams,
     body: z.object({ leadId: Id }),
     responses: {
-      200: z.object({ success: z.literal(true), campaignId: Id, leadId: Id, steps: z.array(StepPreview) }),
+      200: z.object({
+        success: z.literal(true),
+        campaignId: Id,
+        leadId: Id,
+        steps: z.array(StepPreview),
+        warnings: Warnings,
+      }),
     },
     errors: ['NOT_FOUND'],
     async handler({ db, params, body, now }) {
@@ -192,7 +201,7 @@ export const campaignLeadRoutes = [
           subject: text?.subject ?? null,
           variants: texts.flatMap(({ variant: name, ...shown }) => (name === null ? [] : { name, ...shown })),
           attachmentUrls: step?.attachmentUrls ?? [],
-          address,
+          address: dialled(address, known.phone),
           scheduledDate: sentFrom.toISOString(),
           holdReason: sentFrom > at ? ('recipient_quiet_hours' as const) : null,
           wakingHours: times.quiet ? { ...times.quiet, zones: [...times.quiet.zones] } : null,
@@ -201,7 +210,11 @@ export const campaignLeadRoutes = [
           hasConsent,
         };
       });
-      return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };
+      const warnings = campaignWarnings(campaign.steps, null, await knownCustomFields(db));
+      return {
+        status: 200,
+        body: { success: true, campaignId: campaign.id, leadId: lead.id, steps, warnings },
+      };
     },
   }),
 ];

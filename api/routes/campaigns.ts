@@ -25,6 +25,7 @@ import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
+import { knownCustomFields } from '#db/queries/limits.ts';
 import { acceptsSends } from '#domain/entitlement.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
@@ -140,7 +141,7 @@ export const campaignRoutes = [
       await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
       const quiet = body.start ? await quietUntilOfFirstStep(db, made, now) : null;
-      const warnings = campaignWarnings(made.steps, quiet);
+      const warnings = campaignWarnings(made.steps, quiet, await knownCustomFields(db));
       if (!body.start)
         return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
       await requireList(db, made);
@@ -233,7 +234,7 @@ export const campaignRoutes = [
       if (changesSequence) await requireSendTimes(db, body, row, now);
       const changed = await updateCampaign(db, row.id, body);
       if (!changed) throw campaignNotFound();
-      const warnings = campaignWarnings(changed.steps, null);
+      const warnings = campaignWarnings(changed.steps, null, await knownCustomFields(db));
       return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
     },
   }),

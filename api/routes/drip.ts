@@ -69,7 +69,7 @@ export const dripRoutes = [
 ];
 
 const warningsOfDrip = (
-  { message, messageType, attachmentUrls, smsFallbackMessage, recipientPhone }: DripInput,
+  { message, messageType, attachmentUrls, smsFallbackMessage, subject, recipientPhone }: DripInput,
   country: string,
   quietUntil: QuietUntil | null,
 ) =>
@@ -79,6 +79,7 @@ const warningsOfDrip = (
     files: attachmentUrls?.length ?? 0,
     phone: normalizePhone(recipientPhone ?? '', country),
     fallbackText: smsFallbackMessage,
+    subject,
     isFirst: null,
     unanswered: null,
     quietUntil,

@@ -10,6 +10,7 @@ import { recipientOf } from '#db/queries/message-recipient.ts';
 import { sendWindow } from '#db/queries/message-window.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
+import { knownCustomFields } from '#db/queries/limits.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { phoneOf } from '#domain/phone.ts';
@@ -59,6 +60,8 @@ export const messageRoutes = [
         files: message.attachmentUrls.length,
         phone: phoneOf(message.address),
         fallbackText: message.smsFallbackMessage ?? undefined,
+        subject: message.subject,
+        customFields: await knownCustomFields(db),
         ...(await contactRelation(db, message.lineId, message.address)),
         quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
       });

@@ -125,6 +125,11 @@ export async function recordCustomFields(
   return new Set(added.slice(room));
 }
 
+/** The names of the custom fields that contacts of the workspace have, or once had. */
+export const knownCustomFields = (db: TenantDb): Promise<readonly string[]> =>
+  db.anyFirst(sql.type(NameRow)`
+    select name from custom_field_names where workspace_id = ${db.workspaceId} order by name`);
+
 /** The names that are not recorded yet, in their order. */
 async function newCustomFields(db: TenantDb, names: ReadonlySet<string>): Promise<string[]> {
   const wanted = [...names].toSorted();

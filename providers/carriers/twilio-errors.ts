@@ -171,7 +171,10 @@ export function lateFailure(code: number): Pick<Receipt, 'optedOut' | 'unavailab
     case 'credentials':
       return { ofLine: true };
     // `transient` as well: the phone was off for as long as the network tried.
-    default:
-      return {};
+    case 'transient':
+    case 'refused':
+    case undefined:
+      break;
   }
+  return {};
 }

@@ -134,7 +134,7 @@ describe('a draft', () => {
     await eventually(async () => endpoint.received.length === 1);
     await decide(suspicion._id, 'dismiss');
     expect((await offered(from)).draftMessage).toBe('Are you sure?');
-    await eventually(async () => endpoint.received.some(({ body }) => String(body).includes(replyId)));
+    await eventually(async () => endpoint.received.some(({ body }) => body.includes(replyId)));
     await endpoint.close();
   });
 

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -33,6 +33,29 @@ async function settled(id: string, ...statuses: string[]) {
     return statuses.includes(body.status) && body;
   });
 }
+
+test('a field in a template that no contact can have is a warning with the one that was meant', async () => {
+  const own = await createWorkspaceWithLine(app);
+  await own.api('POST', '/api/leads', {
+    listId: (await own.api('POST', '/api/lists', { name: 'All' })).body.list._id,
+    leads: [{ phone: phone(), customFields: { plan: 'pro' } }],
+  });
+  const message = 'Hi {{ first_name }}, your {{ customFields.paln }}';
+  const unknown = [
+    { code: 'unknown_field', name: 'first_name', suggestion: 'firstName' },
+    { code: 'unknown_field', name: 'customFields.paln', suggestion: 'customFields.plan' },
+  ];
+  const of = ({ body }: { body: { warnings: { code: string }[] } }) =>
+    body.warnings.filter(({ code }) => code === 'unknown_field');
+  expect(of(await own.api('POST', '/api/messages', { message, recipientPhone: phone() }))).toMatchObject(
+    unknown,
+  );
+  expect(of(await own.api('POST', '/api/drip', { message, recipientPhone: phone() }))).toMatchObject(
+    unknown.slice(0, 1),
+  );
+  const campaign = await own.api('POST', '/api/campaigns', { name: 'Spring', steps: [{ message }] });
+  expect(of(campaign)).toMatchObject(unknown);
+});
 
 describe('POST /api/messages', () => {
   it('sends a message through the line and reports its delivery', async () => {

@@ -1146,11 +1146,19 @@ export type ReputationTerm = {
 };
 
 export type Warning = {
-    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'sms_too_long' | 'quiet_hours' | 'number_unlikely';
+    code: 'first_message_link' | 'first_message_file' | 'many_unanswered' | 'sms_segments' | 'sms_too_long' | 'quiet_hours' | 'number_unlikely' | 'unknown_field';
     /**
      * For a person; may change.
      */
     text: string;
+    /**
+     * With `unknown_field`: the name in the template that no lead can have.
+     */
+    name?: string;
+    /**
+     * With `unknown_field`: the field that was probably meant; null if none is like it.
+     */
+    suggestion?: string | null;
 };
 
 export type Error = {
@@ -7756,6 +7764,10 @@ export type PostApiCampaignsByIdPreviewResponses = {
              */
             hasConsent: boolean;
         }>;
+        /**
+         * Hints about how the message may be received or what it costs, based on the template before it is rendered. Empty if there are none.
+         */
+        warnings: Array<Warning>;
     };
 };
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "efb805df2a4124600bbfa6dce68c3cf41e8ce1501f6fd6a115f3c44ffe93d8a3"
+DIGEST = "7ce336e0d8941a64f93835e2352987e9a2f3d3d62d533b7513b88770284cf28c"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -623,8 +623,10 @@ class ReputationTerm(TypedDict):
 
 
 class Warning(TypedDict):
-    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "sms_too_long", "quiet_hours", "number_unlikely"]
+    code: Literal["first_message_link", "first_message_file", "many_unanswered", "sms_segments", "sms_too_long", "quiet_hours", "number_unlikely", "unknown_field"]
     text: str
+    name: NotRequired[str]
+    suggestion: NotRequired[str | None]
 
 
 class ErrorIssue(TypedDict):
@@ -3060,6 +3062,7 @@ class PreviewCampaignResponse(TypedDict):
     campaignId: str
     leadId: str
     steps: list[PreviewCampaignResponseStep]
+    warnings: list[Warning]
 
 
 class ForecastRequestStepDelay(TypedDict):
