@@ -45,6 +45,9 @@ const ExportedReply = z.object({
   senderName: z.string().nullable().meta({ description: 'The name that the contact gave.' }),
   message: z.string().meta({ description: 'What the contact wrote.' }),
   wholeMessage: z.string().meta({ description: 'With quoted text and signatures, as it was received.' }),
+  formerTexts: z
+    .array(z.object({ text: z.string(), until: At }))
+    .meta({ description: 'What it said before the contact edited it or took it back.' }),
   warning: SenderWarning.nullable(),
   authentication: SenderAuthentication.nullable(),
   autoReply: z.boolean(),

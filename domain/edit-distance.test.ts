@@ -17,7 +17,7 @@ test('is 0 for equal texts only, symmetric, and at most the longer length', () =
       const distance = editDistance(a, b);
       expect(distance === 0).toBe(a === b);
       expect(distance).toBe(editDistance(b, a));
-      expect(distance).toBeLessThanOrEqual(Math.max([...a].length, [...b].length));
+      expect(distance).toBeLessThanOrEqual(Math.max(Array.from(a).length, Array.from(b).length));
     }),
   );
 });

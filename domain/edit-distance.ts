@@ -3,7 +3,7 @@
  * alignment). Its time is proportional to the product of their lengths, so both are to be short.
  */
 export function editDistance(a: string, b: string): number {
-  const [from, to] = [[...a], [...b]];
+  const [from, to] = [Array.from(a), Array.from(b)];
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
   for (const [i, character] of from.entries()) {

@@ -34,6 +34,8 @@ export interface Guard {
   parseUrl(url: string): URL;
   /** For an undici dispatcher. */
   connect: buildConnector.connector;
+  /** Like `connect`, for servers with certificates of an authority of their own. @param ca in PEM format, in place of the public ones. */
+  connectTrusting(ca: string[]): buildConnector.connector;
   /** Resolves a host to an allowed address, for libraries that open their own sockets. @throws UrlNotAllowed */
   addressOf(host: string): Promise<string>;
   /** A TCP connection, for protocols other than HTTP. @throws UrlNotAllowed, or the socket's error */
@@ -80,7 +82,19 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
       (error: Error) => callback(error, []),
     );
   };
-  const connectTcp = buildConnector({ lookup, timeout: CONNECT_MS, allowH2: false });
+  function connector(ca?: string[]): buildConnector.connector {
+    const connectTcp = buildConnector({ lookup, timeout: CONNECT_MS, allowH2: false, ...(ca && { ca }) });
+    return (target, callback) => {
+      try {
+        // Node does not call `lookup` for a literal address.
+        if (isIP(target.hostname)) checkAddress(target.hostname);
+      } catch (error) {
+        callback(error as Error, null);
+        return;
+      }
+      connectTcp(target, callback);
+    };
+  }
 
   async function checkResolved(hostname: string): Promise<void> {
     const { promise: timeout, resolve: giveUp } = Promise.withResolvers<void>();
@@ -138,16 +152,8 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
       await checkHostname(url.hostname);
     },
 
-    connect(target, callback) {
-      try {
-        // Node does not call `lookup` for a literal address.
-        if (isIP(target.hostname)) checkAddress(target.hostname);
-      } catch (error) {
-        callback(error as Error, null);
-        return;
-      }
-      connectTcp(target, callback);
-    },
+    connect: connector(),
+    connectTrusting: connector,
 
     async addressOf(host) {
       if (isIP(host)) {

@@ -186,6 +186,11 @@ const FileRow = z.object({
   createdAt: z.date(),
 });
 
+const ExportedReplyRow = InboundRow.extend({
+  wholeText: z.string().nullable(),
+  formerTexts: z.array(z.object({ text: z.string(), until: z.string() })),
+});
+
 export async function exportReplies(
   db: TenantDb,
   contact: Contact,
@@ -193,7 +198,7 @@ export async function exportReplies(
   links: FileLinks,
   now: Date,
 ): Promise<Page<'replies'>> {
-  const rows = await db.any(sql.type(InboundRow.extend({ wholeText: z.string().nullable() }))`
+  const rows = await db.any(sql.type(ExportedReplyRow)`
     select i.* from inbound_messages i where ${isReplyOf(db, contact)} and i.id > ${after} order by i.id limit ${PAGE}`);
   const files = await db.any(sql.type(FileRow)`
     select id, inbound_message_id, name, content_type, size, status, created_at from attachments
@@ -220,6 +225,7 @@ export async function exportReplies(
       senderName: row.senderName,
       message: row.body,
       wholeMessage: row.wholeText ?? row.body,
+      formerTexts: row.formerTexts,
       warning: row.warning,
       authentication: row.authentication,
       autoReply: row.autoReply,

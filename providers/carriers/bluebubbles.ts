@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
@@ -52,6 +53,7 @@ import {
   readJson,
   readOk,
 } from './http-response.ts';
+import { caCertificatesOf } from './ca-certificates.ts';
 
 export interface BlueBubblesCarrierOptions {
   /** Checks connections to servers whose addresses tenants set. */
@@ -78,6 +80,7 @@ export const BlueBubblesConfig = z.object({
     .enum(['apple-script', 'private-api'])
     .default('apple-script')
     .meta({ description: 'The Private API requires its helper on the Mac; AppleScript requires nothing.' }),
+  caCertificates: caCertificatesOf('server'),
 });
 export type BlueBubblesConfig = z.infer<typeof BlueBubblesConfig>;
 
@@ -104,18 +107,36 @@ const NEGATIVE_CHECKS = 3;
 /** How long a positive result is cached. */
 const REACHABLE_MS = 24 * 3_600_000;
 const MAX_CACHED = 100_000;
+const MAX_AGENTS = 100;
 
 /** iMessage and SMS through a Mac that runs the BlueBubbles server (REST API v1). */
 export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Carrier<BlueBubblesConfig> {
   const { guard, fetchMedia, timeoutMs = TIMEOUT_MS, recheckMs = 400, clock = () => new Date() } = options;
   // No connection reuse: a message written to a connection that the server is closing would have an unknown outcome.
-  const agent = new Agent({
-    connections: 32,
-    pipelining: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    ...(guard && { connect: guard.connect }),
-  });
+  const openAgent = (ca?: string[]): Agent =>
+    new Agent({
+      connections: 32,
+      pipelining: 0,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: guard ? (ca ? guard.connectTrusting(ca) : guard.connect) : { ...(ca && { ca }) },
+    });
+  const agent = openAgent();
+  /** For servers with certificates of an authority of their own, by its certificates. */
+  const agents = new Map<string, Agent>();
+  function agentOf({ caCertificates: pem }: BlueBubblesConfig): Agent {
+    if (pem === undefined) return agent;
+    const trusting = agents.get(pem) ?? openAgent([...rootCertificates, pem]);
+    if (agents.size >= MAX_AGENTS && !agents.has(pem)) {
+      const [oldest] = agents;
+      if (oldest) {
+        agents.delete(oldest[0]);
+        void oldest[1].close();
+      }
+    }
+    agents.set(pem, trusting);
+    return trusting;
+  }
   /** When an address was last found available, by server and address. */
   const reachable = new Map<string, number>();
   /** When a line's messages of the last days were last read, by server and line. */
@@ -134,7 +155,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     const url = addressOf(config, path);
     const { contentType, content } = await encode(body);
     return exchange(
-      agent,
+      agentOf(config),
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -451,10 +472,15 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const [path] = /\/attachment\/[^/]+\/download$/.exec(new URL(address).pathname) ?? [];
       if (path === undefined) throw new Error("not one of this carrier's addresses");
       const headers = from > 0 ? { range: `bytes=${from}-` } : {};
-      return mediaOf(await request(addressOf(config, path), { dispatcher: agent, signal, headers }), from);
+      return mediaOf(
+        await request(addressOf(config, path), { dispatcher: agentOf(config), signal, headers }),
+        from,
+      );
     },
 
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all([agent, ...agents.values()].map((one) => one.destroy()));
+    },
   };
 }
 

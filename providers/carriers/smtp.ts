@@ -26,6 +26,7 @@ import {
 } from './smtp-connection.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
+import { caCertificatesOf } from './ca-certificates.ts';
 
 export interface SmtpCarrierOptions {
   /** Checks connections to mail servers whose addresses tenants set. */
@@ -80,15 +81,7 @@ export const SmtpConfig = z
         'The name under which the receiving mail server writes Authentication-Results, for example mx.google.com. Without it, the topmost results count.',
     }),
     /** Certificate authorities of the mail servers besides the public ones. */
-    caCertificates: z
-      .string()
-      .max(100_000)
-      .refine((pem) => pem.includes('-----BEGIN CERTIFICATE-----'), 'must be a certificate in PEM format')
-      .optional()
-      .meta({
-        description:
-          'The certificates of the authority that signed those of the mail servers, in PEM format, if it is not a public one.',
-      }),
+    caCertificates: caCertificatesOf('mail servers'),
     ehloName: z
       .string()
       .max(255)

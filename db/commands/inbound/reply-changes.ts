@@ -13,6 +13,7 @@ import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { suspectOptOut } from './opt-out-suspicions.ts';
+import { understand } from './sent-texts.ts';
 
 /**
  * Applies an edit of a reply, or its end. The latest by the carrier's clock wins, whatever the order of arrival.
@@ -33,7 +34,9 @@ export async function changeReply(
   const isEdit = change.kind === 'edited';
   const text = isEdit ? change.text : '';
   const hasEffects = !reply.autoReply && reply.warning === null;
-  const keyword = isEdit && hasEffects ? optOutKeyword(text) : null;
+  // Judged as a new text is: without what it quotes of ours.
+  const { own } = await understand(db, reply.address, text);
+  const keyword = isEdit && hasEffects ? optOutKeyword(own) : null;
   const at = sql.timestamp(change.at);
   const changed = await db.maybeOne(sql.type(InboundRow)`
     update inbound_messages set body = ${text}, keyword = ${keyword},
@@ -45,14 +48,19 @@ export async function changeReply(
   if (!changed) return true;
   await emitChange(db, changed, change, now);
   if (!isEdit) await discardDraftOf(db, changed.id, now);
-  else if (hasEffects) await followEdit(db, changed, change.at, now);
+  else if (hasEffects) await followEdit(db, changed, { own, at: change.at }, now);
   return true;
 }
 
 /** What the new text asks for. */
-async function followEdit(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
+async function followEdit(
+  db: TenantDb,
+  reply: InboundRow,
+  { own, at }: { own: string; at: Date },
+  now: Date,
+): Promise<void> {
   const { address, lineId, keyword } = reply;
-  if (keyword === null) return suspectOptOut(db, reply, now);
+  if (keyword === null) return suspectOptOut(db, { ...reply, body: own }, now);
   if (keyword === 'stop') {
     await discardDraftOf(db, reply.id, now);
     if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });

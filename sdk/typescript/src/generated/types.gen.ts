@@ -2313,6 +2313,13 @@ export type ContactExport = {
          * With quoted text and signatures, as it was received.
          */
         wholeMessage: string;
+        /**
+         * What it said before the contact edited it or took it back.
+         */
+        formerTexts: Array<{
+            text: string;
+            until: string;
+        }>;
         warning: 'sender_not_verified' | 'own_address' | 'invalid_sender' | null;
         authentication: {
             /**

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "7ce336e0d8941a64f93835e2352987e9a2f3d3d62d533b7513b88770284cf28c"
+DIGEST = "46b95ac81f9b3efb8082b3e3d54de351b0c6d38a746a65bffaaa1ab15a34c0d9"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -1290,6 +1290,11 @@ class ContactExportMessage(TypedDict):
     attempts: list[ContactExportMessageAttempt]
 
 
+class ContactExportReplyFormerText(TypedDict):
+    text: str
+    until: str
+
+
 class ContactExportReplyAuthentication(TypedDict):
     result: Literal["pass", "fail", "none"]
     server: str | None
@@ -1314,6 +1319,7 @@ class ContactExportReply(TypedDict):
     senderName: str | None
     message: str
     wholeMessage: str
+    formerTexts: list[ContactExportReplyFormerText]
     warning: Literal["sender_not_verified", "own_address", "invalid_sender"] | None
     authentication: ContactExportReplyAuthentication | None
     autoReply: bool
