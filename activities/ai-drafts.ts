@@ -176,7 +176,6 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
       ...at,
       nextAt: null,
       reason: 'the draft waits to be approved, rejected or claimed',
-      keepsOpen: true,
     };
   return { ...at, nextAt: null, reason: endOf(draft), ended: true };
 }

@@ -1,5 +1,5 @@
-import { type LeadWait, waitsText } from '#domain/campaign-waits.ts';
-import { currentTime } from '#domain/clock.ts';
+import { type LeadWait, nextLookAt, waitsText } from '#domain/campaign-waits.ts';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
@@ -30,8 +30,6 @@ import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 const STEPS_PER_ROUND = 10;
 /** Rows of each table cleared in one transaction. */
 const CLEAR_BATCH = 5000;
-/** The maximum age of the progress that operators see. */
-const LOOK_EVERY_MS = 5 * 60_000;
 /** In test mode, where the clock stops at each look. The end of the last lead causes a look anyway. */
 const TEST_LOOK_EVERY_MS = 24 * 3_600_000;
 
@@ -151,7 +149,6 @@ async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Pr
       ...at,
       nextAt: null,
       reason: 'nothing of the campaign is sent until it is resumed',
-      keepsOpen: true,
     };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
@@ -174,15 +171,14 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
 async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
   const { id: campaignId, status } = campaign;
   const counted = await campaignProgress(db, campaign);
-  const waiting = counted.running > 0 ? await campaignWaits(db, campaign, now) : [];
-  const progress = { ...counted, waiting };
-  if (progress.running > 0) {
+  const found = counted.running > 0 ? await campaignWaits(db, campaign, now) : null;
+  const progress = { ...counted, waiting: found?.waits ?? [] };
+  if (found) {
     await notifyProgress(db, campaignId, now);
-    const nextAt = new Date(now.getTime() + (isTestTime() ? TEST_LOOK_EVERY_MS : LOOK_EVERY_MS));
+    const nextAt = isTestTime() ? fromNow(TEST_LOOK_EVERY_MS) : nextLookAt(found, now);
     return { status, progress, nextAt, reason: progressText(progress) };
   }
-  if (progress.entered === 0)
-    return { status, progress, nextAt: null, reason: 'no lead has entered yet', keepsOpen: true };
+  if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId, now);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
   const reason = `the campaign is completed: ${endedText(progress)}`;

@@ -15,6 +15,7 @@ import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { GapWaits } from './gap-waits.ts';
+import type { RoundClaims } from './polled-rounds.ts';
 import type { WebhookDeliverer } from './webhook-deliverer.ts';
 
 /** The services that a worker passes to its activities. */
@@ -45,6 +46,7 @@ export interface Dependencies {
   testModel: Model | null;
   waker: Waker;
   gapWaits: GapWaits;
+  roundClaims: RoundClaims;
   temporal: Client;
   logger: Logger;
   /** The base of the callback URLs, for example `https://api.example.com`. */

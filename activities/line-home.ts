@@ -44,9 +44,7 @@ export async function lineRound<Result extends LineRound | null>(
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
-      return isSame
-        ? { nextAt: null, reason, ended, keepsOpen: !ended, hold: { all: NEVER } }
-        : dueNow('the line has changed');
+      return isSame ? { nextAt: null, reason, ended, hold: { all: NEVER } } : dueNow('the line has changed');
     });
     return roundOf(look);
   }

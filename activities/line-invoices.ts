@@ -94,8 +94,7 @@ function nextLook({ status, owes, releases }: LineRequestView, now: Date): Decis
   const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
   if (owes || releases || status === 'provisioning') return within(STEP_MS);
   if (status === 'awaiting_payment') return within(CHECK_EVERY_MS + STEP_MS);
-  const isOpen = status === 'unconnected';
-  return { nextAt: null, ended: !isOpen, keepsOpen: isOpen };
+  return { nextAt: null, ended: status !== 'unconnected' };
 }
 
 function isStale(request: StoredLineRequest): boolean {

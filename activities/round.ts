@@ -13,11 +13,11 @@ export interface Look extends Decision {
 export const dueNow = (reason: string): Look => ({ nextAt: currentTime(), reason });
 
 /** The decision as the workflow gets it. */
-export const roundOf = ({ nextAt, reason, ended, keepsOpen }: Look): Round => ({
+export const roundOf = ({ nextAt, reason, ended = false }: Look): Round => ({
   nextAt: nextAt?.toISOString() ?? null,
   reason,
   ...(ended && { ended }),
-  ...(keepsOpen && { keepsOpen }),
+  ...(nextAt === null && !ended && { keepsOpen: true }),
 });
 
 /** Lets the workflow end, unless somebody has woken it. */
@@ -33,6 +33,10 @@ export const decideToEnd = async (
 export const isDue = ({ nextAt }: Decision): boolean =>
   nextAt !== null && nextAt.getTime() <= currentTime().getTime();
 
+/** A workflow whose next rounds polling processes take ends when it has nothing more to do now. */
+export const leftToPolling = (look: Look): Round =>
+  isDue(look) ? roundOf(look) : { ...roundOf(look), nextAt: null, ended: true };
+
 /**
  * Repeats a step until it decides to rest. After `ms` the next round continues.
  * @param more what is left when the time is up.
@@ -43,11 +47,20 @@ export const repeatFor = (
   more: string,
   step: (canceled: AbortSignal) => Promise<Look | null>,
 ): Promise<Round> =>
-  withHeartbeat(async (canceled) => {
-    const end = Date.now() + ms;
-    while (!canceled.aborted && Date.now() < end) {
-      const look = await step(canceled);
-      if (look && !isDue(look)) return roundOf(look);
-    }
-    return roundOf(dueNow(more));
-  });
+  withHeartbeat(async (canceled) =>
+    roundOf(await repeatUntil(Date.now() + ms, canceled, more, () => step(canceled))),
+  );
+
+/** Like `repeatFor`, without heartbeats. @param end in milliseconds since the epoch. */
+export async function repeatUntil(
+  end: number,
+  canceled: AbortSignal,
+  more: string,
+  step: () => Promise<Look | null>,
+): Promise<Look> {
+  while (!canceled.aborted && Date.now() < end) {
+    const look = await step();
+    if (look && !isDue(look)) return look;
+  }
+  return dueNow(more);
+}

@@ -109,12 +109,12 @@ export async function planSends(
   if ((stop || state.isPaused) && holds.all) {
     const { reason } = holds.all;
     const blockedBy = stop ? reason : null;
-    return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, keepsOpen: true, hold };
+    return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, hold };
   }
 
   if (!canCall(row)) {
     const nextAt = new Date(now.getTime() + UNREADABLE_AGAIN_MS);
-    return { ...nothing, nextAt, reason: UNREADABLE, blockedBy: 'carrier_pause', keepsOpen: true };
+    return { ...nothing, nextAt, reason: UNREADABLE, blockedBy: 'carrier_pause' };
   }
   const voiceNotesUntil = new Date(now.getTime() + VOICE_NOTES_AHEAD_MS);
   const others = await workOutsideQueue(db, lineId, { now, voiceNotesUntil });
@@ -168,7 +168,7 @@ function nextLook(
   others: OutsideQueue,
   hold: MessageHold | undefined,
   now: Date,
-): Pick<SendPlan, 'nextAt' | 'resumesAt' | 'reason' | 'blockedBy' | 'keepsOpen' | 'hold'> {
+): Pick<SendPlan, 'nextAt' | 'resumesAt' | 'reason' | 'blockedBy' | 'hold'> {
   const { nextAt, waitsFor, leavesMore } = claimed;
   const blockedBy = blockOf(state, holds, claimed, now);
   // Stored with the decision, so that they are sent even if this run of the workflow is lost.
@@ -182,7 +182,6 @@ function nextLook(
     resumesAt: gapEnd && earliest(gapEnd, nextOther),
     reason: blockedBy === null ? claimed.reason : operatorsReason(blockedBy),
     blockedBy,
-    keepsOpen: blockedBy !== null,
     hold,
   };
 }

@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
+import { createTaskQueues } from '#providers/task-queues.ts';
 import type { Status } from '#workflows/messages/queries.ts';
 import type { LineHome, LineRound } from '#workflows/messages/round.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
@@ -34,7 +35,8 @@ export interface SendInput extends LineInput {
 }
 
 export function createSendActivities(dependencies: Dependencies) {
-  const { pools, gapWaits, logger } = dependencies;
+  const { pools, gapWaits, logger, temporal } = dependencies;
+  const taskQueues = createTaskQueues(temporal.connection, temporal.options.namespace);
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
   const briefRounds = createBriefRounds();
@@ -94,6 +96,12 @@ export function createSendActivities(dependencies: Dependencies) {
       return (await findHome(pools, lineId))?.carrier ?? null;
     },
 
+    /** Where a line is served, after no worker took its task in time: the carrier, and whether workers of its queue are only busy. */
+    async findService({ lineId }: LineInput): Promise<{ carrier: string | null; isBusy: boolean }> {
+      const carrier = (await findHome(pools, lineId))?.carrier ?? null;
+      return { carrier, isBusy: await taskQueues.isPolled(lineQueue(carrier)) };
+    },
+
     /** Sends what a line may send, and waits out the gaps in between, until there is nothing more to do for a while. */
     async sendDue(input: SendInput): Promise<LineRound> {
       return lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input), {
@@ -119,7 +127,7 @@ export function createSendActivities(dependencies: Dependencies) {
 }
 
 function endOfRound(
-  { isAtWork, reason, isPaused, isResting, blockedBy, keepsOpen }: SendPlan,
+  { isAtWork, reason, isPaused, isResting, blockedBy }: SendPlan,
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
@@ -129,7 +137,6 @@ function endOfRound(
     ...roundOf({ nextAt, reason }),
     isPaused,
     ...(isResting && { isResting }),
-    ...(keepsOpen && { keepsOpen }),
   };
   if (blockedBy !== null) return { ...round, isBlocked: true };
   return { ...round, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };

@@ -15,9 +15,10 @@ import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { Rounds } from './polled-rounds.ts';
 import type { DeliveryLane } from './webhook-deliverer.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { dueNow, isDue, type Look, roundOf } from './round.ts';
+import { dueNow, isDue, leftToPolling, type Look } from './round.ts';
 
 /** Concurrent deliveries of one workspace. */
 const PER_WORKSPACE = 1536;
@@ -34,8 +35,8 @@ const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
 const MORE = 'there are more deliveries to send';
-/** Events come in bursts: polling for a moment is cheaper than a signal for each. */
-const LINGER_MS = 3000;
+/** Events come in bursts: looking for a moment is cheaper than the next round. */
+const LINGER_MS = 1000;
 /** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
 const RESTART_MS = 5000;
 const POLL_MS = 50;
@@ -47,7 +48,8 @@ const OPEN_FROM_MS = 3_600_000;
 
 type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
 
-export function createWebhookActivities({ pools, deliverer }: Dependencies) {
+/** @returns starts the deliveries of a workspace, to all endpoints concurrently, until none are pending or the time is over. */
+function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 'deliverer'>) {
   /** Where the deliveries of workspaces begin that are not done, see `openFrom`. */
   const begins = new Map<string, { id: string; changedAt: string | null; until: number }>();
   async function beginOf(db: TenantDb): Promise<string> {
@@ -59,38 +61,63 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
     return id;
   }
 
+  return async (workspaceId: string, canceled: AbortSignal): Promise<Look> => {
+    const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
+    await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
+    const look = async (db: TenantDb) => lookAtDeliveries(db, await beginOf(db));
+    const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), look);
+    const end = Date.now() + ROUND_MS;
+    let lastFound = 0;
+    let poll = POLL_MS;
+    const claims = createClaims(tenant, beginOf);
+    while (Date.now() < end && !canceled.aborted) {
+      const lane = deliverer.lane(workspaceId);
+      const found = await claims.start(lane);
+      if (found !== 'none') {
+        lastFound = Date.now();
+        poll = POLL_MS;
+      }
+      if (found === 'full batch') continue;
+      // The clock of test mode waits for each round.
+      if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
+        const next = await rest();
+        if (!isDue(next)) return next;
+        claims.restart();
+        lastFound = Date.now();
+      }
+      await lane.progress(poll);
+      poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
+    }
+    return dueNow(MORE);
+  };
+}
+
+export function createWebhookActivities({ pools, deliverer, roundClaims }: Dependencies) {
+  const deliver = createDeliveryRound({ pools, deliverer });
   return {
-    /** Starts the deliveries of a workspace, to all endpoints concurrently, until none are pending. */
+    /** Delivers the events of a workspace until none are pending, where the rounds of polling processes did not suffice. */
     async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
-      return withHeartbeat(async (canceled) => {
-        await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
-        const look = async (db: TenantDb) => lookAtDeliveries(db, await beginOf(db));
-        const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), look);
-        const end = Date.now() + ROUND_MS;
-        let lastFound = 0;
-        let poll = POLL_MS;
-        const claims = createClaims(tenant, beginOf);
-        while (Date.now() < end && !canceled.aborted) {
-          const lane = deliverer.lane(workspaceId);
-          const found = await claims.start(lane);
-          if (found !== 'none') {
-            lastFound = Date.now();
-            poll = POLL_MS;
-          }
-          if (found === 'full batch') continue;
-          // The clock of test mode waits for each round.
-          if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
-            const next = await rest();
-            if (!isDue(next)) return roundOf(next);
-            claims.restart();
-            lastFound = Date.now();
-          }
-          await lane.progress(poll);
-          poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
-        }
-        return roundOf(dueNow(MORE));
-      });
+      const workflowId = webhookDispatcherId(workspaceId);
+      return withHeartbeat(async (canceled) =>
+        roundClaims.during({ workspaceId, workflowId }, async () =>
+          leftToPolling(await deliver(workspaceId, canceled)),
+        ),
+      );
+    },
+  };
+}
+
+/** The rounds of webhook dispatchers that processes take themselves. */
+export function webhookRounds(
+  dependencies: Pick<Dependencies, 'pools' | 'deliverer'>,
+  slots: number,
+): Rounds {
+  const deliver = createDeliveryRound(dependencies);
+  return {
+    slots,
+    async run({ workspaceId }, canceled) {
+      const next = await deliver(workspaceId, canceled);
+      return isDue(next) && !canceled.aborted ? 'hand over' : 'done';
     },
   };
 }

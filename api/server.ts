@@ -1,3 +1,4 @@
+import { createPolledKinds } from '#db/queries/polled-kinds.ts';
 import { startClock } from '#db/clock.ts';
 import { checkKeys } from '#db/key-check.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
@@ -52,12 +53,14 @@ export interface RunningApi {
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
-  const waker = createWaker(temporal, logger);
+  const polled = createPolledKinds();
+  const waker = createWaker(temporal, logger, polled.has);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await createApiPools(config.database, config.databasePoolSize, {
     waker,
     keySeal: createKeySeal(secrets),
   });
+  polled.watch(pools);
   const clock = startClock(pools, logger);
   const metrics = createMetrics({ pools, logger });
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
@@ -176,6 +179,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         services.rateLimits.close(),
       ]);
       await services.requestLog.close();
+      polled.close();
       await clock.stop();
       await pools.close();
     },

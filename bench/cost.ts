@@ -3,24 +3,39 @@ import { parseArgs } from 'node:util';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { changeCampaignStatus } from '#db/commands/campaigns/campaign-status.ts';
+import { insertCampaign, lockCampaign } from '#db/queries/campaigns.ts';
+import { insertLeads } from '#db/queries/leads.ts';
+import { insertList, lockList } from '#db/queries/lists.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
+import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
-import { dripDrainerId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+import {
+  campaignWorkflowId,
+  dripDrainerId,
+  linePacerId,
+  mailboxReaderId,
+  webhookDispatcherId,
+} from '#workflows/messages/workflow-ids.ts';
 import { billableActions } from '#test/support/actions.ts';
+import { createLine } from '#test/support/factories.ts';
+import { startMailbox } from '#test/support/mailbox.ts';
 import { heartbeatsSoFar } from './support/actions.ts';
-import { startProduct } from './support/product.ts';
+import { startListener, startProduct } from './support/product.ts';
 import { inParallel, until } from './support/waiting.ts';
 import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 
 /**
- * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --idle 60 --held 1
- * --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines, of a
- * single message, of a line that has nothing to do for `idle` seconds, and of messages posted one by one for lines that hold
- * them (0: not); and those of a line whose carrier accepts nothing, and of one whose carrier no worker serves, in `blocked`
- * seconds. API and worker are processes of their own.
+ * What a message costs in Temporal: `npm run bench -- cost [--drips 1000 --paced 10 --gaps 8,20 --idle 60 --waiting 660
+ * --held 1 --blocked 0]`. Prints the history events and billable actions per message of a line without a gap, of paced lines in
+ * a workspace with one webhook for all events, of a single message, of a line that has nothing to do for `idle` seconds, and of
+ * messages posted one by one for lines that hold them (0: not); those of a mailbox in which nothing arrives and of a campaign
+ * that waits for its second step, counted for `waiting` seconds and scaled to a day; and those of a line whose carrier accepts
+ * nothing, and of one whose carrier no worker serves, in `blocked` seconds. API and worker are processes of their own.
  */
 const { values } = parseArgs({
   options: {
@@ -28,6 +43,7 @@ const { values } = parseArgs({
     paced: { type: 'string', default: '10' },
     gaps: { type: 'string', default: '8,20' },
     idle: { type: 'string', default: '60' },
+    waiting: { type: 'string', default: '660' },
     held: { type: 'string', default: '1' },
     blocked: { type: 'string', default: '0' },
   },
@@ -36,6 +52,8 @@ const DRIPS = Number(values.drips);
 const PACED = Number(values.paced);
 const GAPS = values.gaps.split(',').filter(Boolean).map(Number);
 const IDLE_MS = Number(values.idle) * 1000;
+const WAITING_MS = Number(values.waiting) * 1000;
+const DAY_MS = 86_400_000;
 
 const BLOCKED_MS = Number(values.blocked) * 1000;
 /** So slow that each message needs its own signal: faster requests would share one. */
@@ -53,6 +71,7 @@ try {
   if (DRIPS > 0) await bulk();
   for (const gap of GAPS) await paced(gap);
   if (IDLE_MS > 0) await single();
+  if (WAITING_MS > 0) await waiting();
   if (values.held !== '0') await held();
   if (BLOCKED_MS > 0)
     await Promise.all([blocked('whose device does not answer'), blocked('that no worker serves')]);
@@ -80,7 +99,8 @@ async function bulk(): Promise<void> {
 
 /** From the start of its pacer until it is idle. */
 async function paced(gap: number): Promise<void> {
-  const { id, lineIds } = await createBenchWorkspace(pools, 1);
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  const listener = await startListener(product, key);
   await run(sql.type(z.unknown())`
     update lines set min_gap_seconds = ${gap}, hourly_new_limit = 10000 where workspace_id = ${id}`);
   const heartbeats = await heartbeatsSoFar(product.temporalMetrics);
@@ -95,6 +115,90 @@ async function paced(gap: number): Promise<void> {
   await send(id, lineIds[0], PACED);
   const sent = (await heartbeatsSoFar(product.temporalMetrics)) - since;
   show('  as many again', (await events(pacer)).slice(before.length), { messages: PACED, heartbeats: sent });
+  // The heartbeats of both are told apart by nothing; those of the dispatcher are counted with the pacer's.
+  show(`  the dispatcher, ${listener.received.length} deliveries`, await events(webhookDispatcherId(id)), {
+    messages: 2 * PACED,
+  });
+  await listener.close();
+}
+
+/** A mailbox in which nothing arrives, and a campaign whose only lead waits for its second step. */
+async function waiting(): Promise<void> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
+  const mailbox = await startMailbox();
+  const emailLineId = await createLine({ pools, url: config.publicUrl }, id, 'email');
+  const connected = await fetch(`${config.publicUrl}/api/lines/${emailLineId}/carrier`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ provider: 'smtp', config: { url: product.smtpUrl, imapUrl: mailbox.url } }),
+  });
+  if (!connected.ok) throw new Error(`the mailbox was not connected: ${connected.status}`);
+  const campaignId = await startCampaign(id);
+  await until(async () => (await count(id, 'delivered')) === 1);
+  const watched = {
+    'a mailbox': mailboxReaderId(emailLineId),
+    'a campaign that waits': campaignWorkflowId(campaignId),
+  };
+  for (const workflowId of Object.values(watched)) await rests(workflowId);
+  const before = new Map<string, number>();
+  for (const workflowId of Object.values(watched)) before.set(workflowId, (await events(workflowId)).length);
+  const pacerBefore = (await events(linePacerId(lineIds[0] ?? ''))).length;
+  await pause(WAITING_MS);
+  for (const [name, workflowId] of Object.entries(watched)) {
+    const all = await events(workflowId);
+    const since = all.slice(before.get(workflowId));
+    const actions = billableActions(since);
+    console.log(
+      `${name}: ${since.length} events, ${actions} actions in ${values.waiting} s; a day ${perDay(since, actions)}`,
+    );
+    const timer = timerOf(all);
+    // A look is an activity, whose end starts the next timer: 11 events.
+    if (timer !== null && timer * 1000 > WAITING_MS)
+      console.log(`  by its timer of ${timer} s: a day ${((DAY_MS / 1000 / timer) * 2).toFixed(1)} actions`);
+  }
+  const pacer = (await events(linePacerId(lineIds[0] ?? ''))).length - pacerBefore;
+  console.log(`the pacer of the campaign's line meanwhile: ${pacer} events`);
+  await mailbox.stop();
+}
+
+/** What was counted while waiting, scaled to a day. */
+function perDay({ length }: { length: number }, actions: number): string {
+  const scaled = (total: number): number => Math.round((total * DAY_MS) / WAITING_MS);
+  return `${scaled(length)} events, ${scaled(actions)} actions`;
+}
+
+/** For how many seconds a workflow waits by its last timer; null: it has none. */
+function timerOf(list: Awaited<ReturnType<typeof events>>): number | null {
+  const ended = new Set(
+    list.map((event) =>
+      String(
+        event.timerFiredEventAttributes?.startedEventId ??
+          event.timerCanceledEventAttributes?.startedEventId ??
+          '',
+      ),
+    ),
+  );
+  const last = list.findLast(
+    ({ eventId, timerStartedEventAttributes: timer }) => timer && !ended.has(String(eventId)),
+  );
+  const seconds = last?.timerStartedEventAttributes?.startToFireTimeout?.seconds;
+  return seconds ? Number(seconds) : null;
+}
+
+async function startCampaign(workspaceId: string): Promise<string> {
+  return withTenant(pools, workspaceId, async (db) => {
+    const now = new Date();
+    const { id: listId } = await insertList(db, { name: 'Bench', description: '', userId: null });
+    const { lead } = normalizeLead({ firstName: 'Ada', phone: numbers(1)[0] ?? '' }, { country: 'US' });
+    await lockList(db, listId);
+    await insertLeads(db, listId, [lead], { source: 'bench', now });
+    const steps = [{ message: 'Hello' }, { message: 'Again', delay: { days: 10 } }];
+    const { id } = await insertCampaign(db, CampaignInput.parse({ name: 'Bench', steps, listId }), null, now);
+    const campaign = await lockCampaign(db, id);
+    if (!campaign) throw new Error('the campaign is gone');
+    await changeCampaignStatus(db, campaign, 'start', now);
+    return id;
+  });
 }
 
 async function single(): Promise<void> {

@@ -12,12 +12,10 @@ import { IdRow } from './rows.ts';
 
 /** The decision of a long-lived workflow after a look at its tables. */
 export interface Decision {
-  /** When it looks again; null: not until somebody wakes it. */
+  /** When it looks again; null: when somebody wakes it, or the sweep after a month, so that no run becomes too old. */
   nextAt: Date | null;
   /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
-  /** With `nextAt` null: its subject is open, so the run continues, and the sweep wakes it after a month. */
-  keepsOpen?: boolean;
   /**
    * The workflow does not rest: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
    * woken it (`requestedSince`). Work that falls due in the meantime sends it no signal.
@@ -74,8 +72,8 @@ export async function decide<D extends Decision | null>(
 }
 
 /** Until when a workflow rests if nobody wakes it. */
-const restOf = ({ nextAt, keepsOpen }: Decision): Date =>
-  keepsOpen && nextAt === null ? new Date(currentTime().getTime() + MAX_AGE_MS) : NEVER;
+const restOf = ({ nextAt, ended }: Decision): Date =>
+  nextAt === null && !ended ? new Date(currentTime().getTime() + MAX_AGE_MS) : NEVER;
 
 /** Whether the row says that the workflow must look now. Only the workflow itself can postpone that. */
 function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {

@@ -1,6 +1,7 @@
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { createPool, type DatabasePool, sql } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
+import { boundPool, type BoundedPool, type PoolWatch, watchPools } from './bounded-pool.ts';
 import { type NodeWatch, NODE_TIMEOUT_MS, watchNodes } from './node-watch.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
@@ -36,6 +37,8 @@ export interface Pools {
   readonly waker: WakeSignals | null;
   readonly addressHashes: AddressHashes;
   readonly nodes: NodeWatch;
+  /** Of all pools but that of a replica. */
+  readonly watch: PoolWatch;
   close(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     openApart(urls),
   ]);
   const nodes = openNodeWatch(urls, system);
+  const watch = watchPools([tenant, system, apart], ask);
   return {
     tenant: { pool: tenant, queue: null },
     system,
@@ -89,14 +93,20 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     waker: options.waker ?? null,
     addressHashes: createAddressHashes(apart, options.keySeal ?? null),
     nodes,
+    watch,
     close: async () => {
+      watch.close();
       await Promise.all([nodes.close(), ...[tenant, system, apart].map((pool) => pool.end())]);
     },
   };
 }
 
+const ask = (pool: DatabasePool): Promise<unknown> => pool.query(sql.type(NoRows)`select`);
+
 /** Of statements. A server that has vanished costs this and a few seconds more. */
 const STATEMENT_MS = 20_000;
+/** What work waits for a connection beyond the time of one statement: a connection that hangs is replaced by then. */
+const BEYOND_STATEMENT_MS = 10_000;
 /** How long a connection that is destroyed may take to say goodbye. */
 const GRACEFUL_MS = 1000;
 
@@ -107,6 +117,8 @@ const GRACEFUL_MS = 1000;
 const IDLE_TIMEOUT_MS = 30_000;
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
+/** The same where requests do not share the connections, which are taken for milliseconds: only one that hangs keeps them so long. */
+const ACQUIRE_MS = 15_000;
 const MAX_WAITING = 500;
 /** Of statements for which everybody waits, and which take a millisecond if no node of a cluster keeps them waiting. */
 const BRIEF_MS = 5000;
@@ -126,10 +138,11 @@ export async function createApiPools(
 ): Promise<ApiPools> {
   await checkPooler(urls.systemUrl);
   const half = Math.max(2, Math.ceil(size / 2));
-  const openTenant = (url: string, size: number): Promise<DatabasePool> =>
-    openPool(url, 'linepace_tenant', { size });
-  const openSystem = (size: number, options: PoolOptions = {}): Promise<DatabasePool> =>
-    openPool(urls.systemUrl, 'linepace_system', { size, ...options });
+  const acquireMs = ACQUIRE_MS;
+  const openTenant = (url: string, size: number): Promise<BoundedPool> =>
+    openPool(url, 'linepace_tenant', { size, acquireMs });
+  const openSystem = (size: number, options: PoolOptions = {}): Promise<BoundedPool> =>
+    openPool(urls.systemUrl, 'linepace_system', { size, acquireMs, ...options });
   const share = (size: number): FairQueue =>
     createFairQueue({
       size,
@@ -146,6 +159,8 @@ export async function createApiPools(
     openApart(urls),
   ]);
   const nodes = openNodeWatch(urls, system);
+  const own = [tenant, system, auth, intake, apart, ...(urls.replicaUrl === null ? [reads] : [])];
+  const watch = watchPools(own, ask);
   return {
     tenant: { pool: tenant, queue: share(size) },
     reads: { pool: reads, queue: share(half) },
@@ -156,6 +171,7 @@ export async function createApiPools(
     waker,
     addressHashes: createAddressHashes(apart, keySeal),
     nodes,
+    watch,
     auth: {
       pool: auth,
       // A client that tries many keys must not lock out the others behind the same address.
@@ -168,6 +184,7 @@ export async function createApiPools(
       waiting: new Map(),
     },
     close: async () => {
+      watch.close();
       const opened = [tenant, reads, system, auth, intake, apart];
       await Promise.all([nodes.close(), ...opened.map((pool) => pool.end())]);
     },
@@ -175,7 +192,7 @@ export async function createApiPools(
 }
 
 /** Two connections are enough, because the statements take about a millisecond. */
-const openApart = (urls: DatabaseUrls): Promise<DatabasePool> =>
+const openApart = (urls: DatabaseUrls): Promise<BoundedPool> =>
   openPool(urls.systemUrl, 'linepace_system', {
     size: 2,
     withinTransactions: true,
@@ -193,9 +210,10 @@ async function openPool(
   {
     size = 10,
     statementTimeoutMs = STATEMENT_MS,
+    acquireMs = statementTimeoutMs + BEYOND_STATEMENT_MS,
     withinTransactions = false,
-  }: PoolOptions & { withinTransactions?: boolean },
-) {
+  }: PoolOptions & { acquireMs?: number; withinTransactions?: boolean },
+): Promise<BoundedPool> {
   const { dsn, tls } = withTlsApart(url);
   dsn.searchParams.set('application_name', login);
   const pool = await createPool(dsn.href, {
@@ -218,7 +236,7 @@ async function openPool(
   await pool.query(sql.type(NoRows)`select`).catch((error: unknown) => {
     if (error instanceof UnrestrictedLoginError) throw error;
   });
-  return pool;
+  return boundPool(pool, { size, acquireMs });
 }
 
 /** Slonik reads the settings of TLS in a URL in its own way, so the driver reads them, as for every other connection. */

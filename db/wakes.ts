@@ -112,6 +112,24 @@ export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): 
 const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE = sql.fragment`interval '15 minutes'`;
 
+/**
+ * Makes every workflow overdue if the namespace of Temporal is a new one, where none has run: also those that wait for somebody, which
+ * the sweep would start after a month only.
+ * @returns whether it is.
+ */
+export async function startAllInNewNamespace(db: SystemDb, namespaceId: string): Promise<boolean> {
+  const known = await db.anyFirst(sql.type(NamespaceRow)`select id from temporal_namespaces`);
+  if (known.includes(namespaceId)) return false;
+  if (known.length > 0)
+    await db.query(sql.type(NoRows)`
+      update workflow_wakes set sweep_at = now() where sweep_at > now() and sweep_at < 'infinity'`);
+  await db.query(sql.type(NoRows)`
+    insert into temporal_namespaces (id) values (${namespaceId}) on conflict do nothing`);
+  return known.length > 0;
+}
+
+const NamespaceRow = z.object({ id: z.string() });
+
 const OverdueRow = z.object({
   workspaceId: z.string(),
   workflowId: z.string(),

@@ -24,3 +24,21 @@ export function waitsText(waits: readonly LeadWait[]): string {
     ', ',
   );
 }
+
+/** The maximum age of the progress that operators see of a campaign that sends. */
+const SENDING_LOOK_MS = 5 * 60_000;
+/** For the rest, a look a day is enough: the daily digest. */
+const WAITING_LOOK_MS = 12 * 3_600_000;
+
+/**
+ * When a campaign looks at its progress again, unless a signal comes before: soon while it sends, otherwise when the next message is due.
+ * @param nextDueAt when the first message that waits for its time is due; null: none does.
+ */
+export function nextLookAt(
+  { isSending, nextDueAt }: { isSending: boolean; nextDueAt: Date | null },
+  now: Date,
+): Date {
+  const soon = now.getTime() + SENDING_LOOK_MS;
+  const late = now.getTime() + WAITING_LOOK_MS;
+  return new Date(isSending ? soon : Math.max(soon, Math.min(late, nextDueAt?.getTime() ?? late)));
+}

@@ -14,3 +14,10 @@ export const withInbox = (
   now: Date,
 ): z.infer<typeof HealthStatus> =>
   status === 'healthy' && isInboxUnhealthy(failingSince, now) ? 'degraded' : status;
+
+/** How many pauses a failing inbox may skip. */
+const MAX_SKIPPED = 5;
+
+/** How long after a failure an inbox is read again: less often the longer it fails, so that those that hang are in nobody's way. */
+export const pauseAfterFailure = (pollMs: number, failingMs: number): number =>
+  Math.max(pollMs, Math.min(MAX_SKIPPED * pollMs, failingMs / 4));

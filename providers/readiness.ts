@@ -80,3 +80,9 @@ async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<void> 
 /** @throws if Temporal does not respond in time. */
 export const checkTemporal = (temporal: Client['connection']): Promise<unknown> =>
   temporal.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, () => temporal.workflowService.getSystemInfo({}));
+
+/** A process in which nothing has succeeded for this time is restarted: its connections may never come back. */
+const STUCK_MS = 60_000;
+
+/** Whether nothing has succeeded on the connections of a pool for a minute. */
+export const isStuck = ({ watch }: { watch: { silentMs(): number } }): boolean => watch.silentMs() > STUCK_MS;

@@ -21,6 +21,8 @@ export interface TaskQueues {
    * if Temporal does not respond in time.
    */
   unservedFor(carrier: string): Promise<string | null>;
+  /** Whether workers poll the activities of a task queue; false if Temporal does not respond in time. */
+  isPolled(name: string): Promise<boolean>;
 }
 
 /** A caller of the API waits for it. */
@@ -52,6 +54,11 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
   return {
     stateOf: (name, type) =>
       connection.withDeadline(Date.now() + STATE_TIMEOUT_MS, () => stateOf(name, type)),
+    isPolled: (name) =>
+      connection
+        .withDeadline(Date.now() + TIMEOUT_MS, () => stateOf(name, 'activity'))
+        .then(({ pollers }) => pollers > 0)
+        .catch(() => false),
     async unservedFor(carrier) {
       const required = [
         [MAIN_QUEUE, 'workflow'],

@@ -9,8 +9,8 @@ import {
 import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import { signalArgs, type SignalName } from '#workflows/messages/signals.ts';
-import { UnknownWorkflow, wakeStart } from '#workflows/messages/workflow-ids.ts';
+import { isFact, signalArgs, type SignalName } from '#workflows/messages/signals.ts';
+import { polledKind, UnknownWorkflow, wakeStart } from '#workflows/messages/workflow-ids.ts';
 import { endAfterClose } from './after-close.ts';
 import { isInvalidArgument } from './grpc-status.ts';
 import { dataConverter } from './payload-codec.ts';
@@ -86,15 +86,20 @@ interface WaitingWake {
 }
 
 const RETRY_MS = [250, 500, 1000, 2000, 5000] as const;
-const CONCURRENCY = 20;
+const CONCURRENCY = 50;
 /** Per attempt, including the client's own retries, so that a busy workflow does not delay others for longer. */
 const ATTEMPT_MS = 5000;
 
 /**
  * Each wake is retried independently, so that a wake that Temporal does not accept delays no other. Wakes that are dropped or
  * lost in a crash are repeated by the sweep, because the database records due work.
+ * @param isPolled whether a worker process looks for due work of this kind itself, so that its workflow needs no signal.
  */
-export function createWaker(client: Client, logger: Logger): Waker {
+export function createWaker(
+  client: Client,
+  logger: Logger,
+  isPolled: (kind: string) => boolean = () => false,
+): Waker {
   const waiting = new Map<string, WaitingWake>();
   const attempts = new Set<Promise<void>>();
   const atOnce = pLimit(CONCURRENCY);
@@ -139,6 +144,8 @@ export function createWaker(client: Client, logger: Logger): Waker {
 
   return {
     wake(workflowId, workspaceId, signal, carrier = null) {
+      const kind = polledKind(workflowId);
+      if (kind !== null && !isFact(signal) && isPolled(kind)) return;
       const key = `${workflowId} ${signal}`;
       const pending = waiting.get(key);
       if (pending) {

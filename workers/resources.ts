@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createPolledKinds } from '#db/queries/polled-kinds.ts';
 import { startClock } from '#db/clock.ts';
 import { createPools } from '#db/pools.ts';
 import { testSends } from '#db/queries/test-sends.ts';
@@ -29,7 +30,7 @@ const WEBHOOK_SOCKETS_PER_HOST = 4096;
 /** What the workers of a process share. */
 export interface Resources {
   /** What activities use, except what depends on the task queues that the process serves. */
-  dependencies: Omit<Dependencies, 'gapWaits'>;
+  dependencies: Omit<Dependencies, 'gapWaits' | 'roundClaims'>;
   metrics: WorkerMetrics;
   /** The outside parts that are configured, such as the file store. */
   parts: WatchedParts;
@@ -41,13 +42,15 @@ export interface Resources {
 /** Opens connections to PostgreSQL, Temporal, storage and the providers. */
 export async function openResources(config: Config, logger: Logger): Promise<Resources> {
   const temporal = createTemporalClient(config.temporal);
-  const waker = createWaker(temporal, logger);
+  const polled = createPolledKinds();
+  const waker = createWaker(temporal, logger, polled.has);
   const secrets = createSecretBox(config.encryptionKeys);
   const pools = await createPools(config.database, {
     size: config.databasePoolSize * 2,
     waker,
     keySeal: createKeySeal(secrets),
   });
+  polled.watch(pools);
   const clock = startClock(pools, logger);
   await clock.ready;
   const egress = createEgress({
@@ -124,6 +127,7 @@ export async function openResources(config: Config, logger: Logger): Promise<Res
       await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
       untrusted.close();
       await mailer?.close();
+      polled.close();
       await clock.stop();
       await pools.close();
     },

@@ -4,6 +4,10 @@ import {
   ScheduleOverlapPolicy,
   type ScheduleOptions,
 } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
+import { startAllInNewNamespace } from '#db/wakes.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
 /**
@@ -51,6 +55,19 @@ export async function upsertSchedules(client: Client): Promise<void> {
 export const SWEEP_TIMEOUT = '20 minutes';
 /** Longer than it takes until a workflow counts as overdue. */
 const AFTER_START = '40s';
+
+/** Lets the sweep start all workflows if Temporal's namespace is a new one. */
+export async function startAllIfNew(
+  client: Client,
+  pools: Pools,
+  logger: Pick<Logger, 'warn'>,
+): Promise<void> {
+  const { namespace } = client.options;
+  const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
+  const id = namespaceInfo?.id;
+  if (id && (await startAllInNewNamespace(systemDb(pools), id)))
+    logger.warn({ namespace }, 'no workflow has run in this namespace; the sweep starts all');
+}
 
 /** Starts a sweep after the process start, so that signals lost in a crash need not wait for housekeeping. */
 export async function sweepAfterStart(client: Client): Promise<void> {

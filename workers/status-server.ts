@@ -4,7 +4,7 @@ import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
 import { ping } from '#db/queries/readiness.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
-import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
+import { checkReadiness, checkTemporal, isStuck } from '#providers/readiness.ts';
 import type { WatchedParts } from '#providers/parts.ts';
 import type { Client } from '@temporalio/client';
 import type { BuildRouting } from './build-routing.ts';
@@ -29,7 +29,7 @@ interface Observed {
 }
 
 /**
- * Serves `/healthz` (the process runs), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
+ * Serves `/healthz` (the process runs, and PostgreSQL has answered within a minute), `/readyz` (it polls, Temporal sends tasks to its build, and PostgreSQL and Temporal
  * respond, and it has the right keys; `degraded` if an outside part such as the file store or the model does not) and `/metrics` of a worker.
  */
 export async function startStatusServer(
@@ -54,7 +54,10 @@ export async function startStatusServer(
   }
 
   const paths: Record<string, (response: ServerResponse) => Promise<void>> = {
-    '/healthz': async (response) => json(response, 200, { status: 'ok' }),
+    '/healthz': async (response) => {
+      const stuck = isStuck(pools);
+      json(response, stuck ? 503 : 200, { status: stuck ? 'stuck' : 'ok' });
+    },
     '/readyz': readiness,
     '/metrics': async (response) => {
       const [own, sdk] = await Promise.all([metrics.registry.metrics(), sdkMetrics()]);

@@ -2,7 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '#activities/index.ts';
+import { drainRounds } from '#activities/drip.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
+import { inboxRounds } from '#activities/line-inboxes.ts';
+import { createRoundClaims, type Polling, type Rounds, startPolling } from '#activities/polled-rounds.ts';
+import { webhookRounds } from '#activities/webhooks.ts';
 import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import type { Pools } from '#db/pools.ts';
@@ -14,16 +18,16 @@ import { dataConverter } from '#providers/payload-codec.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
-import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
+import { carrierQueue, MAIN_QUEUE, QUEUES, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
-import { servedQueues } from './queues.ts';
+import { type ServedQueue, servedQueues } from './queues.ts';
 import { releaseBuild } from './release-build.ts';
-import { openResources } from './resources.ts';
-import { sweepAfterStart, upsertSchedules } from './schedules.ts';
+import { openResources, type Resources } from './resources.ts';
+import { startAllIfNew, sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { setsAside } from './set-aside.ts';
 import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
@@ -40,6 +44,8 @@ export interface RunningWorker {
   ended: Promise<void>;
 }
 
+/** Inboxes that a process reads at once. Those of one workspace have half of that. */
+const INBOXES_AT_ONCE = 128;
 /** How long a stopping worker waits for running activities. */
 const GRACE = '10s';
 
@@ -81,13 +87,14 @@ export async function startWorker(
     slots: new Map(queues.map(({ taskQueue, share }) => [taskQueue, share])),
     logger,
   });
+  const roundClaims = createRoundClaims(pools, logger);
   const connection = await connectWorkers(config.temporal, logger);
   await ensureSearchAttributes(temporal.connection, namespace, logger);
   const shared = {
     connection: connection.native,
     namespace,
     dataConverter: dataConverter(config.temporal.codecKeys),
-    activities: createActivities({ ...dependencies, gapWaits }),
+    activities: createActivities({ ...dependencies, gapWaits, roundClaims }),
     shutdownGraceTime: GRACE,
     ...(buildId !== null && versioned(buildId)),
   } as const;
@@ -111,6 +118,7 @@ export async function startWorker(
     );
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
   let workers: Worker[] = [];
+  let rounds: Polling | null = null;
   const ending = Promise.withResolvers<void>();
   // `ended` reports the error of a worker that fails before it is returned.
   ending.promise.catch(() => {});
@@ -118,8 +126,17 @@ export async function startWorker(
     workers = await createWorkers();
     connection.follow(workers);
     Promise.all(workers.map((worker) => worker.run())).then(() => ending.resolve(), ending.reject);
+    rounds = startPolling({ ...dependencies, claims: roundClaims }, roundsOf(dependencies, queues), {
+      carriers: carriers.names.filter((name) =>
+        queues.some(({ taskQueue }) => taskQueue === carrierQueue(name)),
+      ),
+      isServing: routing.isReady,
+    });
     if (runsWorkflows) {
       await upsertSchedules(temporal);
+      await startAllIfNew(temporal, pools, logger).catch((error: unknown) =>
+        logger.warn({ error }, 'the namespace of Temporal cannot be described'),
+      );
       await sweepAfterStart(temporal);
     }
     logger.info({ queues: queues.map(({ taskQueue }) => taskQueue), ffmpeg }, 'the worker polls');
@@ -175,10 +192,26 @@ export async function startWorker(
       stopping.abort();
       gapWaits.close();
       await polling;
+      await rounds?.stop();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },
   };
+}
+
+/** The kinds of rounds that the process takes itself: those whose activities it runs. */
+function roundsOf(
+  dependencies: Resources['dependencies'],
+  queues: readonly ServedQueue[],
+): Record<string, Rounds> {
+  const slotsOf = (queue: string): number =>
+    queues.reduce((slots, { taskQueue, slots: own }) => (taskQueue === queue ? own : slots), 0);
+  const all = {
+    'webhook-dispatcher': webhookRounds(dependencies, slotsOf(WEBHOOK_QUEUE)),
+    'drip-drainer': drainRounds(dependencies, slotsOf(MAIN_QUEUE) / 2),
+    'mailbox-reader': inboxRounds(dependencies, INBOXES_AT_ONCE),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, { slots }]) => slots > 0));
 }
 
 const KEYS_AGAIN_MS = 10_000;

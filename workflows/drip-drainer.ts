@@ -11,7 +11,10 @@ const { drainDrips } = proxyActivities<Activities>({
   retry: UNTIL_DONE,
 });
 
-/** One per workspace that uses bulk intake. Turns buffered drips into messages, in batches. */
+/**
+ * One per workspace whose bulk intake takes long, or that no process takes: worker processes take the rounds of the others. Turns buffered
+ * drips into messages, in batches.
+ */
 export async function dripDrainer(input: WakeInput): Promise<string> {
   const loop = createLoop('dripsBuffered', 'overdue');
   const outcome = await loop.repeat(() => drainDrips({ workspaceId: input.workspaceId }));

@@ -2,6 +2,7 @@ import {
   ActivityFailure,
   CancelledFailure,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -9,6 +10,7 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MANY_OVERDUE } from './messages/round.ts';
 import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
 
 // Local activities, because together they cost one action if there is nothing to do.
@@ -68,7 +70,7 @@ export async function housekeeping({ runMs }: { runMs: number }): Promise<{
   const trimmed = unlessItFails(trimming(runMs).trim(), 0);
   const end = Date.now() + runMs;
   for (let turn = 1; ; turn += 1) {
-    done.woken += await unlessItFails(wakeOverdue(), 0);
+    await wakeAll();
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
     await unlessItFails(countDays(), 0);
     await unlessItFails(judgeIdleLines(), 0);
@@ -81,6 +83,15 @@ export async function housekeeping({ runMs }: { runMs: number }): Promise<{
   }
   await Promise.all([trimmed, probes]);
   return done;
+
+  /** After a loss of Temporal every workflow is overdue. */
+  async function wakeAll(): Promise<void> {
+    let woken: number;
+    do {
+      woken = await unlessItFails(wakeOverdue(), 0);
+      done.woken += woken;
+    } while (woken >= MANY_OVERDUE && Date.now() < end && patched('sweep-goes-on'));
+  }
 
   /** A carrier that hangs, or that no worker serves, does not prevent probes of the others. */
   async function probe(carriers: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  patched,
   proxyLocalActivities,
   TimeoutFailure,
   upsertSearchAttributes,
@@ -8,10 +9,10 @@ import {
 import type { Activities } from '#activities/index.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { WORKSPACE_ID } from './messages/search-attributes.ts';
-import { lineQueue } from './messages/task-queues.ts';
+import { BUSY_QUEUE_TIMEOUT, CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/workflow-ids.ts';
 
-const { findCarrier } = proxyLocalActivities<Activities>({
+const { findCarrier, findService } = proxyLocalActivities<Activities>({
   summary: 'Look up the carrier of the line',
   startToCloseTimeout: '10s',
 });
@@ -28,7 +29,13 @@ export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeIn
 export interface LineRoundState {
   home: LineHome;
   unservedRounds?: number;
+  /** Workers poll the queue, but none took the last task in time: the next one keeps its place for longer. */
+  isQueued?: boolean;
 }
+
+/** The schedule-to-start timeout of a round. */
+export const queueTimeout = ({ isQueued = false }: Pick<LineRoundState, 'isQueued'>) =>
+  isQueued ? BUSY_QUEUE_TIMEOUT : CARRIER_QUEUE_TIMEOUT;
 
 /** The first retry is immediate, because all workers may only have been busy for a moment. */
 const FIRST_PAUSE_MS = 30_000;
@@ -55,13 +62,26 @@ export async function roundAt(
     return found;
   } catch (error) {
     if (!isUnserved(error)) throw error;
-    const carrier = await findCarrier({ workspaceId: home.workspaceId, lineId });
+    const line = { workspaceId: home.workspaceId, lineId };
+    const { carrier, isBusy } = patched('busy-queues')
+      ? await findService(line)
+      : { carrier: await findCarrier(line), isBusy: false };
     const rounds = carrier === home.carrier ? unservedRounds + 1 : 1;
+    const found = { unservedRounds: rounds, home: { ...home, carrier } };
+    const queue = lineQueue(home.carrier);
+    if (isBusy && carrier === home.carrier)
+      return {
+        ...found,
+        nextAt: now(),
+        reason: `all workers of the queue ${queue} are busy`,
+        isQueued: true,
+      };
     const nextAt = new Date(Date.now() + pauseAfter(rounds)).toISOString();
-    const reason = `no worker takes tasks of the queue ${lineQueue(home.carrier)}`;
-    return { nextAt, reason, unservedRounds: rounds, home: { ...home, carrier } };
+    return { ...found, nextAt, reason: `no worker takes tasks of the queue ${queue}` };
   }
 }
+
+const now = (): string => new Date().toISOString();
 
 /** Whether no worker took the task: none serves its task queue, or all of them are busy. */
 export const isUnserved = (error: unknown): boolean =>

@@ -8,25 +8,25 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineRoundState, roundAt } from './line-home.ts';
+import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { planQuery } from './messages/queries.ts';
 import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messages/updates.ts';
 import { onOrder, OPERATOR } from './orders.ts';
-import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
+import { lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
-const sendingAt = (carrier: string | null) =>
+const sendingAt = (carrier: string | null, line: LineRoundState) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier),
     summary: 'Send what this line may send, and wait out the gaps in between',
-    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
+    scheduleToStartTimeout: queueTimeout(line),
     // A round lasts two minutes, but finishes a wait or a carrier call that has started.
     startToCloseTimeout: '5 minutes',
-    // How soon the line continues after its worker has crashed. Heartbeats are billed: one every 36 seconds.
-    heartbeatTimeout: '45s',
+    // How soon the line continues after its worker has crashed. Heartbeats are billed: one every minute.
+    heartbeatTimeout: '90s',
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: UNTIL_DONE,
   });
@@ -68,7 +68,7 @@ export async function linePacer(input: WakeInput): Promise<string> {
     description: 'When the line sends next, and why it does not send now.',
   });
   const sendAtCarrier = ({ workspaceId, carrier }: LineHome) =>
-    sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' });
+    sendingAt(carrier, line).sendDue({ workspaceId, lineId, isSending: loop.status().state === 'sending' });
   /** @param isBrief the round probably has only the messages to send that are due now. */
   const send = async (isBrief: boolean): Promise<LineRound> => {
     const round = await roundAt(

@@ -1,35 +1,46 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { homeOf, type LineRoundState, roundAt } from './line-home.ts';
+import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
-import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
+import { lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/workflow-ids.ts';
 
-const readingAt = (carrier: string | null) =>
+const readingAt = (carrier: string | null, line: LineRoundState) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier),
     summary: 'Read new messages from the inbox of this line',
-    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
+    scheduleToStartTimeout: queueTimeout(line),
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20s',
     // Each retry connects to the mail server again, and the inbox is polled only once a minute by default.
     retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
 
-/** One per line whose inbox must be polled. Ends if the line has no inbox. */
+/**
+ * One per line whose inbox must be polled, which worker processes do. It runs a round when the line is connected, and when the inbox begins
+ * to fail or can be read again, so that it shows that. Ends if the line has no inbox.
+ */
 export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
   let line: LineRoundState = { home: await homeOf(input) };
   const read = async (): Promise<LineRound> => {
     const round = await roundAt(line, lineId, ({ workspaceId, carrier }) =>
-      readingAt(carrier).readInbox({ workspaceId, lineId }),
+      readingAt(carrier, line).readInbox({ workspaceId, lineId }),
     );
     line = round;
     return round;
   };
 
-  const outcome = await loop.repeat(read);
-  return outcome ?? continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
+  let round: LineRound;
+  do round = await loop.run(read);
+  while (await loop.wait(round, stateOf(round)));
+  return loop.isOver
+    ? round.reason
+    : continueAsNew<typeof mailboxReader>({ ...line.home, subjectId: lineId });
 }
+
+/** @returns undefined: as the round says. */
+const stateOf = ({ isPolled, isBlocked }: LineRound): string | undefined =>
+  isPolled ? (isBlocked ? 'blocked' : 'waiting') : undefined;

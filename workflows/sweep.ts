@@ -1,5 +1,6 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { patched, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MANY_OVERDUE } from './messages/round.ts';
 
 const step = (summary: string) =>
   proxyActivities<Activities>({
@@ -16,5 +17,11 @@ const { rehomeStranded } = step('Find a line for messages that have none');
 
 /** Started by operators. Wakes overdue workflows now, as `housekeeping` does on its schedule. */
 export async function sweep(): Promise<{ woken: number; rehomed: number }> {
-  return { woken: await wakeOverdue(), rehomed: await rehomeStranded() };
+  let woken = 0;
+  let found: number;
+  do {
+    found = await wakeOverdue();
+    woken += found;
+  } while (found >= MANY_OVERDUE && patched('sweep-goes-on'));
+  return { woken, rehomed: await rehomeStranded() };
 }

@@ -14,7 +14,10 @@ const { deliverWebhooks } = proxyActivities<Activities>({
   retry: UNTIL_DONE,
 });
 
-/** One per workspace with webhooks, so that no tenant waits for another's endpoints. Delivers the outbox. */
+/**
+ * One per workspace whose deliveries take long, or that no process takes: worker processes take the rounds of the others. So no tenant
+ * waits for another's endpoints. Delivers the outbox.
+ */
 export async function webhookDispatcher(input: WakeInput): Promise<string> {
   const loop = createLoop('deliveriesDue', 'overdue');
   const outcome = await loop.repeat(() => deliverWebhooks({ workspaceId: input.workspaceId }));

@@ -19,7 +19,7 @@ import { type Status, statusQuery } from './messages/queries.ts';
  */
 const MAX_HISTORY = 250;
 
-/** An idle workflow whose subject is not open ends after this time. The next signal starts it again. */
+/** In runs of earlier releases, an idle workflow ended after this time. */
 const MAX_IDLE = '1 day';
 
 /** Runs the rounds of a long-lived workflow: each looks at the database, then waits for a signal or the next due time. */
@@ -82,9 +82,14 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
   }
 
   /** Waits for the next round. @returns false if the workflow may end: its work is over, or it was idle for too long. */
-  async function continues({ nextAt, waitMs, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
+  async function continues(round: Round): Promise<boolean> {
+    const { nextAt, waitMs, reason, ended, goesOn, keepsOpen, isPolled } = round;
     if (signaled || goesOn) return true;
     if (ended) return false;
+    if (isPolled) {
+      await condition(isSignaled, MAX_AGE_MS, { summary: reason });
+      return true;
+    }
     if (nextAt === null && keepsOpen) {
       await condition(isSignaled);
       return true;

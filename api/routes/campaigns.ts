@@ -194,7 +194,7 @@ export const campaignRoutes = [
       const row = await findCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       const progress = await campaignProgress(db, row);
-      const waiting = progress.running > 0 ? await campaignWaits(db, row, now) : [];
+      const waiting = progress.running > 0 ? (await campaignWaits(db, row, now)).waits : [];
       const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
       return {
         status: 200,

@@ -2,7 +2,7 @@ import { checkKeys } from '#db/key-check.ts';
 import { newestMigration } from '#db/migrate.ts';
 import { hasMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
-import { checkReadiness, checkTemporal, type Readiness } from '#providers/readiness.ts';
+import { checkReadiness, checkTemporal, isStuck, type Readiness } from '#providers/readiness.ts';
 import { currentTime } from '#domain/clock.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
@@ -33,10 +33,14 @@ export const systemRoutes = [
     method: 'GET',
     path: '/healthz',
     tag: 'System',
-    summary: 'Check that the process is up',
-    contentTypes: { 200: 'application/json' },
-    async respond(context) {
-      context.body = { status: 'ok' };
+    summary: 'Check that the process is up, and need not be restarted',
+    description:
+      '`stuck` with status 503 means that no query of one of its pools has succeeded for a minute.',
+    contentTypes: { 200: 'application/json', 503: 'application/json' },
+    async respond(context, { pools }) {
+      const stuck = isStuck(pools);
+      context.status = stuck ? 503 : 200;
+      context.body = { status: stuck ? 'stuck' : 'ok' };
     },
   }),
 

@@ -24,6 +24,8 @@ export interface Product {
   /** The URL of each API process. */
   urls: string[];
   simulatorUrl: string;
+  /** URL of its mail server. */
+  smtpUrl: string;
   temporalMetrics: string;
   /** URL of the worker's metrics. */
   workerMetrics: string;
@@ -93,6 +95,7 @@ export async function startProduct(
     pools,
     urls,
     simulatorUrl: simulator.url,
+    smtpUrl: simulator.smtpUrl,
     temporalMetrics: servers.temporalMetrics,
     workerMetrics: `http://127.0.0.1:${metricsPort}/metrics`,
     get pids() {

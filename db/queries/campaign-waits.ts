@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
 import type { LeadWait } from '#domain/campaign-waits.ts';
+import { earliest } from '#domain/earliest.ts';
 import { shownWait } from '#domain/pacing.ts';
 import { type CampaignRow, campaignWindow } from './campaigns.ts';
 import { findPacedLines, type LinePace } from './paced-lines.ts';
@@ -17,11 +18,19 @@ const GroupRow = z.object({
 });
 type GroupRow = z.infer<typeof GroupRow>;
 
+/** A message that is due waits for nothing else. */
+const IN_TURN = new Set(['scheduled', 'line_gap']);
+
 /**
  * What the active leads of a campaign wait for. Reads index entries only, one for each lead, and a row for each line;
  * the messages of a group are held by the same rule, except that a cap may hold some of them only.
+ * @returns `isSending`: some messages only wait for their turn, or none waits; `nextDueAt`: when the first message that waits for its time is due; null: none does.
  */
-export async function campaignWaits(db: TenantDb, campaign: CampaignRow, now: Date): Promise<LeadWait[]> {
+export async function campaignWaits(
+  db: TenantDb,
+  campaign: CampaignRow,
+  now: Date,
+): Promise<{ waits: LeadWait[]; isSending: boolean; nextDueAt: Date | null }> {
   const groups = await db.any(sql.type(GroupRow)`
     select line_id, hold_reason, is_new, scheduled_at <= ${sql.timestamp(now)} is_due, min(scheduled_at) first_at,
       count(*) leads
@@ -33,16 +42,23 @@ export async function campaignWaits(db: TenantDb, campaign: CampaignRow, now: Da
   const lines = await findPacedLines(db, [...lineIds], now);
   const window = campaignWindow(campaign, await workspaceTimezone(db));
   const waits = new Map<string, { leads: number; lines: Set<string> }>();
+  let isSending = groups.length === 0;
   for (const group of groups) {
     const reason = campaign.status === 'active' ? reasonOf(group, lines, window, now) : 'campaign_paused';
     const wait = waits.get(reason) ?? { leads: 0, lines: new Set() };
     waits.set(reason, wait);
     wait.leads += group.leads;
     if (group.lineId !== null) wait.lines.add(group.lineId);
+    isSending ||= group.isDue && IN_TURN.has(reason);
   }
-  return [...waits]
+  const shown = [...waits]
     .map(([reason, { leads, lines: onLines }]) => ({ reason, leads, lines: onLines.size }))
     .toSorted((a, b) => b.leads - a.leads || a.reason.localeCompare(b.reason));
+  const nextDueAt = groups.reduce<Date | null>(
+    (first, { isDue, firstAt }) => (isDue ? first : earliest(first, firstAt)),
+    null,
+  );
+  return { waits: shown, isSending, nextDueAt };
 }
 
 function reasonOf(

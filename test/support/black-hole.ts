@@ -2,10 +2,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A way to a server that can swallow what goes through its present connections, as after the loss of a host: no FIN, no RST. */
 export async function startBlackHole(host: string, port: number) {
+  let swallowsNew = false;
   const pairs = new Set<{ client: Socket; server: Socket; isSwallowed: boolean }>();
   const front = createServer((client) => {
     const server = connect(port, host);
-    const pair = { client, server, isSwallowed: false };
+    const pair = { client, server, isSwallowed: swallowsNew };
     pairs.add(pair);
     client.on('data', (chunk) => void (pair.isSwallowed || server.write(chunk)));
     server.on('data', (chunk) => void (pair.isSwallowed || client.write(chunk)));
@@ -20,8 +21,9 @@ export async function startBlackHole(host: string, port: number) {
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
   return {
     port: (front.address() as AddressInfo).port,
-    /** Swallows the present connections; the server loses them. New ones pass. */
-    swallow(): number {
+    /** Swallows the present connections; the server loses them. New ones pass, or are swallowed as well. */
+    swallow({ andNew = false } = {}): number {
+      swallowsNew = andNew;
       for (const pair of pairs) {
         pair.isSwallowed = true;
         pair.server.destroy();

@@ -40,10 +40,17 @@ test('a primary that vanishes without a word costs half a minute, for requests a
   await eventually(async () => (await sentTo(app, before)).length === 1);
 
   expect(hole.swallow()).toBeGreaterThan(4);
+  const swallowedAt = new Date();
   const after = phone();
   await eventually(async () => (await send(after))?.status === 201, 30_000);
   await eventually(async () => (await sentTo(app, after)).length > 0, 30_000);
   await eventually(async () => (await fetch(`${api.url}/readyz`)).status === 200, 60_000);
+  // What runs beside requests goes on as well.
+  await eventually(async () => {
+    const { body } = await call('GET', '/api/requests');
+    return body.requests.some(({ at }: { at: string }) => new Date(at) > swallowedAt);
+  }, 60_000);
+  expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
   await worker.stop();
   await api.stop();
   await hole.close();

@@ -46,7 +46,7 @@ async function holdInserts(table: string): Promise<{ release(): Promise<void> }>
 const Wake = z.object({ isResting: z.boolean() });
 const isResting = (workflowId: string): Promise<boolean> =>
   systemDb(app.pools).oneFirst(sql.type(Wake)`
-    select wake_at = 'infinity' is_resting from workflow_wakes where workflow_id = ${workflowId}`);
+    select wake_at > now() + interval '1 day' is_resting from workflow_wakes where workflow_id = ${workflowId}`);
 
 describe('work that is being inserted while its workflow decides to rest', () => {
   it('wakes the workflow again', async () => {

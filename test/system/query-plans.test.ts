@@ -273,7 +273,7 @@ test('what the leads of a campaign wait for is read from one index, without the 
   });
   const read = await entriesRead(app, 'messages', workspaceId, async (db) => {
     const campaign = await findCampaign(db, campaignId);
-    expect(campaign && (await campaignWaits(db, campaign, new Date()))).toEqual([
+    expect(campaign && (await campaignWaits(db, campaign, new Date())).waits).toEqual([
       { reason: 'scheduled', leads: 5000, lines: 1 },
     ]);
   });

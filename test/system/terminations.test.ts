@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -16,6 +17,7 @@ import { mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
 import { runSweep } from '#test/support/workflows.ts';
+import { dripDrainerId, webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
 
 let app: OwnApp;
 let terminator: Terminator;
@@ -67,6 +69,10 @@ const db = <T extends z.ZodType>(type: T, query: ReturnType<typeof sql.fragment>
 const provisioningOf = (lineId: string, status: string) =>
   db(z.boolean(), sql.fragment`select provisioning_status = ${status} value from lines where id = ${lineId}`);
 
+/** Makes a workflow run whose rounds the worker process would take itself. */
+const takesOver = (workflowId: string, workspaceId: string) =>
+  signalWorkflow(app.temporal, workflowId, workspaceId, 'overdue');
+
 /** Gives each kind of workflow some work. @returns a check that all of it is done, and nothing twice. */
 const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   async linePacer({ api }) {
@@ -79,6 +85,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   async dripDrainer({ api, workspaceId }) {
     for (let count = 0; count < 3; count += 1)
       await api('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
+    await takesOver(dripDrainerId(workspaceId), workspaceId);
     return () =>
       db(
         z.boolean(),
@@ -89,6 +96,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   async webhookDispatcher({ api, workspaceId }) {
     await api('POST', '/api/webhooks', { name: 'all', url: endpoint.url, events: ['message.sent'] });
     await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+    await takesOver(webhookDispatcherId(workspaceId), workspaceId);
     const told = () => endpoint.received.filter(({ json }) => json.workspaceId === workspaceId).length;
     return once([0], async () => told());
   },
@@ -291,7 +299,7 @@ async function sweep(workspaceIds: string[]): Promise<void> {
   await withSystem(app.pools, (system) =>
     system.query(sql.type(z.unknown())`
       update workflow_wakes set wake_at = least(wake_at, now()), sweep_at = now()
-      where wake_at < 'infinity' and workspace_id = any(${sql.array(workspaceIds, 'text')})`),
+      where wake_at < now() + interval '20 days' and workspace_id = any(${sql.array(workspaceIds, 'text')})`),
   );
   await runSweep(app);
 }

@@ -4,6 +4,9 @@
  */
 export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
+/** A sweep that finds so many workflows has probably not found all. */
+export const MANY_OVERDUE = 4500;
+
 /** The result of a round of work: when the next is due, and what the workflow waits for. */
 export interface Round {
   /** ISO 8601; null: when a signal arrives. */
@@ -14,8 +17,10 @@ export interface Round {
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
-  /** The subject is open: the workflow waits without a timer until somebody acts, however long that takes. */
+  /** The workflow waits without a timer for the next signal, however long that takes. Absent in rounds of earlier releases. */
   keepsOpen?: boolean;
+  /** Worker processes take the next rounds from the table; the workflow waits until there is something to see. */
+  isPolled?: boolean;
   /** There is more to do: the next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
 }
@@ -61,6 +66,8 @@ export interface LineRound extends Round {
   isBlocked?: boolean;
   /** The number of consecutive rounds that no worker took: none serves the task queue, or all of them are busy. */
   unservedRounds?: number;
+  /** All workers of the task queue were busy. */
+  isQueued?: boolean;
   /** Nothing may be sent before the line's reputation has recovered. */
   isResting?: boolean;
 }

@@ -38,6 +38,8 @@ export const QUEUES = {
 
 /** The schedule-to-start timeout of a carrier's tasks. When it expires, the workflow looks up the line's carrier again. */
 export const CARRIER_QUEUE_TIMEOUT = '30s';
+/** The same if workers serve the queue but have no free slot, so that the task keeps its place. A change of the line waits for it. */
+export const BUSY_QUEUE_TIMEOUT = '5 minutes';
 
 /** Priorities of tasks in a task queue, 1 to 5: smaller numbers first. */
 export const PRIORITY = {

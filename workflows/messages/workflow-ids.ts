@@ -21,6 +21,11 @@ interface LongLivedWorkflow {
   startsAs?: string;
   /** Of its tasks, unless it is `default`. */
   priority?: keyof typeof PRIORITY;
+  /**
+   * Worker processes take its rounds from the table (`activities/polled-rounds.ts`), which costs nothing in Temporal. The workflow runs
+   * while there is something to see: a backlog, a failure, or no process that takes them.
+   */
+  isPolled?: true;
 }
 
 /** The long-lived workflows, by the first part of their id. */
@@ -34,11 +39,13 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   'drip-drainer': {
     type: 'dripDrainer',
     summary: 'Turns the bulk intake of one workspace into scheduled messages',
+    isPolled: true,
   },
   'webhook-dispatcher': {
     page: 'webhooks',
     type: 'webhookDispatcher',
     summary: 'Delivers the events of one workspace to its webhooks',
+    isPolled: true,
   },
   notifier: {
     type: 'notifier',
@@ -70,6 +77,7 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
     summary: 'Reads what one line has received from the mailbox or the list of its carrier',
     page: 'lines',
     subject: 'line',
+    isPolled: true,
   },
   campaign: {
     type: 'campaign',
@@ -132,6 +140,12 @@ export const listDeletionId = (listId: string): string => `list-deletion:${listI
 export const contactErasureId = (erasureId: string): string => `contact-erasure:${erasureId}`;
 export const testClockId = (workspaceId: string): string => `test-clock:${workspaceId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
+
+/** The kind of a workflow whose rounds worker processes take; null: it runs its rounds itself. */
+export function polledKind(workflowId: string): string | null {
+  const [kind = ''] = workflowId.split(':');
+  return WORKFLOWS[kind]?.isPolled ? kind : null;
+}
 
 /** The line whose workflow has this id; null: its subject is not a line. */
 export function lineOf(workflowId: string): string | null {

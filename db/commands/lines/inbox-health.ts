@@ -7,14 +7,19 @@ import type { TenantDb } from '#db/transactions.ts';
 import { isInboxUnhealthy } from '#domain/inbox-health.ts';
 import { notifyInboxUnreadable } from './line-emails.ts';
 
-/** Records that the mailbox of a line was read. @param at null: the line has none any more. */
-export async function recordInboxRead(db: TenantDb, lineId: string, at: Date | null): Promise<void> {
+/**
+ * Records that the mailbox of a line was read.
+ * @param at null: the line has none any more.
+ * @returns whether it could not be read before.
+ */
+export async function recordInboxRead(db: TenantDb, lineId: string, at: Date | null): Promise<boolean> {
   await db.query(sql.type(NoRows)`
     update line_inboxes set read_at = ${at && sql.timestamp(at)}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update lines set inbox_failing_since = null, inbox_failure = null, inbox_notified_at = null
     where workspace_id = ${db.workspaceId} and id = ${lineId} and inbox_failing_since is not null`);
+  return rowCount > 0;
 }
 
 const FailingRow = z.object({ inboxFailingSince: z.date(), inboxNotifiedAt: z.date().nullable() });
