@@ -24,7 +24,7 @@ export interface Payment {
 }
 
 /** Whether a workspace needs no subscription, or has one, which may be past due. Otherwise, it accepts nothing to send. */
-const hasSubscription = ({ billingMode, subscriptionStatus: status }: Payment): boolean =>
+export const hasSubscription = ({ billingMode, subscriptionStatus: status }: Payment): boolean =>
   billingMode === 'none' || status === 'active' || status === 'past_due';
 
 /** A workspace, or its twin for tests, which has the payment of the live one. */

@@ -2,12 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { apiChangelog } from './api-changelog.ts';
 import { configurationReference } from './configuration-reference.ts';
 import { errorReference } from './error-reference.ts';
+import { scopeReference } from './scope-reference.ts';
 
 /** `npm run docs` writes them, and `npm run check` compares them. */
 const PAGES: Record<string, () => string | Promise<string>> = {
   'docs/api-changelog.md': apiChangelog,
   'docs/configuration.md': configurationReference,
   'docs/errors.md': errorReference,
+  'docs/scopes.md': scopeReference,
 };
 
 export async function writeGeneratedPages(): Promise<void> {

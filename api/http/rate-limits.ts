@@ -29,11 +29,16 @@ export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 
 /** Rate limits, counted per endpoint and workspace. */
 export interface RateLimits {
   /**
-   * Counts one request.
+   * Counts one request, as one point or more.
    * @returns the `RateLimit-*` headers.
    * @throws RATE_LIMITED with a `Retry-After` header.
    */
-  consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>>;
+  consume(
+    routeId: string,
+    caller: string,
+    limit: RateLimit,
+    points?: number,
+  ): Promise<Record<string, string>>;
   /** Counts an invalid credential, link or signature. @throws RATE_LIMITED after too many from one client. */
   countFailure(client: string): Promise<void>;
   /**
@@ -94,10 +99,15 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     new RateLimiterMemory({ points: 1000, duration: 60 }),
   );
 
-  async function consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>> {
+  async function consume(
+    routeId: string,
+    caller: string,
+    limit: RateLimit,
+    points = 1,
+  ): Promise<Record<string, string>> {
     try {
       const limiter = limiterOf(routeId, limit);
-      return rateLimitHeaders(limit, await turns.run(caller, () => limiter.consume(caller)));
+      return rateLimitHeaders(limit, await turns.run(caller, () => limiter.consume(caller, points)));
     } catch (refusal) {
       throw refused(refusal, rateLimitHeaders(limit, refusal));
     }

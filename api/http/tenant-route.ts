@@ -1,6 +1,6 @@
 import type { Caller } from '#domain/caller.ts';
-import { acceptsSends } from '#domain/entitlement.ts';
-import { LimitReached } from '#domain/limits.ts';
+import { acceptsSends, hasSubscription } from '#domain/entitlement.ts';
+import { LimitReached, UNSUBSCRIBED_KB_PER_DAY } from '#domain/limits.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -19,6 +19,8 @@ import { respond } from './respond.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
 
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
+/** Of all its endpoints that take a body, in kilobytes. */
+const UNSUBSCRIBED_LIMIT = { requests: UNSUBSCRIBED_KB_PER_DAY, seconds: 86_400 };
 
 /** Answers a request to a route of a workspace or an agency. */
 export async function answerTenant(route: TenantRoute, context: Exchange, services: Services): Promise<void> {
@@ -35,6 +37,13 @@ export async function answerTenant(route: TenantRoute, context: Exchange, servic
   const admit = async (size: number): Promise<void> => {
     const points = limit === INTAKE ? furtherPoints(size) : 0;
     if (points > 0) await services.rateLimits.consumeIntake(payer, points);
+    if (caller.kind === 'workspace' && !hasSubscription(caller.workspace))
+      await services.rateLimits.consume(
+        'unsubscribed',
+        payer,
+        UNSUBSCRIBED_LIMIT,
+        1 + Math.floor(size / 1024),
+      );
   };
   const { maxValues, csvField } = route;
   const body = route.body ? await readBody(context, { maxValues, admit, csvField }) : undefined;

@@ -37,6 +37,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'docs/sign-in.md',
     'docs/keycloak.md',
     'docs/security.md',
+    'docs/threat-model.md',
     'docs/privacy.md',
     'docs/backup.md',
     'SECURITY.md',
@@ -53,6 +54,7 @@ export const SIDEBAR: Record<string, readonly string[]> = {
   Reference: [
     'docs/api-reference.md',
     'docs/errors.md',
+    'docs/scopes.md',
     'docs/api-versions.md',
     'docs/api-changelog.md',
     'sdk/typescript/README.md',

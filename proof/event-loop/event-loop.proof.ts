@@ -326,7 +326,11 @@ function manyNumbers() {
 /** The largest page, and a text in everything that is searched. */
 function widestQuery(route: Route): string {
   if (!('query' in route) || !(route.query instanceof z.ZodObject)) return '';
-  const { properties = {} } = z.toJSONSchema(route.query, { io: 'input', unrepresentable: 'any' }) as {
+  const { properties = {} } = z.toJSONSchema(route.query, {
+    io: 'input',
+    unrepresentable: 'any',
+    metadata: z.registry(),
+  }) as {
     properties?: Record<string, { maximum?: number }>;
   };
   return new URLSearchParams(

@@ -82,11 +82,30 @@ const CALLBACKS: Record<string, { schema: z.ZodType; fixed: (text: string) => Re
   },
 };
 
+/** A message that a contact has just written, and no reaction, edit or group. */
+const MESSAGE = {
+  isFromMe: false,
+  isAutoReply: false,
+  itemType: 0,
+  error: 0,
+  dateEdited: null,
+  dateRetracted: null,
+  associatedMessageGuid: null,
+  associatedMessageType: null,
+  threadOriginatorGuid: null,
+  tempGuid: null,
+  balloonBundleId: null,
+};
+
 /** The worst callbacks of carriers whose callbacks are not signed, by carrier and shape. */
 export function worstCallbacks(): Record<string, Record<string, Body>> {
   return Object.fromEntries(
     Object.entries(CALLBACKS).map(([carrier, { schema, fixed }]) => {
-      const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
+      const input = z.toJSONSchema(schema, {
+        io: 'input',
+        unrepresentable: 'any',
+        metadata: z.registry(),
+      }) as Schema;
       const shapes = Object.entries(TEXTS).map(([name, text]) => {
         const filled = fill(input, { text, isLong: true, longest: LIMIT }, LIMIT * 0.4) as Record<
           string,
@@ -101,6 +120,7 @@ export function worstCallbacks(): Record<string, Record<string, Body>> {
                 ...data,
                 guid: crypto.randomUUID(),
                 handle: { address: '+14155550199' },
+                ...MESSAGE,
                 chats: [],
                 attachments: [],
               },
@@ -171,7 +191,11 @@ export function worstBodies(route: Reading, index: number): Record<string, Body>
   if (!(body instanceof z.ZodType)) return ANY;
   const isCommon = caller !== 'anyone' && route.maxValues === undefined && route.csvField === undefined;
   const shared = Object.entries(ANY).filter((_, shape) => !isCommon || shape % SHARES === index % SHARES);
-  const schema = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }) as Schema;
+  const schema = z.toJSONSchema(body, {
+    io: 'input',
+    unrepresentable: 'any',
+    metadata: z.registry(),
+  }) as Schema;
   const filled = Object.entries(TEXTS).flatMap(([name, text]) =>
     [false, true].map((isLong) => [
       `its own fields, with ${isLong ? 'many' : 'single'} ${name}`,
@@ -187,7 +211,8 @@ const csv = (line: string): Body => ({
 });
 
 interface Schema {
-  type?: string;
+  /** Several: the first is taken. */
+  type?: string | string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema | boolean;
   items?: Schema;
@@ -214,7 +239,8 @@ function fill(schema: Schema, filling: Filling, size: number): unknown {
   if (choice) return fill(choice, filling, size);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];
-  switch (schema.type ?? 'string') {
+  const [type = 'string'] = [schema.type ?? []].flat();
+  switch (type) {
     case 'object':
       return schema.properties
         ? fillObject(schema.properties, filling, size)

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { AGENCY_LIMITS, WORKSPACE_LIMITS } from '#domain/limits.ts';
+import { AGENCY_LIMITS, UNSUBSCRIBED_KB_PER_DAY, WORKSPACE_LIMITS } from '#domain/limits.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
@@ -276,6 +276,20 @@ describe('an agency', () => {
 });
 
 describe('a workspace that never had a subscription', () => {
+  it('sends a limited amount of data a day, whatever the endpoint', async () => {
+    const { key } = await createWorkspace(app, { subscription_status: 'none', plan: null });
+    const client = apiClient(app.url, key);
+    const documents = Array.from({ length: 10 }, () => ({ title: 'Filler', text: 'x'.repeat(100_000) }));
+    const put = () => client('PUT', '/api/knowledge-base', { mode: 'off', documents });
+    const most = Math.floor(UNSUBSCRIBED_KB_PER_DAY / (1_000_000 / 1024));
+    for (let sent = 0; sent < most; sent += 1) expect((await put()).status).toBe(200);
+    const refused = await put();
+    expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3600);
+    expect((await client('POST', '/api/lists', { name: 'List' })).status).toBe(429);
+    expect((await client('GET', '/api/lists')).status).toBe(200);
+  });
+
   it('sends, invites and uploads nothing', async () => {
     const { key } = await createWorkspace(app, { subscription_status: 'none', plan: null });
     const routes = tenantRoutes.filter(({ needsSubscription }) => needsSubscription);

@@ -1,0 +1,34 @@
+import { scopesOf } from '#api/http/scopes.ts';
+import type { TenantRoute } from '#api/http/route.ts';
+import { routes } from '#api/routes.ts';
+import { KEY_SCOPES, type KeyScope } from '#domain/key-scope.ts';
+
+const INTRODUCTION = `# What a stolen key can do
+
+Generated from the route table by \`npm run docs\`. \`test/conformance/access.test.ts\` calls every endpoint with keys of one scope, and
+with keys that have all but the needed ones; \`test/conformance/credentials-reach.test.ts\` calls every endpoint with every kind
+of credential and compares what it has made.
+
+Whatever its scopes, a key reaches one workspace. It cannot create, list, roll or revoke keys, sessions and passkeys, change roles, or remove
+admins. It can invite only with \`manage\`: members, or admins if it has all scopes, no expiry and no \`allowedIps\`; open
+invitations end with it. Webhooks and contents that it has created stay when it is revoked: the [audit log](security.md) lists them
+by key. A key with several scopes can do what is listed for each.
+`;
+
+/** docs/scopes.md. */
+export function scopeReference(): string {
+  return `${INTRODUCTION}\n${KEY_SCOPES.map(sectionOf).join('\n')}`;
+}
+
+function sectionOf(scope: KeyScope): string {
+  const reached = routes.filter(
+    (route): route is TenantRoute => route.caller !== 'anyone' && scopesOf(route).includes(scope),
+  );
+  const rows = [...Map.groupBy(reached, ({ tag }) => tag)].map(
+    ([tag, group]) => `| ${tag} | ${group.map(({ summary }) => cell(summary)).join('<br>')} |`,
+  );
+  return [`## \`${scope}\``, '', '| Resource | What it can do |', '| - | - |', ...rows, ''].join('\n');
+}
+
+const cell = (text: string): string =>
+  text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('{', '&#123;');
