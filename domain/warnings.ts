@@ -178,6 +178,6 @@ export function campaignWarnings(
     const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];
     return one ? [one] : [];
   });
-  // The first of each name.
-  return [...ofSteps, ...new Map(fields.toReversed().map((one) => [one.name, one])).values()];
+  const names = fields.map(({ name }) => name);
+  return [...ofSteps, ...fields.filter(({ name }, index) => names.indexOf(name) === index)];
 }

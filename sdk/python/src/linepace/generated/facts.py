@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "46b95ac81f9b3efb8082b3e3d54de351b0c6d38a746a65bffaaa1ab15a34c0d9"
+DIGEST = "516d7ff8bb3f1955a59b91f855b1d2de462ebcb6a67d4d00260f038925f816f0"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
