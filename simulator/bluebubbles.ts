@@ -317,6 +317,18 @@ export async function startBlueBubbles(
     return false;
   }
 
+  /** @returns whether a request has what AppleScript needs to recognize its message. */
+  function hasReference(
+    context: Context,
+    method: z.infer<typeof Method>,
+    tempGuid: string | undefined,
+  ): boolean {
+    if (method === 'private-api' || tempGuid) return true;
+    const text = "A 'tempGuid' is required when sending via AppleScript";
+    fail(context, 400, 'Validation Error', text, undefined, BAD_REQUEST);
+    return false;
+  }
+
   const routes = new Router({ prefix: '/api/v1' });
   routes.use(async (context, next) => {
     requests.set(context.path, (requests.get(context.path) ?? 0) + 1);
@@ -342,7 +354,7 @@ export async function startBlueBubbles(
     };
   });
   routes.get('/handle/availability/imessage', (context) => {
-    const address = String(context.query['address']);
+    const { address } = z.object({ address: z.string().min(1) }).parse(context.query);
     const left = denials.get(address) ?? 0;
     denials.set(address, left - 1);
     context.body = {
@@ -353,10 +365,7 @@ export async function startBlueBubbles(
   });
   routes.post('/message/text', async (context) => {
     const { chatGuid, message, tempGuid, method } = TextRequest.parse(context.request.body);
-    if (method === 'apple-script' && tempGuid === undefined) {
-      const text = "A 'tempGuid' is required when sending via AppleScript";
-      return fail(context, 400, 'Validation Error', text, undefined, BAD_REQUEST);
-    }
+    if (!hasReference(context, method, tempGuid)) return;
     if (method === 'private-api' && !hasPrivateApi(context, 'Message Send Error')) return;
     const { to, service } = partsOf(chatGuid);
     if (strangers.has(to))
@@ -385,9 +394,17 @@ export async function startBlueBubbles(
         isAudioMessage: z.string().optional(),
       })
       .parse(context.request.body);
+    if (!hasReference(context, fields.method, fields.tempGuid)) return;
     const upload = [context.request.files?.['attachment'] ?? []].flat()[0];
     if (!upload || upload.size === 0)
-      return fail(context, 400, 'Validation Error', 'Attachment not provided or was empty!');
+      return fail(
+        context,
+        400,
+        'Validation Error',
+        'Attachment not provided or was empty!',
+        undefined,
+        BAD_REQUEST,
+      );
     const content = await readFile(upload.filepath, 'utf8');
     const file = { name: fields.name, content, isAudioMessage: fields.isAudioMessage === 'true' };
     const { to, service } = partsOf(fields.chatGuid);
@@ -473,7 +490,7 @@ export async function startBlueBubbles(
       fail(context, 400, 'Validation Error', message, undefined, BAD_REQUEST);
     }
   });
-  app.use(koaBody({ multipart: true }));
+  app.use(koaBody({ multipart: true, formidable: { allowEmptyFiles: true, minFileSize: 0 } }));
   app.use(routes.routes());
   const server = createServer(app.callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

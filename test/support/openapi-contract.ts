@@ -37,6 +37,7 @@ export interface SentRequest {
   method: string;
   path: string;
   body: string;
+  contentType?: string;
 }
 
 export const readContract = (file: URL): readonly Operation[] =>
@@ -62,7 +63,8 @@ export function violations(operations: readonly Operation[], { method, path, bod
   ].map((problem) => `${method} ${operation.path}: ${problem}`);
 }
 
-function matchPath(template: string, path: string): [string, string][] | null {
+/** @returns the parameters in a path; null: the template does not match. */
+export function matchPath(template: string, path: string): [string, string][] | null {
   const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const pattern = template.replaceAll('.', String.raw`\.`).replaceAll(/\{\w+\}/g, '([^/]+?)');
   const match = new RegExp(`^${pattern}$`).exec(path);
@@ -103,8 +105,8 @@ export async function startRecorder(target: string): Promise<Recorder> {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks).toString();
       const { method = 'GET', url = '/' } = request;
-      requests.push({ method, path: url, body });
       const { authorization = '', 'content-type': contentType } = request.headers;
+      requests.push({ method, path: url, body, ...(contentType !== undefined && { contentType }) });
       const answer = await fetch(target + url, {
         method,
         headers: { authorization, ...(contentType !== undefined && { 'content-type': contentType }) },
