@@ -13,6 +13,7 @@ const PARTS = [
   'twilio-contract',
   'stripe-contract',
   'mailbox',
+  'mail-server',
   'storage-server',
   'keycloak',
   'pgbouncer',

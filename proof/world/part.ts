@@ -110,7 +110,8 @@ export function mavenFile(artifact: string): string | null {
 
 export interface Running {
   process: ChildProcess;
-  stop(): Promise<void>;
+  /** @param signal default: SIGKILL. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** Starts a server, with its output in a file. @param isUp whether it responds. */
@@ -128,10 +129,10 @@ export async function startProgram(
     stdio: ['ignore', log, log],
   });
   await once(child, 'spawn');
-  const stop = async (): Promise<void> => {
+  const stop = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await ended;
   };
   const end = Date.now() + START_MS;
