@@ -17,6 +17,7 @@ const PARTS = [
   'storage-server',
   'keycloak',
   'pgbouncer',
+  'collector',
   'client-generators',
 ];
 

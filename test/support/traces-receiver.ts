@@ -24,6 +24,14 @@ interface Export {
   resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[];
 }
 
+/** The spans in exports in JSON format. */
+export const spansIn = (exports: readonly string[]): ReceivedSpan[] =>
+  exports.flatMap((body) =>
+    (JSON.parse(body) as Export).resourceSpans.flatMap(({ scopeSpans }) =>
+      scopeSpans.flatMap(({ spans }) => spans),
+    ),
+  );
+
 /** Receives traces by OTLP over HTTP, as a collector does. */
 export async function startTracesReceiver(): Promise<TracesReceiver> {
   const bodies: string[] = [];
@@ -40,11 +48,7 @@ export async function startTracesReceiver(): Promise<TracesReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     get spans() {
-      return bodies.flatMap((body) =>
-        (JSON.parse(body) as Export).resourceSpans.flatMap(({ scopeSpans }) =>
-          scopeSpans.flatMap(({ spans }) => spans),
-        ),
-      );
+      return spansIn(bodies);
     },
     get text() {
       return bodies.join('\n');
