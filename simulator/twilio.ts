@@ -15,7 +15,9 @@ export type TwilioFault =
   /** The message is accepted, but the response is lost, late, or a gateway error. */
   | { kind: 'response_lost' }
   | { kind: 'response_late' }
-  | { kind: 'gateway_error' };
+  | { kind: 'gateway_error' }
+  /** The message is accepted, and the error reported afterwards. */
+  | { kind: 'error_later'; code: number };
 
 export interface TwilioMessage {
   sid: string;
@@ -26,6 +28,9 @@ export interface TwilioMessage {
   media: string[];
   statusCallback: string | null;
   createdAt: Date;
+  /** As last reported. */
+  status: string;
+  errorCode: number | null;
 }
 
 export interface TwilioStandIn extends TwilioNumbers {
@@ -93,6 +98,8 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     status: string,
     more: Record<string, string> = {},
   ): Promise<number> {
+    const { ErrorCode: code } = more;
+    Object.assign(message, { status, errorCode: code === undefined ? null : Number(code) });
     if (message.statusCallback === null) return 0;
     const response = await post(message.statusCallback, {
       MessageSid: message.sid,
@@ -164,10 +171,15 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       media: [form.MediaUrl ?? []].flat(),
       statusCallback: form.StatusCallback ?? null,
       createdAt: new Date(Date.now() - standIn.clockBehindMs),
+      status: form.MessagingServiceSid === undefined ? 'queued' : 'accepted',
+      errorCode: null,
     };
     sent.push(message);
+    const created = resource(message);
     if (!standIn.quiet) {
-      const reported = reportStatus(message, 'sent').then(() => reportStatus(message, 'delivered'));
+      const ending: [status: string, more?: Record<string, string>] =
+        fault?.kind === 'error_later' ? ['undelivered', { ErrorCode: String(fault.code) }] : ['delivered'];
+      const reported = reportStatus(message, 'sent').then(() => reportStatus(message, ...ending));
       const settled = reported.catch(() => {}).finally(() => reports.delete(settled));
       reports.add(settled);
     }
@@ -179,7 +191,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     if (fault?.kind === 'gateway_error') return refuse(context, 502, null, 'Bad gateway');
     if (fault?.kind === 'response_late') await pause(LATE_MS, undefined, { signal: stopping.signal });
     context.status = 201;
-    context.body = resource(message);
+    context.body = created;
   });
 
   routes.get('/Messages.json', (context) => {
@@ -225,7 +237,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     sid: message.sid,
     account_sid: account.sid,
     api_version: '2010-04-01',
-    status: message.messagingServiceSid === null ? 'queued' : 'accepted',
+    status: message.status,
     direction: 'outbound-api',
     to: message.to,
     from: message.from,
@@ -233,7 +245,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     body: message.body,
     num_segments: '1',
     num_media: String(message.media.length),
-    error_code: null,
+    error_code: message.errorCode,
     error_message: null,
     date_created: message.createdAt.toUTCString().replace('GMT', '+0000'),
     date_sent: null,

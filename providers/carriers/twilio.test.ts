@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { text as readText } from 'node:stream/consumers';
 import { newId } from '#domain/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
@@ -230,6 +230,35 @@ describe('a send whose response was lost', () => {
 });
 
 describe('callbacks', () => {
+  it('report an error later with the meaning that it has at once, and the list shows it', async () => {
+    const to = recipient();
+    world.twilio.fault(to, { kind: 'error_later', code: 30005 });
+    const sent = await world.carrier.send(world.config, outbound(world, to), never);
+    expect(sent).toMatchObject({ kind: 'accepted' });
+    const carrierMessageId = sent.kind === 'accepted' ? sent.carrierMessageId : '';
+    const reported = () =>
+      world.callbacks?.received.filter(({ rawBody }) => rawBody.includes(`MessageSid=${carrierMessageId}`)) ??
+      [];
+    await vi.waitFor(() => expect(reported()).toHaveLength(2));
+    const events = await Promise.all(
+      reported().map((callback) => world.carrier.parseCallback(world.config, callback, 'test')),
+    );
+    expect(events.flat()).toMatchObject([
+      {
+        kind: 'receipt',
+        status: 'failed',
+        reason: '30005: undelivered',
+        carrierMessageId,
+        unavailable: true,
+      },
+    ]);
+    const account = `${TWILIO_ACCOUNT.sid}:${TWILIO_ACCOUNT.authToken}`;
+    const headers = { authorization: `Basic ${Buffer.from(account).toString('base64')}` };
+    const path = `/2010-04-01/Accounts/${TWILIO_ACCOUNT.sid}/Messages.json?To=${encodeURIComponent(to)}`;
+    const listed = await (await fetch(world.twilio.url + path, { headers })).json();
+    expect(listed).toMatchObject({ messages: [{ status: 'undelivered', error_code: 30005 }] });
+  });
+
   const url = 'https://linepace.example/callbacks/carriers/twilio/0123456789abcdef01234567';
   const read = (fields: Record<string, string>, signedUrl = url, readUrl = url) => {
     const { headers, body } = world.twilio.sign(signedUrl, fields);
