@@ -65,6 +65,8 @@ export interface BlueBubblesStandIn {
   chatService: string | null;
   /** What the server says about the Mac. */
   info: { detected_imessage: string; private_api: boolean; helper_connected: boolean };
+  /** False: it does not know who is on iMessage, as without the Private API. */
+  knowsReach: boolean;
   fault(to: string, fault: BlueBubblesFault): void;
   /** Not on iMessage: the server responds 200, but sends nothing. */
   withoutIMessage(to: string): void;
@@ -86,6 +88,8 @@ export interface BlueBubblesStandIn {
 
 const LATE_MS = 3000;
 const BAD_REQUEST = "You've made a bad request! Please check your request params & body";
+const PRIVATE_API_MISSING =
+  'Please make sure you have completed the setup for the Private API, and your helper is connected!';
 const NOT_FOUND = 'The requested resource was not found';
 /** Some of the events that a webhook can subscribe to. */
 const WEBHOOK_EVENTS = [
@@ -143,6 +147,7 @@ export async function startBlueBubbles(
     repeats: 1,
     chatService: null,
     info: { detected_imessage: 'dana@line.example', private_api: false, helper_connected: false },
+    knowsReach: true,
     fault: (to, fault) => void faults.set(to, fault),
     withoutIMessage: (to) => void without.add(to),
     flapping: (to, times) => void denials.set(to, times),
@@ -354,6 +359,7 @@ export async function startBlueBubbles(
     };
   });
   routes.get('/handle/availability/imessage', (context) => {
+    if (!standIn.knowsReach && !hasPrivateApi(context, PRIVATE_API_MISSING)) return;
     const { address } = z.object({ address: z.string().min(1) }).parse(context.query);
     const left = denials.get(address) ?? 0;
     denials.set(address, left - 1);

@@ -9,7 +9,7 @@ import { startProgram } from './part.ts';
 export const POSTFIX = '/usr/sbin/postfix';
 export const MAX_MAIL_BYTES = 1_000_000;
 
-export interface MailServer {
+interface MailServer {
   /** Requires STARTTLS and a login, and accepts all recipients first. */
   submission: number;
   /** Requires TLS from the start and a login, and refuses unknown recipients at once. */

@@ -194,6 +194,17 @@ describe('without the Private API that its settings require', () => {
   });
 });
 
+test('without the Private API nobody knows who is on iMessage, and messages are sent all the same', async () => {
+  world.server.knowsReach = false;
+  const to = recipient();
+  expect(await world.carrier.checkAvailability(world.config, to)).toEqual({
+    status: 'error',
+    reason: 'iMessage Private API is not enabled!',
+  });
+  expect(await sendWithRetries(to)).toBe('accepted');
+  expect(at(to)).toHaveLength(1);
+});
+
 test('a line on whose Mac nobody is signed in to Messages is unhealthy', async () => {
   world.server.info.detected_imessage = '';
   await expect(world.carrier.probe(world.config, newId())).rejects.toThrow('Nobody is signed in');

@@ -37,7 +37,7 @@ const Contract = z.object({
     }),
   ),
 });
-export type BlueBubblesContract = z.infer<typeof Contract>;
+type BlueBubblesContract = z.infer<typeof Contract>;
 type Route = BlueBubblesContract['routes'][number];
 
 export const readBlueBubblesContract = (): BlueBubblesContract =>
