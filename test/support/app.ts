@@ -138,7 +138,7 @@ export async function startTestApp(
     async stop() {
       await saveHistories(app.temporal);
       await app.stopWorker();
-      await api.stop();
+      await app.api.stop();
       await simulator.stop();
       await waker.close();
       await pools.close();
