@@ -7,7 +7,7 @@ import {
   listClients,
   listSubAccounts,
 } from '#db/queries/agency.ts';
-import { insertWorkspaceKey } from '#db/queries/api-keys.ts';
+import { agencyKeyExpiry, insertWorkspaceKey } from '#db/queries/api-keys.ts';
 import { requireAgencyRoom } from '#db/queries/limits.ts';
 import { changeEmailPreferencesOf, listEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
@@ -83,7 +83,8 @@ export const agencyClientRoutes = [
       const { key, ...stored } = newApiKey('workspace');
       await insertWorkspaceKey(inWorkspace(db, { id: workspaceId }), stored, {
         name: 'First key',
-        expiresAt: null,
+        // It does not outlive the key that made it.
+        expiresAt: caller.via === 'key' ? await agencyKeyExpiry(db, caller.agency.id, caller.actor.id) : null,
         userId: ownerId,
         scopes: KEY_SCOPES,
         allowedIps: null,

@@ -48,6 +48,13 @@ export async function pageOfAgencyKeys(db: SystemDb, agencyId: string, page: Pag
   return rows.map(present);
 }
 
+const ExpiryRow = z.object({ expiresAt: z.date().nullable() });
+
+/** When a key of an agency ends; null: never. */
+export const agencyKeyExpiry = (db: SystemDb, agencyId: string, keyId: string | null): Promise<Date | null> =>
+  db.maybeOneFirst(sql.type(ExpiryRow)`
+    select expires_at from agency_keys where agency_id = ${agencyId} and id = ${keyId}`);
+
 interface Page {
   limit: number;
   cursor?: string | undefined;

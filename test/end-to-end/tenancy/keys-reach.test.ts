@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { newUserId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';
-import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
@@ -116,4 +116,23 @@ describe('the owner', () => {
     expect((await mailsTo(app, own))[1]?.text).toContain('Mia is now an admin');
     await invite(api, newEmail());
   });
+});
+
+test('the key that an expiring key of an agency makes for a new client ends with that key', async () => {
+  const agency = await createAgency(app);
+  const owner = await sessionClient(app, { userId: agency.ownerId, organizationId: null, role: null });
+  const made = await owner('POST', '/api/agency/keys', { name: 'Import', expiresInDays: 1 });
+  expect(made.status).toBe(201);
+  const byKey = apiClient(app.url, made.body.key);
+  const client = await byKey('POST', '/api/agency/subaccounts', { name: 'Acme', timezone: 'Europe/Berlin' });
+  expect(client.status).toBe(201);
+  const first = apiClient(app.url, client.body.workspaceApiKey);
+  expect((await first('GET', '/api/workspace')).status).toBe(200);
+  const admin = await sessionClient(app, {
+    userId: agency.ownerId,
+    organizationId: client.body.subAccount.idpOrgId,
+    role: 'org:admin',
+  });
+  const [key] = (await admin('GET', '/api/keys')).body.keys;
+  expect(key.expiresAt).toBe(made.body.expiresAt);
 });
