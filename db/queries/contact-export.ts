@@ -24,9 +24,11 @@ type Items<Name extends keyof ContactExport> = ContactExport[Name] extends (infe
 type Page<Name extends keyof ContactExport> = ExportPage<Items<Name>[number]>;
 
 const PAGE = 200;
+/** A reply may have 100,000 characters, and its whole text more. */
+const REPLIES_PAGE = 20;
 
-function pageOf<Item>(rows: readonly { id: string }[], items: Item[]): ExportPage<Item> {
-  return { items, next: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
+function pageOf<Item>(rows: readonly { id: string }[], items: Item[], size = PAGE): ExportPage<Item> {
+  return { items, next: rows.length < size ? null : (rows.at(-1)?.id ?? null) };
 }
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
@@ -199,7 +201,7 @@ export async function exportReplies(
   now: Date,
 ): Promise<Page<'replies'>> {
   const rows = await db.any(sql.type(ExportedReplyRow)`
-    select i.* from inbound_messages i where ${isReplyOf(db, contact)} and i.id > ${after} order by i.id limit ${PAGE}`);
+    select i.* from inbound_messages i where ${isReplyOf(db, contact)} and i.id > ${after} order by i.id limit ${REPLIES_PAGE}`);
   const files = await db.any(sql.type(FileRow)`
     select id, inbound_message_id, name, content_type, size, status, created_at from attachments
     where workspace_id = ${db.workspaceId} and inbound_message_id = any(${texts(rows.map(({ id }) => id))})
@@ -238,6 +240,7 @@ export async function exportReplies(
         url: linkTo(file),
       })),
     })),
+    REPLIES_PAGE,
   );
 }
 
