@@ -168,7 +168,7 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   const draft = await findDraft(db, replyId);
   const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
   if (draft?.status === 'waiting' && (await isSuspected(db, draft.address)))
-    return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone', keepsOpen: true };
+    return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone' };
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted')

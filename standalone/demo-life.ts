@@ -52,7 +52,7 @@ function client({ sessionToken, testWorkspaceId }: LivelyDemo): Api {
     }
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? null : (JSON.parse(text) as Json);
+    return text === '' ? null : JSON.parse(text);
   };
   return call;
 }

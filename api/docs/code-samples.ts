@@ -77,7 +77,9 @@ function samplesOf(
   );
   const json = requestBody?.content['application/json'];
   const body = json && exampleBody(operationId, json.schema ?? {}, components);
-  const otherBody = json ? undefined : Object.keys(requestBody?.content ?? {})[0];
+  // The document names forms first, which clients in several languages need; a file alone is simpler to send.
+  const others = Object.keys(requestBody?.content ?? {});
+  const otherBody = json ? undefined : others.at(-1);
   const call = { ...operation, operationId, method, path, ids, query, body, otherBody };
   const command = COMMANDS[operationId];
   const byCurl: CodeSample = { lang: 'bash', label: 'curl', source: curl(call) };

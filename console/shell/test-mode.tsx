@@ -1,7 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useNavigate } from '@tanstack/react-router';
 import { FlaskConical } from 'lucide-react';
-import { queryClient, refreshReads, useWrite } from '#console/api/queries.ts';
+import { useWrite } from '#console/api/queries.ts';
 import { useIdentity, useIsAdmin } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
@@ -60,12 +60,6 @@ export function TestModeBanner() {
   );
 }
 
-/** Forgets what was read of pages that are not shown: it does not exist any more. */
-function forget(): void {
-  queryClient.removeQueries({ type: 'inactive' });
-  void refreshReads(null);
-}
-
 /** Empties the workspace in test mode, and shows it as it is then. */
 function DeleteTestData() {
   const { t } = useLingui();
@@ -83,7 +77,8 @@ function DeleteTestData() {
       // Home first: another page may show something that is deleted, and read it again.
       onConfirm={() =>
         void navigate({ to: '/' }).then(() =>
-          reset.mutate({ body: {} }, { onSuccess: forget, onError: toastError }),
+          // Nothing that was read before exists any more.
+          reset.mutate({ body: {} }, { onSuccess: () => window.location.reload(), onError: toastError }),
         )
       }
     >

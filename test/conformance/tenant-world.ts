@@ -126,6 +126,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
     },
     ids: {
       '/api/messages/': planted.messages.scheduled,
+      '/api/replies/': planted.replyId,
       '/api/conversations/': person.phone,
       '/api/opt-outs/': person.email,
       '/api/opt-outs/suspected/': suspicion,

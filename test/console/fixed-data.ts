@@ -16,6 +16,16 @@ type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][num
 type Campaign = ResponseOf<'GET /api/campaigns'>['campaigns'][number];
 type Point = ResponseOf<'GET /api/analytics/timeseries'>['series'][number];
 
+type Attention = ResponseOf<'GET /api/attention'>['items'][number];
+
+const attention = (kind: Attention['kind'], count: number): Attention => ({
+  kind,
+  reason: null,
+  count,
+  since: '2026-03-02T15:00:00.000Z',
+  href: '/console',
+});
+
 const line = (number: number, firstName: string, lastName: string, fields: Partial<Line> = {}): Line => ({
   _id: idOf(number),
   workspaceId: WORKSPACE_ID,
@@ -379,6 +389,8 @@ const campaign = (number: number, name: string, requireConsent: boolean): Campai
 const none = { success: true as const, nextCursor: null };
 
 /** The response of each endpoint that a page in a picture reads. */
+const UNANSWERED = CONVERSATIONS.filter(({ lastDirection }) => lastDirection === 'in').length;
+
 export const RESPONSES: {
   [
     E in
@@ -415,6 +427,23 @@ export const RESPONSES: {
   'GET /api/workspace/setup': { success: true, setup: { steps: [], complete: true, dismissed: false } },
   'GET /api/lines/by-user': { lines: LINES },
   'GET /api/conversations': { ...none, conversations: CONVERSATIONS, unreadConversations: 1 },
+  'GET /api/conversations/counts': {
+    success: true,
+    counts: {
+      open: CONVERSATIONS.length,
+      unanswered: UNANSWERED,
+      unread: 1,
+      mine: 0,
+      unassigned: CONVERSATIONS.length,
+      snoozed: 0,
+      drafts: 1,
+      suspected: 1,
+    },
+  },
+  'GET /api/attention': {
+    success: true,
+    items: [attention('suspected_opt_outs', 1), attention('unanswered', UNANSWERED), attention('drafts', 1)],
+  },
   'GET /api/conversations/{address}': {
     ...none,
     conversation: CONVERSATIONS[0] as Conversation,

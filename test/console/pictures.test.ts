@@ -31,6 +31,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   async inbox(page) {
     await tab.go('/inbox/%2B14155550145');
     await page.getByRole('heading', { name: 'Draft' }).waitFor();
+    await page.getByText('From Dana Lee').waitFor();
   },
   async lines(page) {
     await tab.go('/lines');

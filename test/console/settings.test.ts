@@ -80,7 +80,7 @@ describe('the settings', () => {
     await page.getByLabel('Title of document 1').fill('Pets');
     await page.getByLabel('Text of document 1').fill('Dogs are welcome.');
     expect(await inaccessible(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     const titles = async () =>
       (await workspace.api('GET', '/api/knowledge-base')).body.documents.map(
         ({ title }: { title: string }) => title,

@@ -8,10 +8,10 @@ import { linePacerId } from '#workflows/messages/workflow-ids.ts';
 
 /** `PENDING_ACTIVITY_STATE_PAUSED` in Temporal's API. */
 const PAUSED = 4;
-const MESSAGES = 30;
+const MESSAGES = 20;
 
 /** The worker hears of the pause with its next heartbeat. */
-const HEARD_MS = 60_000;
+const HEARD_MS = 120_000;
 
 let app: TestApp;
 let lineId: string;
@@ -22,8 +22,8 @@ let pacer: string;
 beforeAll(async () => {
   app = await sharedApp();
   workspace = await createWorkspace(app);
-  // Slow enough to be paused in the middle, fast enough for all messages to be sent in one round.
-  lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 2 });
+  // Slow enough to be paused by the first heartbeat, which comes after a minute.
+  lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 6 });
   call = apiClient(app.url, workspace.key);
   pacer = linePacerId(lineId);
 });

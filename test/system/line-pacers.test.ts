@@ -220,14 +220,12 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await activities(lineId)).length > before.length);
   });
 
-  it('ends after a day without work', async () => {
+  it('waits for work without a timer, and does not end', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
-    const timers = await eventually(async () => {
-      const { events } = await pacer(lineId).fetchHistory();
-      const started = (events ?? []).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? []);
-      return started.length > 0 && started;
-    });
-    expect(timers.map(({ startToFireTimeout }) => Number(startToFireTimeout?.seconds))).toEqual([86_400]);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    const { events } = await pacer(lineId).fetchHistory();
+    expect((events ?? []).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? [])).toEqual([]);
+    expect((await pacer(lineId).describe()).status.name).toBe('RUNNING');
   });
 });

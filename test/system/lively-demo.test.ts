@@ -54,8 +54,9 @@ async function stop(): Promise<void> {
   await ended;
 }
 
-const read = <T>(name: string): T => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T;
-const demo = (): Demo => read('demo.json');
+const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const demo = () => read('demo.json') as Demo;
+const isComplete = (): boolean => (read('lively.json') as LivelyDemo).complete;
 const url = (): string => `http://localhost:${ports['PORT']}`;
 
 /** Signs in by the link of a start, as the console does. */
@@ -113,11 +114,11 @@ describe('npm start', () => {
         const pid = livePid(join(folder, 'run', `${name}.pid`));
         if (pid !== null) sendSignal(pid, 'SIGKILL');
       }
-      expect(read<LivelyDemo>('lively.json').complete).toBe(false);
+      expect(isComplete()).toBe(false);
 
       const { workspaceId, api } = await signIn(await start('lively'));
       expect(workspaceId).toBe(first.workspaceId);
-      await eventually(async () => read<LivelyDemo>('lively.json').complete, MONTH_MS);
+      await eventually(async () => isComplete(), MONTH_MS);
       const clock = await get(api, '/api/test/clock');
       expect(Math.abs(Date.parse(clock.now) - Date.now())).toBeLessThan(60_000);
       complete = await counts(api);

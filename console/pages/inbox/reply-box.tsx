@@ -107,9 +107,7 @@ export function ReplyBox({
           insert={(snippet) => change(text.trim() === '' ? snippet : `${text.trimEnd()}\n${snippet}`)}
         />
         <NoteButton onClick={() => setNoting(true)} />
-        <span className="min-w-0 flex-1 truncate text-xs text-muted">
-          {line && <SendingLine line={line} />}
-        </span>
+        <span className="min-w-0 truncate text-xs text-muted">{line && <SendingLine line={line} />}</span>
         <span className="hidden text-xs text-muted sm:inline">Ctrl Enter</span>
         <Button
           kind="primary"

@@ -261,6 +261,7 @@ test.each([
   const logger = createLogger('test', 'silent');
   const { sendDue } = createSendActivities({
     pools: app.pools,
+    temporal: app.temporal,
     carriers: { get: () => carrier },
     secrets: createSecretBox(app.config.encryptionKeys),
     signer: createSigner(app.config.signingKeys),

@@ -509,6 +509,7 @@ const NOT_RECORDED: Record<string, string> = {
   deleteSavedFilter: 'how somebody looks at the inbox',
   uploadAttachment: 'files are no settings',
   previewCampaign: 'changes nothing',
+  checkCampaign: 'changes nothing',
   checkAvailability: 'changes nothing',
   checkAvailabilityRoundRobinPost: 'changes nothing',
   replayWebhookDelivery: 'is in the delivery log',
@@ -525,6 +526,7 @@ const NOT_RECORDED: Record<string, string> = {
   moveTestClock: 'happens in test mode only',
   testInbound: 'happens in test mode only',
   testReceipt: 'happens in test mode only',
+  resetTestMode: 'happens in test mode only',
 };
 
 test('every request that changes something is recorded, except for a documented reason', () => {
