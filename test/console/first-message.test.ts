@@ -34,9 +34,11 @@ afterAll(async () => {
 
 /** The receipt arrives at the public URL, which leads here. */
 async function reportDelivered(): Promise<void> {
-  const [{ sid = '', from = '', to = '', statusCallback = '' } = {}] = twilio.sent;
+  const [sent] = twilio.sent;
+  if (!sent) throw new Error('nothing was sent');
+  const { sid, from, to, statusCallback: callback } = sent;
+  if (callback === null) throw new Error('no status callback was given');
   const fields = { MessageSid: sid, MessageStatus: 'delivered', From: from ?? '', To: to };
-  const callback = statusCallback ?? '';
   const { pathname, search } = new URL(callback);
   const signed = twilio.sign(callback, { ...fields, AccountSid: TWILIO_ACCOUNT.sid });
   const { status } = await fetch(app.url + pathname + search, { method: 'POST', ...signed });
