@@ -154,8 +154,10 @@ test('contacts have a budget of files a day, each and together, apart from uploa
   expect(await settled(5)).toEqual(['ada 1', 'bob']);
 
   await nextDay('next 1');
-  const second = ['ada 1', 'ada 2', 'bob', 'carl', 'next 1'];
-  expect(await eventually(async () => (await settled(6)).length === 5 && settled(6))).toEqual(second);
+  const second = await eventually(async () => (await settled(6)).length === 5 && settled(6));
+  // One more of Ada's: which, is decided by the fetches, which take place at once.
+  expect(second.filter((name) => name.startsWith('ada'))).toHaveLength(2);
+  expect(second).toEqual(expect.arrayContaining(['ada 1', 'bob', 'carl', 'next 1']));
   await nextDay('next 2');
   await eventually(async () => (await settled(7)).length === 7);
   // A wait for the next day is no failed try.
