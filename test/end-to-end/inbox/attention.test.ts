@@ -19,7 +19,7 @@ const countsOf = async (api: ApiClient): Promise<Record<string, number>> => {
 };
 
 describe('what waits for a person', () => {
-  it('counts the conversations of each view exactly, and a campaign or drip answers nobody', async () => {
+  it('counts the conversations of each view exactly, and a campaign answers nobody', async () => {
     const { api, lineId, id: organizationId, ownerId } = await createWorkspaceWithLine(app);
     const owner = await sessionClient(app, { userId: ownerId, organizationId, role: 'org:admin' });
     expect(await countsOf(api)).toEqual({
@@ -35,13 +35,16 @@ describe('what waits for a person', () => {
     const contacts = Array.from({ length: 5 }, phone);
     for (const from of contacts)
       await callBack(app, lineId, replyEvent(from, 'Can you send me the report?', { at: new Date() }));
-    const [answered = '', dripped = '', closed = '', mine = '', snoozed = ''] = contacts;
+    const [answered = '', told = '', closed = '', mine = '', snoozed = ''] = contacts;
 
     const reply = await api('POST', '/api/inbox/send-reply', { phone: answered, message: 'Here it is.' });
     expect(reply.status).toBe(201);
-    const drip = await api('POST', '/api/drip', { recipientPhone: dripped, message: 'Our news' });
-    expect(drip.status).toBe(202);
-    for (const address of [answered, dripped])
+    const listId = (await api('POST', '/api/lists', { name: 'News' })).body.list._id;
+    await api('POST', '/api/leads', { listId, leads: [{ phones: [told] }] });
+    const steps = [{ message: 'Our news', messageType: 'sms' }];
+    const campaign = await api('POST', '/api/campaigns', { name: 'News', listId, steps, start: true });
+    expect(campaign.status).toBe(201);
+    for (const address of [answered, told])
       await eventually(async () => {
         const { conversation } = (await api('GET', `/api/conversations/${address}`)).body;
         return conversation.lastDirection === 'out';
@@ -58,7 +61,7 @@ describe('what waits for a person', () => {
     expect(await countsOf(api)).toEqual({ ...counts, unread: 1, mine: 0 });
     const { body: unanswered } = await api('GET', '/api/conversations?unanswered=true');
     const addresses = unanswered.conversations.map(({ address }: { address: string }) => address);
-    expect(addresses.toSorted()).toEqual([dripped, mine].toSorted());
+    expect(addresses.toSorted()).toEqual([told, mine].toSorted());
   });
 
   it('lists what needs a person, with its count and since when', async () => {
