@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { CampaignStep } from './campaign.ts';
 import { Id } from './ids.ts';
 import { textsOf } from './step-variants.ts';
-import { fieldsRead, TemplateBudget } from './template.ts';
+import { fieldsRead } from './template-fields.ts';
+import { TemplateBudget } from './template.ts';
 
 /** What a start would do to a campaign that has not started. */
 export const CampaignCheck = z

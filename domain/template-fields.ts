@@ -1,5 +1,5 @@
 import { editDistance } from './edit-distance.ts';
-import { templateNames } from './template.ts';
+import { type TemplateBudget, templateNames } from './template.ts';
 
 /** A name in a template that no lead can have, so that it is always empty. */
 export interface UnknownField {
@@ -42,6 +42,13 @@ export function unknownFields(text: string, customFields: readonly string[] | nu
     suggestion: closest(name, customFields ?? []),
   }));
 }
+
+/** The fields of a lead that a template reads, such as `firstName` or `customFields.city`. */
+export const fieldsRead = (text: string, budget?: TemplateBudget): string[] =>
+  templateNames(text, budget).flatMap(([first, second]) => {
+    if (first === undefined) return [];
+    return first === CUSTOM && second !== undefined ? `${CUSTOM}.${second}` : first;
+  });
 
 /** `first_name`, `First Name` and `firstName` are the same. */
 const plain = (name: string): string => name.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();

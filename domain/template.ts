@@ -291,30 +291,19 @@ export function templateProblem(text: string, budget = new TemplateBudget()): st
 }
 
 /** The names that a template reads and does not assign, each with the properties read of it. Empty if it is not valid. */
-export function templateNames(text: string): readonly (string | undefined)[][] {
+export function templateNames(
+  text: string,
+  budget = new TemplateBudget(),
+): readonly (string | undefined)[][] {
   if (isPlain(text)) return [];
   try {
-    const templates = parse(text, new TemplateBudget());
+    const templates = parse(text, budget);
     return engine
       .globalVariableSegmentsSync(templates, { partials: false })
       .map((segments) => segments.map((one) => (typeof one === 'string' ? one : undefined)));
   } catch (error) {
     if (error instanceof TemplateError) return [];
     throw error;
-  }
-}
-
-/**
- * The fields of the lead that a template reads, such as `firstName` or `customFields.city`.
- * @throws TemplateError if the template is invalid or exceeds the budget.
- */
-export function fieldsRead(text: string, budget = new TemplateBudget()): string[] {
-  if (isPlain(text)) return [];
-  const templates = parse(text, budget);
-  try {
-    return engine.globalFullVariablesSync(templates);
-  } catch (error) {
-    throw templateError(error);
   }
 }
 
