@@ -3,6 +3,7 @@ import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { Logger } from 'pino';
+import { labeledCounter } from '#providers/labeled-counter.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -67,7 +68,12 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
       help: 'Event streams that are open',
       registers,
     }),
-    identityProviderCalls: identityProviderCalls(registers),
+    identityProviderCalls: labeledCounter(registers, {
+      name: 'linepace_identity_provider_calls_total',
+      help: 'Calls of the identity provider: ok, refused (it refuses the user), failed (it does not respond, or refuses this client)',
+      label: 'outcome',
+      values: ['ok', 'refused', 'failed'],
+    }),
     unloggedRequests: new Counter({
       name: 'linepace_unlogged_requests_total',
       help: 'Requests that are missing in the logs of workspaces, because the database took no more rows',
@@ -99,16 +105,4 @@ function counted(
       }
     },
   });
-}
-
-function identityProviderCalls(registers: Registry[]): Counter<'outcome'> {
-  const counter = new Counter({
-    name: 'linepace_identity_provider_calls_total',
-    help: 'Calls of the identity provider: ok, refused (it refuses the user), failed (it does not respond, or refuses this client)',
-    labelNames: ['outcome'] as const,
-    registers,
-  });
-  // An increase is visible only if there was a value before.
-  for (const outcome of ['ok', 'refused', 'failed']) counter.inc({ outcome }, 0);
-  return counter;
 }
