@@ -35,7 +35,7 @@ interface Pattern {
 const from = (folders: readonly string[]): string => `^(#|(\\.\\./)+)(${folders.join('|')})/`;
 const WORKFLOW_FILES = '^(#|(\\.\\./)+)workflows/[^/]+$';
 
-/** Refuses imports from all folders but `allowed`. `workflows/messages` is allowed with `messages`. */
+/** Refuses imports from all folders but `allowed`. `workflows/protocol` is allowed with `messages`. */
 function onlyFrom(allowed: readonly (Folder | 'messages')[], message: string): Pattern[] {
   const refused = FOLDERS.filter((folder) => folder !== 'workflows' && !allowed.includes(folder));
   const patterns = [{ regex: from(refused), message }];
@@ -97,7 +97,7 @@ const layer = (files: string, ...patterns: Pattern[]): OxlintOverride => ({
   rules: { 'no-restricted-imports': ['error', { patterns: [NO_TEXT_ENGINES, ...patterns] }] },
 });
 
-const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'messages'], 'db imports domain and workflows/messages only.');
+const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'messages'], 'db imports domain and workflows/protocol only.');
 
 /** Which folder may import what: docs/architecture.md. */
 const LAYERS: OxlintOverride[] = [
@@ -132,7 +132,7 @@ const LAYERS: OxlintOverride[] = [
     'providers/**',
     NO_PARSERS,
     NO_SQL,
-    ...onlyFrom(['providers', 'domain', 'messages'], 'providers import domain and workflows/messages only.'),
+    ...onlyFrom(['providers', 'domain', 'messages'], 'providers import domain and workflows/protocol only.'),
   ),
   layer(
     'providers/untrusted/**',
@@ -145,12 +145,12 @@ const LAYERS: OxlintOverride[] = [
     NO_SQL,
     ...onlyFrom(
       ['activities', 'db', 'domain', 'providers', 'workflows'],
-      'activities import db, domain, providers and workflows/messages only.',
+      'activities import db, domain, providers and workflows/protocol only.',
     ),
     {
       regex: WORKFLOW_FILES,
       allowTypeImports: true,
-      message: 'activities import workflows by type only, except workflows/messages.',
+      message: 'activities import workflows by type only, except workflows/protocol.',
     },
   ),
   layer(
@@ -175,7 +175,7 @@ const LAYERS: OxlintOverride[] = [
     NO_SQL,
     ...onlyFrom(
       ['api', 'db', 'domain', 'providers', 'messages'],
-      'api imports db, domain, providers and workflows/messages only.',
+      'api imports db, domain, providers and workflows/protocol only.',
     ),
     {
       regex: '^@temporalio/(worker|activity|workflow|testing)',

@@ -36,9 +36,9 @@ import {
 import type { KnowledgeDocument } from '#domain/knowledge-base.ts';
 import { Refusal } from '#domain/message-draft.ts';
 import { ownLines } from '#domain/own-words.ts';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
-import type { DraftRound } from '#workflows/messages/round.ts';
-import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
+import type { DraftRound } from '#workflows/protocol/round.ts';
+import type { DraftOrder, DraftVerdict } from '#workflows/protocol/updates.ts';
 import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { record, refusal, requireStorable } from './order.ts';

@@ -9,8 +9,8 @@ import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-r
 import { decide } from '#db/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import type { Round } from '#workflows/messages/round.ts';
-import { lineHandoverId, type WakeInput } from '#workflows/messages/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
+import { lineHandoverId, type WakeInput } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';
 

@@ -6,8 +6,8 @@ import { systemDb } from '#db/transactions.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';
-import { lineQueue } from '#workflows/messages/task-queues.ts';
-import type { LineHome, LineRound, Round } from '#workflows/messages/round.ts';
+import { lineQueue } from '#workflows/protocol/task-queues.ts';
+import type { LineHome, LineRound, Round } from '#workflows/protocol/round.ts';
 import { dueNow, roundOf } from './round.ts';
 
 export interface LineAtCarrier {

@@ -6,9 +6,9 @@ import { findLineRequest, type StoredLineRequest } from '#db/queries/line-reques
 import { NO_CARRIER } from '#domain/line.ts';
 import { withTenant } from '#db/transactions.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
-import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/messages/line-request.ts';
-import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import { CHECK_EVERY_MS, type LineRequestView } from '#workflows/protocol/line-request.ts';
+import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { RequestedLine } from './line-requests.ts';
 import { record, refusal, requireStorable } from './order.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { AuditAction } from '#domain/audit.ts';
 import { currentTime } from '#domain/clock.ts';
 import { wake } from '#db/wakes.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { changeLineRequest, type LineRequestChange } from '#db/commands/billing/change-line-request.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
@@ -19,8 +19,8 @@ import { type Carrier, LineRefused, type NumberChoice } from '#providers/carrier
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
-import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
+import { LINE_REFUSED } from '#workflows/protocol/line-request.ts';
+import type { Order, RequestVerdict } from '#workflows/protocol/updates.ts';
 import type { Dependencies } from './dependencies.ts';
 import { record, refusal, requireStorable } from './order.ts';
 

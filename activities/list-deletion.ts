@@ -1,8 +1,8 @@
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { decide } from '#db/decisions.ts';
-import { listDeletionId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { listDeletionId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';
 

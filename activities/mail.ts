@@ -18,8 +18,8 @@ import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail
 import { SecretBoxError } from '#providers/secret-box.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
-import { mailSenderId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { mailSenderId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Look, repeatFor, roundOf } from './round.ts';
 

@@ -20,8 +20,8 @@ import { isReplyAlert, Notice, type NotificationKind } from '#domain/notificatio
 import { truncate } from '#domain/text.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
-import { notifierId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { notifierId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Look, repeatFor } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';

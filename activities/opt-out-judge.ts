@@ -4,8 +4,8 @@ import { type AwaitedVerdict, awaitedVerdicts } from '#db/queries/opt-out-suspic
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { VerdictOutput, verdictPrompt } from '#domain/opt-out-verdict.ts';
-import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { optOutJudgeId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import { askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';

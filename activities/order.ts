@@ -3,7 +3,7 @@ import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type AuditAction, type AuditChanges, byOperator } from '#domain/audit.ts';
 import { textProblem } from '#domain/text.ts';
-import type { Order } from '#workflows/messages/updates.ts';
+import type { Order } from '#workflows/protocol/updates.ts';
 
 /** The error of an update that is refused. Benign: neither logged nor counted as a failure. */
 export function refusal(type: string, message: string, ...details: unknown[]): ApplicationFailure {

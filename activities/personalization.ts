@@ -19,8 +19,8 @@ import {
   type PersonalizationProgress,
 } from '#domain/personalization.ts';
 import { renderTemplate } from '#domain/template.ts';
-import { personalizerId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { personalizerId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';

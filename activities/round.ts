@@ -1,7 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import { type Decision, decide } from '#db/decisions.ts';
 import type { Pools } from '#db/pools.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 /** A decision about the next round, with what the workflow waits for. */

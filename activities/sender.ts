@@ -10,7 +10,7 @@ import { TEST_CARRIER } from '#domain/test-mode.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { type CarrierAccount, createCarrierCalls, type Doubt, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';

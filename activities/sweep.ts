@@ -4,8 +4,8 @@ import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts
 import { recordRun } from '#db/queries/recorded-runs.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { claimOverdue, knownWakes, lateAmong } from '#db/wakes.ts';
-import { MANY_OVERDUE } from '#workflows/messages/round.ts';
-import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/workflow-ids.ts';
+import { MANY_OVERDUE } from '#workflows/protocol/round.ts';
+import { agencyMailSenderId, lineHandoverId } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { restartFailing } from './restarts.ts';

@@ -9,8 +9,8 @@ import {
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { testClockId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { testClockId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dueNow, type Look, repeatFor } from './round.ts';
 import { createSendActivities } from './send.ts';

@@ -12,8 +12,8 @@ import {
   webhooksChangedAt,
 } from '#db/queries/webhook-deliveries.ts';
 import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
-import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Rounds } from './polled-rounds.ts';
 import type { DeliveryLane } from './webhook-deliverer.ts';

@@ -8,7 +8,7 @@ import { realTime } from '#domain/clock.ts';
 import type { DeliveredEvent } from '#domain/event.ts';
 import type { DeliveryReport } from '#domain/webhook.ts';
 import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';
-import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError } from './http/errors.ts';
 import { webhookNotFound } from './routes/webhooks.ts';
 import type { Services } from './services.ts';

@@ -18,7 +18,7 @@ import { dueMessages, queueLanes } from '#db/queries/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { actionsOf } from './support/actions.ts';
 import { contactNumber } from './support/callers.ts';
 import { residentMb } from './support/memory.ts';

@@ -13,14 +13,14 @@ import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
 import {
   campaignWorkflowId,
   dripDrainerId,
   linePacerId,
   mailboxReaderId,
   webhookDispatcherId,
-} from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/workflow-ids.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { createLine } from '#test/support/factories.ts';
 import { startMailbox } from '#test/support/mailbox.ts';

@@ -6,7 +6,7 @@ import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './support/product.ts';
 import { LINEPACE, report, type Row } from './support/rows.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import { MAX_AGE_MS } from '#workflows/messages/round.ts';
+import { MAX_AGE_MS } from '#workflows/protocol/round.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, type TenantOptions, withTenant } from './transactions.ts';

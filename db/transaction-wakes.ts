@@ -1,5 +1,5 @@
 import type { CommonQueryMethods } from 'slonik';
-import { isFact, type SignalName } from '#workflows/messages/signals.ts';
+import { isFact, type SignalName } from '#workflows/protocol/signals.ts';
 import { deleteWakes, type Wake, writeWakes } from './workflow-wakes.ts';
 import { NEVER } from './timestamp.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import { linePacerId, lineOf } from '#workflows/messages/workflow-ids.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import { linePacerId, lineOf } from '#workflows/protocol/workflow-ids.ts';
 import { NoRows } from './rows.ts';
 import { NEVER } from './timestamp.ts';
 import type { Seen } from './transaction-wakes.ts';

@@ -1,8 +1,8 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { NO_CARRIER } from '#domain/line.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { NoRows } from './rows.ts';
 import { formatTimestamp } from './timestamp.ts';
 

@@ -12,13 +12,13 @@ import {
   pauseLine,
   resumeCampaign,
   resumeLine,
-} from '#workflows/messages/updates.ts';
+} from '#workflows/protocol/updates.ts';
 import {
   aiDraftId,
   campaignWorkflowId,
   linePacerId,
   lineRequestId,
-} from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/workflow-ids.ts';
 import { historyText, type Shown } from './support/history-text.ts';
 import { takeScreenshot } from './support/screenshot.ts';
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { carrierQueue, MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { carrierQueue, MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 
 /** The backlog and the pollers of a task queue. */
 export interface TaskQueueState {

@@ -9,8 +9,8 @@ import {
 import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import { isFact, signalArgs, type SignalName } from '#workflows/messages/signals.ts';
-import { polledKind, UnknownWorkflow, wakeStart } from '#workflows/messages/workflow-ids.ts';
+import { isFact, signalArgs, type SignalName } from '#workflows/protocol/signals.ts';
+import { polledKind, UnknownWorkflow, wakeStart } from '#workflows/protocol/workflow-ids.ts';
 import { endAfterClose } from './after-close.ts';
 import { isInvalidArgument } from './grpc-status.ts';
 import { dataConverter } from './payload-codec.ts';
@@ -180,7 +180,7 @@ const isInvalidCall = (error: unknown): boolean =>
   error instanceof ServiceError && isInvalidArgument(error.cause);
 
 /**
- * Sends an update (`workflows/messages/updates.ts`) to a workflow, and starts the workflow if it is not running.
+ * Sends an update (`workflows/protocol/updates.ts`) to a workflow, and starts the workflow if it is not running.
  * @returns the result of the update.
  * @throws WorkflowUpdateFailedError with the rejection as its cause.
  */

@@ -20,7 +20,7 @@ const REFUSED: Record<string, string[]> = {
   'db/queries/x.ts': ['#db/commands/a/x.ts', '../commands/a/x.ts', '#activities/x.ts', 'postal-mime'],
   'db/commands/a/x.ts': ['#providers/x.ts', '#workflows/x.ts', '#standalone/x.ts'],
   'providers/x.ts': ['slonik', 'pg', '#db/x.ts', '#workflows/x.ts', 'html-to-text', 'liquidjs'],
-  'providers/untrusted/x.ts': ['slonik', '#db/x.ts', '#workflows/messages/x.ts'],
+  'providers/untrusted/x.ts': ['slonik', '#db/x.ts', '#workflows/protocol/x.ts'],
   'activities/x.ts': ['slonik', '#api/x.ts', '#workflows/x.ts', '#standalone/x.ts', '#test/x.ts'],
   'workflows/x.ts': ['#db/x.ts', '#activities/x.ts', 'node:crypto', 'zod', 'slonik', '#standalone/x.ts'],
   'api/routes/x.ts': ['slonik', 'pg', '#activities/x.ts', '../../workflows/x.ts', '@temporalio/worker'],
@@ -32,11 +32,11 @@ const REFUSED: Record<string, string[]> = {
 /** Imports of the same files that it must allow. */
 const ALLOWED: Record<string, string[]> = {
   'domain/x.ts': ['zod', 'node:crypto', './y.ts'],
-  'db/queries/x.ts': ['slonik', '#db/rows.ts', '#domain/x.ts', '#workflows/messages/x.ts'],
+  'db/queries/x.ts': ['slonik', '#db/rows.ts', '#domain/x.ts', '#workflows/protocol/x.ts'],
   'db/commands/a/x.ts': ['slonik', '../../queries/x.ts', '#db/commands/b/x.ts'],
-  'activities/x.ts': ['#db/x.ts', '#providers/x.ts', '#workflows/messages/x.ts'],
-  'workflows/x.ts': ['@temporalio/workflow', './messages/x.ts', '#domain/x.ts'],
-  'api/routes/x.ts': ['#db/x.ts', '../http/x.ts', '#workflows/messages/x.ts'],
+  'activities/x.ts': ['#db/x.ts', '#providers/x.ts', '#workflows/protocol/x.ts'],
+  'workflows/x.ts': ['@temporalio/workflow', './protocol/x.ts', '#domain/x.ts'],
+  'api/routes/x.ts': ['#db/x.ts', '../http/x.ts', '#workflows/protocol/x.ts'],
   'console/pages/x.ts': ['../api/x.ts', '#console/components/x.ts', '#domain/shared/x.ts'],
 };
 

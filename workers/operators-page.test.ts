@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { WAIT_REASONS } from '#domain/waiting.ts';
-import { SIGNALS } from '#workflows/messages/signals.ts';
-import * as updates from '#workflows/messages/updates.ts';
-import { WORKFLOWS } from '#workflows/messages/workflow-ids.ts';
+import { SIGNALS } from '#workflows/protocol/signals.ts';
+import * as updates from '#workflows/protocol/updates.ts';
+import { WORKFLOWS } from '#workflows/protocol/workflow-ids.ts';
 import { COMMANDS } from './ops-commands.ts';
 
 const page = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8');

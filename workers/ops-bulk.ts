@@ -21,7 +21,7 @@ import { byOperator } from '#domain/audit.ts';
 import { currentTime } from '#domain/clock.ts';
 import { isId } from '#domain/ids.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
-import type { Order } from '#workflows/messages/updates.ts';
+import type { Order } from '#workflows/protocol/updates.ts';
 import {
   type Command,
   type Options,

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { Order } from '#workflows/messages/updates.ts';
+import type { Order } from '#workflows/protocol/updates.ts';
 import type { Pools } from '#db/pools.ts';
 import type { BillingMode } from '#domain/entitlement.ts';
 

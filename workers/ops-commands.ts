@@ -33,14 +33,14 @@ import {
   resumeLine,
   sendNow,
   skipMessage,
-} from '#workflows/messages/updates.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+} from '#workflows/protocol/updates.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import {
   aiDraftId,
   campaignWorkflowId,
   linePacerId,
   lineRequestId,
-} from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/workflow-ids.ts';
 import {
   type Command,
   type Options,

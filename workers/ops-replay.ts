@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { dataConverter } from '#providers/payload-codec.ts';
-import { WORKFLOWS } from '#workflows/messages/workflow-ids.ts';
+import { WORKFLOWS } from '#workflows/protocol/workflow-ids.ts';
 import { type Command, Refused, type Session, WrongUsage } from './ops-command.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 

@@ -19,7 +19,7 @@ import { BillingMode, Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { PRINTED_LINK_MINUTES, signInLink } from '#domain/sign-in-link.ts';
 import { INVITATION_DAYS } from '#domain/team.ts';
-import type { Order } from '#workflows/messages/updates.ts';
+import type { Order } from '#workflows/protocol/updates.ts';
 import {
   type Command,
   type Options,

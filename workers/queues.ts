@@ -1,4 +1,4 @@
-import { carrierQueue, QUEUES } from '#workflows/messages/task-queues.ts';
+import { carrierQueue, QUEUES } from '#workflows/protocol/task-queues.ts';
 
 /** A task queue that this process serves. */
 export interface ServedQueue {

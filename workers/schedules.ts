@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { startAllInNewNamespace } from '#db/wakes.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 
 /**
  * The version of `housekeepingEvery`, to be raised with every change of it. The schedule's action carries it as a memo, so

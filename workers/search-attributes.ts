@@ -1,6 +1,6 @@
 import type { ConnectionLike } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { LINE_ID, STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { LINE_ID, STATE, WORKSPACE_ID } from '#workflows/protocol/search-attributes.ts';
 
 /** `Keyword` in Temporal's `IndexedValueType`. */
 const KEYWORD = 2;

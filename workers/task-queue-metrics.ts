@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import type { TaskQueues, TaskQueueState, TaskQueueType } from '#providers/task-queues.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 
 /** All scrapes within this time get the same numbers, so Temporal is queried once per queue. */
 const ASK_EVERY_MS = 30_000;

@@ -18,7 +18,7 @@ import { dataConverter } from '#providers/payload-codec.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
-import { carrierQueue, MAIN_QUEUE, QUEUES, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
+import { carrierQueue, MAIN_QUEUE, QUEUES, WEBHOOK_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';

@@ -1,11 +1,11 @@
 import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler, uuid4 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import { MODEL_QUEUE } from './messages/task-queues.ts';
-import { draftQuery } from './messages/queries.ts';
-import type { DraftRound } from './messages/round.ts';
-import { decide, type DraftOrder, type Order } from './messages/updates.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import { MODEL_QUEUE } from './protocol/task-queues.ts';
+import { draftQuery } from './protocol/queries.ts';
+import type { DraftRound } from './protocol/round.ts';
+import { decide, type DraftOrder, type Order } from './protocol/updates.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 import { UNTIL_DONE } from './retries.ts';
 

@@ -1,10 +1,10 @@
 import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop, isHistoryLong } from './work-loop.ts';
-import { progressQuery } from './messages/queries.ts';
-import type { CampaignRound } from './messages/round.ts';
-import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import { progressQuery } from './protocol/queries.ts';
+import type { CampaignRound } from './protocol/round.ts';
+import { archiveCampaign, pauseCampaign, resumeCampaign } from './protocol/updates.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 import { UNTIL_DONE } from './retries.ts';
 

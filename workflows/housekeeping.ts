@@ -10,8 +10,8 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { MANY_OVERDUE } from './messages/round.ts';
-import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
+import { MANY_OVERDUE } from './protocol/round.ts';
+import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './protocol/task-queues.ts';
 
 // Local activities, because together they cost one action if there is nothing to do.
 const local = (summary: string) =>

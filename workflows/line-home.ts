@@ -7,10 +7,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import type { LineHome, LineRound } from './messages/round.ts';
-import { WORKSPACE_ID } from './messages/search-attributes.ts';
-import { BUSY_QUEUE_TIMEOUT, CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import type { LineHome, LineRound } from './protocol/round.ts';
+import { WORKSPACE_ID } from './protocol/search-attributes.ts';
+import { BUSY_QUEUE_TIMEOUT, CARRIER_QUEUE_TIMEOUT, lineQueue } from './protocol/task-queues.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 
 const { findCarrier, findService } = proxyLocalActivities<Activities>({
   summary: 'Look up the carrier of the line',

@@ -10,12 +10,12 @@ import {
 import type { Activities } from '#activities/index.ts';
 import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
-import type { LineHome, LineRound } from './messages/round.ts';
-import { planQuery } from './messages/queries.ts';
-import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messages/updates.ts';
+import type { LineHome, LineRound } from './protocol/round.ts';
+import { planQuery } from './protocol/queries.ts';
+import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './protocol/updates.ts';
 import { onOrder, OPERATOR } from './orders.ts';
-import { lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import { lineQueue } from './protocol/task-queues.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 const sendingAt = (carrier: string | null, line: LineRoundState) =>

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_QUEUE_TIMEOUT, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, lineQueue, PAYMENTS_QUEUE } from './protocol/task-queues.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 /** The steps of a line request. Each is an idempotent activity. */

@@ -22,11 +22,11 @@ import {
   settleLineInvoices,
 } from './line-request-steps.ts';
 import { createLoop, isHistoryLong } from './work-loop.ts';
-import { CHECK_EVERY_MS, type LineRequestView } from './messages/line-request.ts';
-import type { Round } from './messages/round.ts';
-import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
-import { checkPayment, giveUp } from './messages/updates.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import { CHECK_EVERY_MS, type LineRequestView } from './protocol/line-request.ts';
+import type { Round } from './protocol/round.ts';
+import { PAYMENTS_QUEUE } from './protocol/task-queues.ts';
+import { checkPayment, giveUp } from './protocol/updates.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const { giveUpLine } = proxyActivities<Activities>({

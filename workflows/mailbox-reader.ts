@@ -2,9 +2,9 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { homeOf, type LineRoundState, queueTimeout, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
-import type { LineRound } from './messages/round.ts';
-import { lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import type { LineRound } from './protocol/round.ts';
+import { lineQueue } from './protocol/task-queues.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 
 const readingAt = (carrier: string | null, line: LineRoundState) =>
   proxyActivities<Activities>({

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 const { writeNotifications } = proxyActivities<Activities>({

@@ -1,9 +1,9 @@
 import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
-import { PRIORITY } from './messages/task-queues.ts';
+import { PRIORITY } from './protocol/task-queues.ts';
 import type { DecidingSignal, WorkLoop } from './work-loop.ts';
-import { isCommitted, type SignalName } from './messages/signals.ts';
-import type { Order } from './messages/updates.ts';
+import { isCommitted, type SignalName } from './protocol/signals.ts';
+import type { Order } from './protocol/updates.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 /** Activity options for operators' updates. Short, because somebody waits for the verdict. */

@@ -1,8 +1,8 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import { MODEL_QUEUE } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/workflow-ids.ts';
+import { MODEL_QUEUE } from './protocol/task-queues.ts';
+import type { WakeInput } from './protocol/workflow-ids.ts';
 import { UNTIL_DONE } from './retries.ts';
 
 const { writeMessages } = proxyActivities<Activities>({

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import { HOUSEKEEPING_QUEUE } from './protocol/task-queues.ts';
 
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,

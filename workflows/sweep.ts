@@ -1,6 +1,6 @@
 import { patched, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { MANY_OVERDUE } from './messages/round.ts';
+import { MANY_OVERDUE } from './protocol/round.ts';
 
 const step = (summary: string) =>
   proxyActivities<Activities>({

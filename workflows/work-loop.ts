@@ -8,10 +8,10 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { MAX_AGE_MS, type Round } from './messages/round.ts';
-import { STATE } from './messages/search-attributes.ts';
-import { type SignalName, SIGNALS } from './messages/signals.ts';
-import { type Status, statusQuery } from './messages/queries.ts';
+import { MAX_AGE_MS, type Round } from './protocol/round.ts';
+import { STATE } from './protocol/search-attributes.ts';
+import { type SignalName, SIGNALS } from './protocol/signals.ts';
+import { type Status, statusQuery } from './protocol/queries.ts';
 
 /**
  * The number of events after which a workflow continues as new. A worker whose cache is full replays the whole history at

@@ -6,7 +6,7 @@ import { currentTime } from '#domain/clock.ts';
 import { EMAILED_LINK_MINUTES } from '#domain/sign-in-link.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
-import { agencyMailSenderId } from '#workflows/messages/workflow-ids.ts';
+import { agencyMailSenderId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Queues the email with a link that signs in, in the outbox of a workspace or agency of the user. Who belongs to none gets no email. */
 export async function mailSignInLink(

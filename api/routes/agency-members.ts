@@ -7,7 +7,7 @@ import { normalizeEmail } from '#domain/address.ts';
 import { Id, UserId } from '#domain/ids.ts';
 import { AgencyInvitation, INVITATION_DAYS, INVITATIONS_PER_HOUR } from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { agencyMailSenderId } from '#workflows/messages/workflow-ids.ts';
+import { agencyMailSenderId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, pageOfRecords, PageQuery } from '../http/page.ts';
 import { Removed, RevokeKeys } from './team-members.ts';

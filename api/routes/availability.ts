@@ -17,7 +17,7 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
 import { hasScope } from '#domain/key-scope.ts';
 import { askCarrier } from '#providers/carriers/line-carrier.ts';
-import { availabilityJobId } from '#workflows/messages/workflow-ids.ts';
+import { availabilityJobId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey, workspaceKeys } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';

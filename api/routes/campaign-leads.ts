@@ -30,7 +30,7 @@ import { VariantName } from '#domain/variant-name.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { dialled } from '#domain/contact-key.ts';
-import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { requireLines } from '../campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
 import { perMinute } from '../http/rate-limits.ts';

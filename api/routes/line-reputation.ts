@@ -16,7 +16,7 @@ import {
   Reputation,
 } from '#domain/reputation.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { lineNotFound } from './lines.ts';
 

@@ -4,7 +4,7 @@ import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines.ts';
 import { wake } from '#db/wakes.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePatch } from '#domain/line.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 

@@ -15,7 +15,7 @@ import { hasScope } from '#domain/key-scope.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import { ROTATION_HOURS, Webhook, WebhookInput, WebhookPatch } from '#domain/webhook.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';

@@ -14,7 +14,7 @@ import { BillingMode, SubscriptionStatus } from '#domain/entitlement.ts';
 import { isId, WorkspaceId } from '#domain/ids.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { Mode, modeOf } from '#domain/test-mode.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { SESSION_HEADER } from '../auth/user-sessions.ts';
 import { workspaceRoute } from '../http/route.ts';
 

@@ -3,8 +3,8 @@ import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { updateWorkflow } from '#providers/temporal.ts';
 import type { ApiClient } from '#test/support/client.ts';
-import { decide } from '#workflows/messages/updates.ts';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
+import { decide } from '#workflows/protocol/updates.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 
 /** The actions that race for a draft of `bench:drafts`: decisions by the API and by updates, and answers from the inbox. */
 

@@ -5,7 +5,7 @@ import { shortDraft } from '#domain/short-draft.ts';
 import type { ApiPools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
-import { dripDrainerId } from '#workflows/messages/workflow-ids.ts';
+import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
 
 interface OwnedDrip {
   workspaceId: string;

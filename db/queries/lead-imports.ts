@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type LeadImport, RejectedRow } from '#domain/lead-import.ts';
-import { leadImportId } from '#workflows/messages/workflow-ids.ts';
+import { leadImportId } from '#workflows/protocol/workflow-ids.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { insertion } from '#db/recordset.ts';

@@ -18,7 +18,7 @@ import type { Channel } from '#domain/channel.ts';
 import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { RequestSource } from '#domain/line.ts';
 import { usRegistrationOf } from '#domain/us-registration.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 import { LineRow } from './lines.ts';
 import { addLookup } from './lookups.ts';
 import { IdRow, NoRows } from '#db/rows.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 import { eventually, type TestApp } from './app.ts';
 import { phone } from './carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from './client.ts';

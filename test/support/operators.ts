@@ -3,8 +3,8 @@ import { ApplicationFailure, type UpdateDefinition } from '@temporalio/common';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import type { Order } from '#workflows/messages/updates.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import type { Order } from '#workflows/protocol/updates.ts';
 import type { TestApp } from './app.ts';
 
 /** The operator in every test. */

@@ -3,7 +3,7 @@ import { type ActivityInterceptorsFactory, Worker, type WorkerOptions } from '@t
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { vi } from 'vitest';
-import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { WORKSPACE_ID } from '#workflows/protocol/search-attributes.ts';
 import { eventually } from './app.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import type { TestApp } from './app.ts';
 
 /** Wakes overdue workflows, as the schedule of the sweep does. */

@@ -12,7 +12,7 @@ import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
 import { connected } from '#db/connected.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 
 let app: TestApp;
 beforeAll(async () => {

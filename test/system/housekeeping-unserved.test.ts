@@ -7,7 +7,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { housekeepingEvery, upsertSchedules } from '#workers/schedules.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

@@ -15,8 +15,8 @@ import { createSecretBox } from '#providers/secret-box.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 

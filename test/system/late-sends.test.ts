@@ -15,7 +15,7 @@ import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
 import { runSweep } from '#test/support/workflows.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

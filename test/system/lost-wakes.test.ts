@@ -6,7 +6,7 @@ import { decideToRest } from '#db/decisions.ts';
 import { NoRows } from '#db/rows.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { Wakes } from '#db/transaction-wakes.ts';
-import { dripDrainerId } from '#workflows/messages/workflow-ids.ts';
+import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';

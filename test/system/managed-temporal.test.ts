@@ -9,7 +9,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { startWorker } from '#workers/worker.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import {
   certificate,
   fingerprintOf,

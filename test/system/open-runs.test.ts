@@ -15,8 +15,8 @@ import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#
 import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { activitiesOf, runSweep } from '#test/support/workflows.ts';
-import { pauseLine } from '#workflows/messages/updates.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { pauseLine } from '#workflows/protocol/updates.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let receiver: Endpoint;

@@ -26,16 +26,16 @@ import {
   signalByHand,
 } from '#test/support/operators.ts';
 import { activitiesOf, signalsOf } from '#test/support/workflows.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import { draftQuery, progressQuery } from '#workflows/messages/queries.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import { draftQuery, progressQuery } from '#workflows/protocol/queries.ts';
 import {
   archiveCampaign,
   decide,
   pauseCampaign,
   pauseLine,
   resumeCampaign,
-} from '#workflows/messages/updates.ts';
-import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/updates.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** @param value what it counts as if it succeeds. */
 const succeeds = (attempt: Promise<unknown>, value = true): Promise<boolean> =>

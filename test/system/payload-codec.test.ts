@@ -16,8 +16,8 @@ import { ask, DANA, refusalOf } from '#test/support/operators.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { newId } from '#domain/ids.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
-import { skipMessage } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { skipMessage } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 const newKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 const KEYS = newKey('1');

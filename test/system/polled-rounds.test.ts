@@ -19,7 +19,7 @@ import {
   linePacerId,
   mailboxReaderId,
   webhookDispatcherId,
-} from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let api: ApiClient;

@@ -17,7 +17,7 @@ import { mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
 import { runSweep } from '#test/support/workflows.ts';
-import { dripDrainerId, webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
+import { dripDrainerId, webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let terminator: Terminator;

@@ -11,7 +11,7 @@ import {
   startTracesReceiver,
   type TracesReceiver,
 } from '#test/support/traces-receiver.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const ANYBODY = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };

@@ -9,7 +9,7 @@ import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { type AppProcess, startProcess } from '#test/support/process.ts';
 import { signalsOf } from '#test/support/workflows.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 const HOUR_SECONDS = 3600;
 /** Shorter than the step of the clock, and longer than this test. */

@@ -10,7 +10,7 @@ import { createWorkspaceWithLine } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 import { startWorker } from '#workers/worker.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let workspace: Awaited<ReturnType<typeof createWorkspaceWithLine>>;

@@ -8,7 +8,7 @@ import {
   type PaymentProvider,
   type Subscription,
 } from '#domain/payments.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';

@@ -15,8 +15,8 @@ import {
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 
 export interface LineRequestChange {
   request: StoredLineRequest;

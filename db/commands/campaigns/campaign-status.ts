@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
-import { campaignWorkflowId, personalizerId } from '#workflows/messages/workflow-ids.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
+import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { findPool } from '#db/queries/line-pools.ts';
 import { usableLines } from '#db/queries/lines.ts';

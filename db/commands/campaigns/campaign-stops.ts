@@ -1,7 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
-import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import { CountRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';

@@ -1,7 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import type { PersonalizationProgress } from '#domain/personalization.ts';
-import { personalizerId } from '#workflows/messages/workflow-ids.ts';
+import { personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { AtRow, NoRows } from '#db/rows.ts';

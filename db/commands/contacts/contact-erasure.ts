@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import { contactErasureId } from '#workflows/messages/workflow-ids.ts';
+import { contactErasureId } from '#workflows/protocol/workflow-ids.ts';
 import { stopLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { wakeDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { isDripOf } from '#db/queries/contact-export.ts';

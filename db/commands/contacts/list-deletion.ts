@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { listDeletionId } from '#workflows/messages/workflow-ids.ts';
+import { listDeletionId } from '#workflows/protocol/workflow-ids.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { hiddenLists } from '#db/queries/lists.ts';
 import { IdRow, NoRows } from '#db/rows.ts';

@@ -22,7 +22,7 @@ import { lockConversation, lockConversationToAnswer } from '#db/queries/message-
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeSelf } from '#db/wakes.ts';
 import { isSuspected } from '#db/queries/opt-out-suspicions.ts';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 
 export interface DraftDecision {
   replyId: string;

@@ -4,7 +4,7 @@ import { CALL_PROGRESS } from '#domain/call.ts';
 import type { CallRecording, InboundCall } from '#domain/carrier-event.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
-import { attachmentFetcherId } from '#workflows/messages/workflow-ids.ts';
+import { attachmentFetcherId } from '#workflows/protocol/workflow-ids.ts';
 import { deferEvent, takeDeferredEvents } from './carrier-events.ts';
 import { senderAddress } from '#db/queries/contact-address.ts';
 import { IdRow, NoRows } from '#db/rows.ts';

@@ -20,7 +20,7 @@ import { AttemptOutcome } from '#db/queries/attempts.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage, explainFailure, markDelivered } from '#db/queries/sends.ts';
 

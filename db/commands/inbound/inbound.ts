@@ -15,7 +15,7 @@ import { subjectOf } from '#domain/email-subject.ts';
 import { contactKey } from '#domain/contact-key.ts';
 import { phoneOf } from '#domain/phone.ts';
 import { fitsChannel } from '#domain/sender-kind.ts';
-import { attachmentFetcherId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { attachmentFetcherId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { reopenConversation } from '#db/commands/inbox/conversation-changes.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';

@@ -19,7 +19,7 @@ import { holdDraft, releaseDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { optOutSuspicion } from '#domain/doubtful-opt-out.ts';
 import { shownReply } from '#domain/reply.ts';
-import { optOutJudgeId } from '#workflows/messages/workflow-ids.ts';
+import { optOutJudgeId } from '#workflows/protocol/workflow-ids.ts';
 
 /**
  * Records that a contact asks, or may ask, to be left alone in other words than the keywords. Campaigns to them wait for a decision. For a

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import type { Channel } from '#domain/channel.ts';
-import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { recordProbe } from './line-health.ts';
 import { initInboxPosition } from '#db/queries/line-inboxes.ts';
 import { setIdentity } from '#db/queries/line-requests.ts';

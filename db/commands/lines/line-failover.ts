@@ -9,7 +9,7 @@ import { type LineRow, usableLines } from '#db/queries/lines.ts';
 import { LineIdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { lineHandoverId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { lineHandoverId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { CHUNK, giveAway, lockToMove, unsentOf } from './line-rehoming.ts';
 
 /** How soon to retry messages that no other line of their pool can take. */

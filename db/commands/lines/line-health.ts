@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterProbe } from '#domain/line-health.ts';
 import { HealthStatus } from '#domain/line.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { emitLineDown, emitLineUp } from './line-events.ts';
 import { rehomeMessages } from './line-rehoming.ts';
 import { NoRows } from '#db/rows.ts';

@@ -4,7 +4,7 @@ import { currentTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { ON_ITS_WAY_MS } from '#domain/lost-records.ts';
-import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
 import { LineRow } from '#db/queries/lines.ts';

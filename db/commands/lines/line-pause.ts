@@ -6,7 +6,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { unblock } from './line-block.ts';
 import { wake } from '#db/wakes.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Who pauses or resumes a line, and why. */
 export type PauseAuthor = Pick<NewAuditEntry, 'actor' | 'channel' | 'reason'>;

@@ -12,7 +12,7 @@ import { AddressRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { LineStop } from '#domain/line-stop.ts';
-import { lineHandoverId, linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { lineHandoverId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),

@@ -2,7 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { type DaySignals, daysBefore } from '#domain/line-signals.ts';
 import { judge, JUDGED_DAYS, type Judgement, ReputationPolicy, restsUntil } from '#domain/reputation.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { LineRow } from '#db/queries/lines.ts';

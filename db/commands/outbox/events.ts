@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import type { DeliveredEvent, EventName } from '#domain/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
-import { webhookDispatcherId } from '#workflows/messages/workflow-ids.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ROWS_INSERTED } from '#db/recordset.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';

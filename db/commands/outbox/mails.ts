@@ -2,7 +2,7 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
-import { mailSenderId } from '#workflows/messages/workflow-ids.ts';
+import { mailSenderId } from '#workflows/protocol/workflow-ids.ts';
 import { AtRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';

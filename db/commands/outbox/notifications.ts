@@ -9,7 +9,7 @@ import {
   NotificationKind,
   replyDueAt,
 } from '#domain/notification.ts';
-import { notifierId } from '#workflows/messages/workflow-ids.ts';
+import { notifierId } from '#workflows/protocol/workflow-ids.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';

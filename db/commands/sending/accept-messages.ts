@@ -1,5 +1,5 @@
 import type { MessageDraft } from '#domain/message-draft.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { findMessage, insertMessages, type MessageRow } from '#db/queries/messages.ts';

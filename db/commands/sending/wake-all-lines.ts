@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { LineIdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Wakes all lines of a workspace whose sending was suspended or resumed with its subscription, or whose quiet hours changed. */
 export async function wakeAllLines(db: TenantDb, now: Date): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, realTime } from '#domain/clock.ts';
-import { linePacerId, testClockId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId, testClockId } from '#workflows/protocol/workflow-ids.ts';
 import { endSnoozes } from '#db/commands/inbox/conversation-changes.ts';
 import { judgeDueLines } from '#db/commands/lines/line-reputation.ts';
 import type { MailSeal } from '#db/commands/outbox/mails.ts';

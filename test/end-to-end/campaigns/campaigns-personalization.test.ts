@@ -8,7 +8,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { personalizerId } from '#workflows/messages/workflow-ids.ts';
+import { personalizerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

@@ -19,7 +19,7 @@ import {
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { stayOpen, waitingForLocks } from '#test/support/locks.ts';
-import { campaignWorkflowId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let agencyId: string;

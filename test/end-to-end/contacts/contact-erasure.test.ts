@@ -23,8 +23,8 @@ import { deadlockCount, lock, race } from '#test/support/locks.ts';
 import { ask, DANA } from '#test/support/operators.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 import { filesOf, findTraces } from '#test/support/traces.ts';
-import { decide } from '#workflows/messages/updates.ts';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
+import { decide } from '#workflows/protocol/updates.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let receiver: Endpoint;

@@ -17,7 +17,7 @@ import {
 import { lock } from '#test/support/locks.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { runSweep } from '#test/support/workflows.ts';
-import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 let workspace: TestWorkspace;

@@ -7,7 +7,7 @@ import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { filesOf } from '#test/support/traces.ts';
-import { leadImportId } from '#workflows/messages/workflow-ids.ts';
+import { leadImportId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let key: string;

@@ -14,7 +14,7 @@ import { environment } from '#test/support/process.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { ops } from '#workers/ops.ts';
 import { setsAside } from '#workers/set-aside.ts';
-import { aiDraftId } from '#workflows/messages/workflow-ids.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -11,7 +11,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { type Endpoint, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

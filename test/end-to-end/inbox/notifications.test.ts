@@ -17,7 +17,7 @@ import {
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { newUserId } from '#domain/ids.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
-import { campaignWorkflowId, notifierId } from '#workflows/messages/workflow-ids.ts';
+import { campaignWorkflowId, notifierId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -18,7 +18,7 @@ import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
-import { notifierId } from '#workflows/messages/workflow-ids.ts';
+import { notifierId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 

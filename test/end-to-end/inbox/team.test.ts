@@ -13,7 +13,7 @@ import { signalWorkflow } from '#providers/temporal.ts';
 import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
-import { mailSenderId } from '#workflows/messages/workflow-ids.ts';
+import { mailSenderId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -24,8 +24,8 @@ import { age } from '#test/support/age.ts';
 import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
-import { pauseLine } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { pauseLine } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 beforeAll(async () => {

@@ -15,10 +15,10 @@ import { registerWebhook, startEndpoint } from '#test/support/endpoint.ts';
 import { DANA } from '#test/support/operators.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 import { activitiesOf } from '#test/support/workflows.ts';
-import { type Status, statusQuery } from '#workflows/messages/queries.ts';
-import { STATE } from '#workflows/messages/search-attributes.ts';
-import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { type Status, statusQuery } from '#workflows/protocol/queries.ts';
+import { STATE } from '#workflows/protocol/search-attributes.ts';
+import { pauseLine, resumeLine, sendNow } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let twilio: TwilioStandIn;

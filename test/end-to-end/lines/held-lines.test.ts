@@ -11,9 +11,9 @@ import { writeIn } from '#test/support/inbound.ts';
 import { DANA } from '#test/support/operators.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { signalsOf } from '#test/support/workflows.ts';
-import { statusQuery } from '#workflows/messages/queries.ts';
-import { pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { statusQuery } from '#workflows/protocol/queries.ts';
+import { pauseLine, resumeLine, sendNow } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -11,8 +11,8 @@ import { startMailbox } from '#test/support/mailbox.ts';
 import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
-import { planQuery } from '#workflows/messages/queries.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { planQuery } from '#workflows/protocol/queries.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 const PASSWORD = 'the password of the Mac';
 

@@ -7,8 +7,8 @@ import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#tes
 import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { newUserId } from '#domain/ids.ts';
-import { pauseLine } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { pauseLine } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: WorkspaceWithLine;

@@ -9,16 +9,16 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { lock } from '#test/support/locks.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
-import { planQuery } from '#workflows/messages/queries.ts';
-import { STATE } from '#workflows/messages/search-attributes.ts';
+import { planQuery } from '#workflows/protocol/queries.ts';
+import { STATE } from '#workflows/protocol/search-attributes.ts';
 import {
   type MessageOrder,
   pauseLine,
   resumeLine,
   sendNow,
   skipMessage,
-} from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+} from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;

@@ -15,8 +15,8 @@ import { firstMailTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
-import { STATE } from '#workflows/messages/search-attributes.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { STATE } from '#workflows/protocol/search-attributes.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: TestApp;
 beforeAll(async () => void (app = await sharedApp()));

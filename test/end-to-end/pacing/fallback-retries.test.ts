@@ -23,7 +23,7 @@ import { createSigner } from '#providers/signer.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
-import { lineQueue } from '#workflows/messages/task-queues.ts';
+import { lineQueue } from '#workflows/protocol/task-queues.ts';
 
 let app: TestApp;
 // No worker: the test makes the attempts at times of its choice.

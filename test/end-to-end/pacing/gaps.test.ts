@@ -11,11 +11,11 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { ask, DANA } from '#test/support/operators.ts';
-import { planQuery } from '#workflows/messages/queries.ts';
-import type { LineRound } from '#workflows/messages/round.ts';
-import { STATE } from '#workflows/messages/search-attributes.ts';
-import { type Order, pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { planQuery } from '#workflows/protocol/queries.ts';
+import type { LineRound } from '#workflows/protocol/round.ts';
+import { STATE } from '#workflows/protocol/search-attributes.ts';
+import { type Order, pauseLine, resumeLine, sendNow } from '#workflows/protocol/updates.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Between two sends a round waits on its task slot: no timer, no new round, and still everybody is heard. */
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { lineGapMs } from '#domain/line-limits.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
-import { linePacerId } from '#workflows/messages/workflow-ids.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

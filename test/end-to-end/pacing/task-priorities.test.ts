@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { linePacerId, listDeletionId } from '#workflows/messages/workflow-ids.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
+import { linePacerId, listDeletionId } from '#workflows/protocol/workflow-ids.ts';
 
 let app: OwnApp;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import { claimOverdue, requestedSince, wake, wakeForMessage, wakeUnlessDue } fro
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { age } from '#test/support/age.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
-import type { SignalName } from '#workflows/messages/signals.ts';
+import type { SignalName } from '#workflows/protocol/signals.ts';
 
 let database: TestDatabase;
 let pools: Pools;

@@ -9,8 +9,8 @@ import { DANA } from '#test/support/operators.ts';
 import { charged, pay } from '#test/support/payments.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
-import { giveUp } from '#workflows/messages/updates.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import { giveUp } from '#workflows/protocol/updates.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 
 const PATH = '/api/line-requests';
 const SMS = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'sms' };

@@ -10,10 +10,10 @@ import { LINE_REQUESTS, pay, requestStatus } from '#test/support/payments.ts';
 import { withStandIns } from '#test/support/stand-ins.ts';
 import { signalsOf } from '#test/support/workflows.ts';
 import { startWorker } from '#workers/worker.ts';
-import { statusQuery } from '#workflows/messages/queries.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
-import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
-import { lineRequestId } from '#workflows/messages/workflow-ids.ts';
+import { statusQuery } from '#workflows/protocol/queries.ts';
+import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
+import { checkPayment, giveUp } from '#workflows/protocol/updates.ts';
+import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
 
