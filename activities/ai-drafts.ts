@@ -16,7 +16,7 @@ import {
 import { findLead } from '#db/queries/leads.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import { lockConversation } from '#db/queries/message-locks.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { isRecorded } from '#db/queries/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
@@ -43,7 +43,7 @@ import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { record, refusal, requireStorable } from './order.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { type Look, roundOf } from './round.ts';
+import { roundOf } from './round.ts';
 
 interface Reply {
   workspaceId: string;

@@ -14,7 +14,7 @@ import {
 } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
@@ -23,7 +23,7 @@ import type { CampaignVerdict, Order } from '#workflows/protocol/updates.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { record, refusal, requireStorable } from './order.ts';
-import { type Look, roundOf } from './round.ts';
+import { roundOf } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 /** Transactions of one activity, so that up to 5,000 leads enter. */

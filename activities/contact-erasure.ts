@@ -1,6 +1,6 @@
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { hasUnderWay } from '#db/commands/contacts/erase-rows.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type Erasure, findErasure, finishErasure } from '#db/queries/erasures.ts';
 import { draftsOf } from '#db/queries/ai-drafts.ts';
 import { isImporting } from '#db/queries/lead-imports.ts';
@@ -11,7 +11,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createErasurePass } from './erasure-pass.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { dueNow, type Look, roundOf } from './round.ts';
+import { dueNow, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 /** By then, any work that read the contact before the erasure began has written its results. */

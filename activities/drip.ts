@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { currentTime } from '#domain/clock.ts';
 import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
-import { decideToRest } from '#db/decisions.ts';
+import { decideToRest, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
 import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
@@ -10,7 +10,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import type { Rounds } from './polled-rounds.ts';
-import { dueNow, isDue, leftToPolling, type Look, repeatUntil } from './round.ts';
+import { dueNow, isDue, leftToPolling, repeatUntil } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 /** Drips come in bursts: looking for a moment is cheaper than the next round. */

@@ -6,13 +6,13 @@ import {
   type StoppedLine,
 } from '#db/commands/lines/line-failover.ts';
 import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import { lineHandoverId, type WakeInput } from '#workflows/protocol/workflow-ids.ts';
 import type { Dependencies } from './dependencies.ts';
-import { dueNow, type Look, repeatFor } from './round.ts';
+import { dueNow, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 

@@ -1,10 +1,10 @@
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { dueNow, type Look, repeatFor } from './round.ts';
+import { dueNow, repeatFor } from './round.ts';
 
 const ROUND_MS = 60_000;
 const BUSY_MS = 1000;

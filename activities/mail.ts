@@ -11,7 +11,7 @@ import {
   type Outbox,
   workspaceOutbox,
 } from '#db/commands/outbox/mails.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { isMailSuppressed } from '#db/queries/mail-suppressions.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
@@ -21,7 +21,7 @@ import { TEMPLATES } from '#providers/mail/templates.ts';
 import { mailSenderId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor, roundOf } from './round.ts';
+import { repeatFor, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;

@@ -10,7 +10,7 @@ import {
   type NotificationRow,
   takeDue,
 } from '#db/commands/outbox/notifications.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { type ReplyAlert, replyAlerts } from '#db/commands/outbox/reply-alerts.ts';
 import { workspaceProfile } from '#db/queries/workspaces.ts';
@@ -23,7 +23,7 @@ import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Look, repeatFor } from './round.ts';
+import { repeatFor } from './round.ts';
 import { ROWS_PER_TRANSACTION } from './transaction-size.ts';
 
 const ROUND_MS = 60_000;

@@ -1,7 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import { applyVerdict } from '#db/commands/inbound/opt-out-verdicts.ts';
 import { type AwaitedVerdict, awaitedVerdicts } from '#db/queries/opt-out-suspicions.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { VerdictOutput, verdictPrompt } from '#domain/opt-out-verdict.ts';
 import { optOutJudgeId } from '#workflows/protocol/workflow-ids.ts';
@@ -9,7 +9,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import { askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';
-import { dueNow, isDue, type Look, repeatFor } from './round.ts';
+import { dueNow, isDue, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one workspace. */
 const CONCURRENCY = 8;

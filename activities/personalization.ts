@@ -9,7 +9,7 @@ import {
   personalizationProgress,
   releasePersonalized,
 } from '#db/commands/campaigns/personalizations.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { wakeLines } from '#db/wakes.ts';
 import {
@@ -24,7 +24,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forEachConcurrently } from './for-each.ts';
-import { isDue, type Look, repeatFor } from './round.ts';
+import { isDue, repeatFor } from './round.ts';
 
 /** Concurrent model calls for one campaign. */
 const CONCURRENCY = 16;

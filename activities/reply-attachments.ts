@@ -12,7 +12,7 @@ import {
 import { countInbound, inboundUsage } from '#db/queries/storage-usage.ts';
 import { inboundExceeded, nextDay, type NoInboundRoom } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { emitReplyEvents } from '#db/commands/inbound/reply-events.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -22,7 +22,7 @@ import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type OpenMedia, openWithin, resumedMedia } from './resumed-media.ts';
-import { dueNow, isDue, type Look, roundOf } from './round.ts';
+import { dueNow, isDue, roundOf } from './round.ts';
 
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;

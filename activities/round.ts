@@ -1,13 +1,8 @@
 import { currentTime } from '#domain/clock.ts';
-import { type Decision, decide } from '#db/decisions.ts';
+import { type Decision, decide, type Look } from '#db/decisions.ts';
 import type { Pools } from '#db/pools.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import { withHeartbeat } from './heartbeat.ts';
-
-/** A decision about the next round, with what the workflow waits for. */
-export interface Look extends Decision {
-  reason: string;
-}
 
 /** There is more to do: the next round is due now. */
 export const dueNow = (reason: string): Look => ({ nextAt: currentTime(), reason });

@@ -1,3 +1,4 @@
+import type { Look } from '#db/decisions.ts';
 import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
 import { tellBlocked } from '#db/commands/lines/line-block.ts';
 import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
@@ -23,12 +24,11 @@ import {
   usedUpAt,
   workspaceStop,
 } from '#domain/pacing.ts';
+import { VOICE_NOTES_AHEAD_MS } from '#domain/voice-note.ts';
 import { type Claimed, claimDue, CONTENTION_RETRY_MS, operatorsReason } from './claim-due.ts';
 import { awakeAmong } from './awake-recipients.ts';
 import { type LineState, lineState, storeUsedUp } from './line-state.ts';
-import type { Look } from './round.ts';
 import type { Claim } from './send-claim.ts';
-import { VOICE_NOTES_AHEAD_MS } from './voice-notes.ts';
 
 /** When to look again for fallback SMS that are left: the round ended before, or another transaction had locked them. */
 const FALLBACK_AGAIN_MS = 10_000;

@@ -6,13 +6,13 @@ import {
   stepTestClock,
   stopTestClock,
 } from '#db/commands/test-mode/clock.ts';
-import { decide } from '#db/decisions.ts';
+import { decide, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { testClockId } from '#workflows/protocol/workflow-ids.ts';
 import type { Round } from '#workflows/protocol/round.ts';
 import type { Dependencies } from './dependencies.ts';
-import { dueNow, type Look, repeatFor } from './round.ts';
+import { dueNow, repeatFor } from './round.ts';
 import { createSendActivities } from './send.ts';
 
 /** How often to check whether the workflows are idle. */

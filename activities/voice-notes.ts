@@ -7,14 +7,12 @@ import {
   voiceNoteId,
   voiceNoteUrls,
 } from '#db/queries/voice-notes.ts';
-import { voiceNoteName } from '#domain/voice-note.ts';
+import { VOICE_NOTES_AHEAD_MS, voiceNoteName } from '#domain/voice-note.ts';
 import { MAX_NOTE_BYTES, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** How long before its message is due a note is created. */
-export const VOICE_NOTES_AHEAD_MS = 30_000;
 /** The longest time that a line's other messages wait for voice notes, which are then completed concurrently. */
 const MAX_WAIT_MS = 30_000;
 

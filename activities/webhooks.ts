@@ -1,4 +1,4 @@
-import { decideToRest } from '#db/decisions.ts';
+import { decideToRest, type Look } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isTestTime } from '#db/workspace-clock.ts';
 import {
@@ -18,7 +18,7 @@ import type { Dependencies } from './dependencies.ts';
 import type { Rounds } from './polled-rounds.ts';
 import type { DeliveryLane } from './webhook-deliverer.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { dueNow, isDue, leftToPolling, type Look } from './round.ts';
+import { dueNow, isDue, leftToPolling } from './round.ts';
 
 /** Concurrent deliveries of one workspace. */
 const PER_WORKSPACE = 1536;

@@ -19,7 +19,8 @@ import {
   type KeyedRequest,
   type StoredResponse,
 } from '#domain/idempotency.ts';
-import { CARRYING_CHANNELS, DEFAULT_CHANNEL, type IntakeContext, Refusal } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS, DEFAULT_CHANNEL } from '#domain/channel.ts';
+import { type IntakeContext, Refusal } from '#domain/message-draft.ts';
 import type { DripInput } from '#domain/message.ts';
 import { isPlainDrip } from '#domain/plain-drip.ts';
 import type { QuietUntil } from '#domain/warnings.ts';

@@ -12,7 +12,8 @@ import type { ForecastPlan, ForecastStep } from '#domain/forecast/plan.ts';
 import type { Forecast, ForecastInput } from '#domain/forecast/forecast-schema.ts';
 import { leadPlacesOf } from '#domain/forecast/lead-places.ts';
 import { forecastWithMoreLines } from '#domain/forecast/lines-for.ts';
-import { CARRYING_CHANNELS, sendWindow } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS } from '#domain/channel.ts';
+import { sendWindow } from '#domain/message-draft.ts';
 import { ApiError, invalid } from './http/errors.ts';
 
 interface Site {

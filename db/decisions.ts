@@ -25,6 +25,11 @@ export interface Decision {
   hold?: MessageHold | undefined;
 }
 
+/** A decision about the next round, with what the workflow waits for. */
+export interface Look extends Decision {
+  reason: string;
+}
+
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
 /** A decision, with the wakes that were visible when the look began. */
 type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D;

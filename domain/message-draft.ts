@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeEmail } from './address.ts';
-import { Channel } from './channel.ts';
+import { CARRYING_CHANNELS, DEFAULT_CHANNEL, Channel } from './channel.ts';
 import { newId } from './ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { contactKey } from './contact-key.ts';
@@ -97,16 +97,6 @@ export class Refusal extends Error {
     this.field = field;
   }
 }
-
-/** The channel of a message whose request names none. */
-export const DEFAULT_CHANNEL: Channel = 'imessage';
-
-/** The channels of lines that can send a message, in order of preference. An iMessage line can also send SMS. */
-export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
-  imessage: ['imessage'],
-  sms: ['sms', 'imessage'],
-  email: ['email'],
-};
 
 /**
  * Validates a request and builds its message.

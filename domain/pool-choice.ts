@@ -1,5 +1,4 @@
-import type { Channel } from './channel.ts';
-import { CARRYING_CHANNELS } from './message-draft.ts';
+import { CARRYING_CHANNELS, type Channel } from './channel.ts';
 import { phoneArea, proximity } from './phone-area.ts';
 import { failsOverAt, type Pool } from './pool.ts';
 

@@ -5,3 +5,6 @@ export const VOICE_NOTE_CHANNEL: Channel = 'imessage';
 
 /** `hello.mp3` becomes `hello.caf`. */
 export const voiceNoteName = (name: string): string => `${name.replace(/\.[^.]*$/, '')}.caf`;
+
+/** How long before its message is due a note is created. */
+export const VOICE_NOTES_AHEAD_MS = 30_000;

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
-import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS } from '#domain/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';

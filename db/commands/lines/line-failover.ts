@@ -2,7 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
-import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS } from '#domain/channel.ts';
 import { failsOverAt, movesFrom } from '#domain/pool.ts';
 import { findPool, poolsThatFailOver, type StoppedLinePool } from '#db/queries/line-pools.ts';
 import { type LineRow, usableLines } from '#db/queries/lines.ts';

@@ -1,7 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
-import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS } from '#domain/channel.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';

@@ -11,7 +11,7 @@ import { AddressRow, CountRow, IdRow } from '#db/rows.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { AuditAction, NewAuditEntry } from '#domain/audit.ts';
 import { newId } from '#domain/ids.ts';
-import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
+import { CARRYING_CHANNELS } from '#domain/channel.ts';
 import type { StoredStatus } from '#domain/message-status.ts';
 import { acceptMessages } from './accept-messages.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, fromNow } from '#domain/clock.ts';
-import type { Channel } from '#domain/channel.ts';
+import { CARRYING_CHANNELS, type Channel } from '#domain/channel.ts';
 import { ANSWER_MS } from '#domain/conversation.ts';
-import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
+import type { MessageDraft } from '#domain/message-draft.ts';
 import { conversationWith, lineWrittenTo } from '#db/queries/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/line-pools.ts';
 import {
