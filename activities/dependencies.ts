@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Pools } from '#db/pools.ts';
-import type { Retention } from '#domain/retention.ts';
-import type { StorageQuota } from '#domain/storage-quota.ts';
-import type { PaymentProvider } from '#domain/payments.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import type { Retention } from '#domain/base/retention.ts';
+import type { StorageQuota } from '#domain/messages/storage-quota.ts';
+import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { Egress } from '#providers/egress.ts';
@@ -14,9 +14,9 @@ import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
-import type { GapWaits } from './gap-waits.ts';
-import type { RoundClaims } from './polled-rounds.ts';
-import type { WebhookDeliverer } from './webhook-deliverer.ts';
+import type { GapWaits } from './sending/gap-waits.ts';
+import type { RoundClaims } from './base/polled-rounds.ts';
+import type { WebhookDeliverer } from './events/webhook-deliverer.ts';
 
 /** The services that a worker passes to its activities. */
 export interface Dependencies {

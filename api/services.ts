@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { ApiPools } from '#db/pools.ts';
-import type { Config } from '#domain/config.ts';
+import type { ApiPools } from '#db/connection/pools.ts';
+import type { Config } from '#domain/base/config.ts';
 import type { WatchedParts } from '#providers/parts.ts';
-import type { PaymentProvider } from '#domain/payments.ts';
+import type { PaymentProvider } from '#domain/billing/payments.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { IdentityProvider } from '#providers/identity-provider.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
@@ -15,18 +15,18 @@ import type { TaskQueues } from '#providers/task-queues.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
-import type { WaitingMessages } from './waiting-messages.ts';
+import type { WaitingMessages } from './routes/messages/waiting-messages.ts';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
-import type { CallbackLines } from './callback-lines.ts';
-import type { DripIntake } from './drip-intake.ts';
-import type { EventStreams } from './event-stream/event-streams.ts';
+import type { CallbackLines } from './routes/lines/callback-lines.ts';
+import type { DripIntake } from './routes/messages/drip-intake.ts';
+import type { EventStreams } from './routes/events/stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
-import type { PresenceBoard } from './presence.ts';
-import type { RefusedRequests } from './refused-requests.ts';
-import type { Receipts } from './receipts.ts';
-import type { RequestLog } from './request-log.ts';
+import type { PresenceBoard } from './routes/inbox/presence.ts';
+import type { RefusedRequests } from './routes/accounts/refused-requests.ts';
+import type { Receipts } from './routes/messages/receipts.ts';
+import type { RequestLog } from './routes/accounts/request-log.ts';
 
 /** The dependencies of request handlers, created once per process. */
 export interface Services {

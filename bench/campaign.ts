@@ -10,13 +10,13 @@ import {
   findCampaign,
   insertCampaign,
   lockCampaign,
-} from '#db/queries/campaigns.ts';
-import { insertLeads } from '#db/queries/leads.ts';
-import { insertList, lockList } from '#db/queries/lists.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { dueMessages, queueLanes } from '#db/queries/queue.ts';
-import { CampaignInput } from '#domain/campaign.ts';
-import { normalizeLead } from '#domain/lead.ts';
+} from '#db/queries/campaigns/campaigns.ts';
+import { insertLeads } from '#db/queries/contacts/leads.ts';
+import { insertList, lockList } from '#db/queries/contacts/lists.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { dueMessages, queueLanes } from '#db/queries/sending/queue.ts';
+import { CampaignInput } from '#domain/campaigns/campaign.ts';
+import { normalizeLead } from '#domain/contacts/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { actionsOf } from './support/actions.ts';

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { planSends } from '#activities/send-plan.ts';
-import { createPools } from '#db/pools.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { planSends } from '#db/commands/sending/send-plan.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { startServers } from './support/servers.ts';
 import { createBenchWorkspace, unpaced } from './support/workspace.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { apiClient } from '#test/support/client.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';

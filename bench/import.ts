@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createPools } from '#db/pools.ts';
+import { createPools } from '#db/connection/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { temporaryFolder } from './support/leftovers.ts';

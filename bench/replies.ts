@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withTenant } from '#db/transactions.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { callerOf, contactNumber, reply, startCampaign } from './support/callers.ts';
 import { startListener, startProduct } from './support/product.ts';
 import { createBenchWorkspace, unpaced } from './support/workspace.ts';

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { abandonChunk, type Place } from '#db/commands/lines/line-rehoming.ts';
-import { recordCarrierEvents } from '#db/commands/inbound/carrier-events.ts';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { createPools } from '#db/pools.ts';
-import { keepPartitions, trimAged } from '#db/queries/retention.ts';
-import { DEFAULT_RETENTION } from '#domain/retention.ts';
+import { recordCarrierEvents } from '#db/commands/inbox/carrier-events.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { keepPartitions, trimAged } from '#db/queries/operations/retention.ts';
+import { DEFAULT_RETENTION } from '#domain/base/retention.ts';
 import {
   beginClaims,
   claimDeliveries,
   type DeliveryResult,
   finishDeliveries,
-} from '#db/queries/webhook-deliveries.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
-import { newId, newWorkspaceId } from '#domain/ids.ts';
+} from '#db/queries/events/webhook-deliveries.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { newId, newWorkspaceId } from '#domain/base/ids.ts';
 import { startServers } from './support/servers.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { createPools } from '#db/pools.ts';
-import { systemDb, withSystem } from '#db/transactions.ts';
-import { claimOverdue } from '#db/wakes.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { systemDb, withSystem } from '#db/connection/transactions.ts';
+import { claimOverdue } from '#db/wakes/wakes.ts';
 import { startServers } from './support/servers.ts';
 
 /**

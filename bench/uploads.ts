@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { createPools } from '#db/pools.ts';
+import { createPools } from '#db/connection/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { temporaryFolder } from './support/leftovers.ts';

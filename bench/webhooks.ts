@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withTenant } from '#db/transactions.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
 import { LINEPACE, median, report } from './support/rows.ts';
 import { startServers } from './support/servers.ts';

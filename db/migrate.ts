@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { readMigrationConfig } from '#domain/config.ts';
-import { connected } from './connected.ts';
-import { distribute } from './distribute.ts';
-import { moveWorkspace } from './move-workspace.ts';
-import type { DatabaseUrls } from './pools.ts';
+import { readMigrationConfig } from '#domain/base/config.ts';
+import { connected } from './connection/connected.ts';
+import { distribute } from './distribution/distribute.ts';
+import { moveWorkspace } from './distribution/move-workspace.ts';
+import type { DatabaseUrls } from './connection/pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 /** The advisory lock of the process that migrates; an arbitrary number. */

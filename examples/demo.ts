@@ -9,7 +9,7 @@ import { parse } from 'csv-parse/sync';
 import pg from 'pg';
 import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import type { Demo } from '#standalone/demo-data.ts';
 
 /**

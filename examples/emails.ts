@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { MailTemplate } from '#domain/mail.ts';
+import type { MailTemplate } from '#domain/events/mail.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
 import { takeScreenshot } from './support/screenshot.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
-import { EVENT_NAMES } from '#domain/event.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
 
 /**
  * Prints all events of a workspace: registers a webhook for every event, verifies each delivery with the public Standard

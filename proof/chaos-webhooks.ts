@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from '#bench/support/servers.ts';
 import { until } from '#bench/support/waiting.ts';

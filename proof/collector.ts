@@ -7,7 +7,7 @@ import { startProduct } from '#bench/support/product.ts';
 import { until } from '#bench/support/waiting.ts';
 import { createBenchWorkspace, unpaced } from '#bench/support/workspace.ts';
 import { callerOf } from '#bench/support/callers.ts';
-import { messageTraceId } from '#db/message-traces.ts';
+import { messageTraceId } from '#db/connection/message-traces.ts';
 import { freePort } from '#providers/free-port.ts';
 import { type ReceivedSpan, spansIn } from '#test/support/traces-receiver.ts';
 import { provePart, responds, startProgram } from './world/part.ts';

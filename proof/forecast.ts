@@ -1,5 +1,5 @@
-import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
-import { localDate } from '#domain/calendar.ts';
+import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
+import { localDate } from '#domain/base/calendar.ts';
 import {
   daysFrom,
   forecastOf,

@@ -12,8 +12,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
-import type { Config } from '#domain/config.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import type { Config } from '#domain/base/config.ts';
 import { createDemo } from '#standalone/demo-data.ts';
 import { startProduct } from '#bench/support/product.ts';
 

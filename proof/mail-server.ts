@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import type { CarrierEvent, SendOutcome } from '#providers/carriers/carrier.ts';
 import { findDovecot, startMailbox } from './world/dovecot.ts';
 import { debianProgram, provePart } from './world/part.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { startServers } from '#bench/support/servers.ts';
-import { createPools, type DatabaseUrls } from '#db/pools.ts';
+import { createPools, type DatabaseUrls } from '#db/connection/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { postgresAccount } from '#standalone/postgres-account.ts';
 import { debianProgram, provePart, startProgram } from './world/part.ts';

@@ -19,7 +19,7 @@ import { createBackups } from './rehearse/restore/backups.ts';
 import { rehearseRestore } from './rehearse/restore.ts';
 import { createTenants } from './rehearse/tenants.ts';
 import { traceOfOne } from './rehearse/trace.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { until } from '#bench/support/waiting.ts';
 import { seeded } from './simulate/workload.ts';
 

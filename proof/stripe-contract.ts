@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
-import { type Plan, PLANS } from '#domain/entitlement.ts';
-import { newId } from '#domain/ids.ts';
-import type { LineOrder } from '#domain/payments.ts';
+import { type Plan, PLANS } from '#domain/billing/entitlement.ts';
+import { newId } from '#domain/base/ids.ts';
+import type { LineOrder } from '#domain/billing/payments.ts';
 import { freePort } from '#providers/free-port.ts';
 import { STRIPE_API_VERSION, stripePayments } from '#providers/payments/stripe.ts';
 import { goProgram, provePart, responds, startProgram } from './world/part.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { z } from 'zod';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 import { freePort } from '#providers/free-port.ts';
 import { recordTwilioRequests } from '#test/support/twilio-requests.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { migrate } from '#db/migrate.ts';
-import { createPools } from '#db/pools.ts';
+import { createPools } from '#db/connection/pools.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { environment } from '#test/support/process.ts';
 import { CAP, createTenant } from './chaos/everything.ts';
@@ -176,7 +176,7 @@ async function upgradeUnderLoad({ database, env, tenant, stream }: Site): Promis
 
 /** The events that the earlier release knows. */
 async function knownEvents(): Promise<readonly string[]> {
-  const { EVENT_NAMES } = (await import(path.join(earlier, 'domain/event.ts'))) as {
+  const { EVENT_NAMES } = (await import(path.join(earlier, 'domain/events/event.ts'))) as {
     EVENT_NAMES: readonly string[];
   };
   return EVENT_NAMES;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { EVENT_NAMES } from '#domain/event.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startProduct } from '#bench/support/product.ts';
 import { until } from '#bench/support/waiting.ts';

@@ -1,9 +1,9 @@
 import { pipeline, type Readable } from 'node:stream';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
 import { CsvError, parse } from 'csv-parse';
-import { decodeText } from '#domain/character-encoding.ts';
-import { currentTime } from '#domain/clock.ts';
-import { type RowConsent, rowConsent } from '#domain/consent.ts';
+import { decodeText } from '#domain/base/character-encoding.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { type RowConsent, rowConsent } from '#domain/contacts/consent.ts';
 import {
   cellOf,
   type ColumnMap,
@@ -12,10 +12,15 @@ import {
   mapColumns,
   readRow,
   type RejectedRow,
-} from '#domain/lead-import.ts';
-import { type LeadInput, type NormalizedLead, normalizeLead, type PhoneDefaults } from '#domain/lead.ts';
+} from '#domain/contacts/lead-import.ts';
+import {
+  type LeadInput,
+  type NormalizedLead,
+  normalizeLead,
+  type PhoneDefaults,
+} from '#domain/contacts/lead.ts';
 import { csvDialect, hasHeaderLine } from '#domain/shared/csv-dialect.ts';
-import { takingTurns } from '#domain/turns.ts';
+import { takingTurns } from '#domain/base/turns.ts';
 
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;

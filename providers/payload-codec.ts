@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { mapInTurns } from '#domain/turns.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { readKeyRing } from './key-ring.ts';
 
 /** A payload cannot be decrypted. The message may contain a key id, but never content. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import type { TLSConfig } from '@temporalio/client';
 import { experimental } from '@grpc/grpc-js';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 
 /** Credentials are renewed days before they expire, so a change may take a while to be noticed. */
 export const REREAD_MS = 10_000;

@@ -1,8 +1,8 @@
 import { ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
 import { expect, test } from 'vitest';
-import { messageTraceId } from '#db/message-traces.ts';
-import { newId } from '#domain/ids.ts';
+import { messageTraceId } from '#db/connection/message-traces.ts';
+import { newId } from '#domain/base/ids.ts';
 import { byHash } from './tracing.ts';
 
 const MESSAGES = 10_000;

@@ -1,4 +1,4 @@
-import { NotificationKind } from '#domain/notification.ts';
+import { NotificationKind } from '#domain/events/notification.ts';
 import type { Signer } from './signer.ts';
 
 /** The emails that a link turns off. It contains no address. */

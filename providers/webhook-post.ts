@@ -1,5 +1,5 @@
-import type { DeliveredEvent } from '#domain/event.ts';
-import { signatureHeaders } from '#domain/webhook-signature.ts';
+import type { DeliveredEvent } from '#domain/events/event.ts';
+import { signatureHeaders } from '#domain/events/webhook-signature.ts';
 import type { Egress } from './egress.ts';
 import { secretContext, type SecretBox } from './secret-box.ts';
 

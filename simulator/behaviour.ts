@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Channel } from '#domain/channel.ts';
+import type { Channel } from '#domain/base/channel.ts';
 
 /** How the simulated carrier treats a recipient. */
 export type Behaviour =

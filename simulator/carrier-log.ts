@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { truncate } from '#domain/text.ts';
+import { truncate } from '#domain/base/text.ts';
 import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { FaultSettings } from './faults.ts';

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { type Accepted, type ErrorCode, SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { behaviourOf, isReachable, Recipient } from './behaviour.ts';
 import { createCallbacks, type Step } from './callbacks.ts';

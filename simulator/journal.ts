@@ -1,6 +1,6 @@
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 
 /** An append-only file of JSON lines. Entries are durable once `append` returns, even if the process is killed. */
 export interface Journal<Entry> {

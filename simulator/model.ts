@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { CHARACTERS_PER_TOKEN, simulatedOutput, VerdictData } from '#providers/models/simulated.ts';

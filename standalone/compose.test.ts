@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { documentationOf, type Reader, SUBJECTS } from '#domain/environment.ts';
+import { documentationOf, type Reader, SUBJECTS } from '#domain/base/environment.ts';
 import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');

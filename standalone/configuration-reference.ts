@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { documentationOf, SUBJECTS, type Subject } from '#domain/environment.ts';
+import { documentationOf, SUBJECTS, type Subject } from '#domain/base/environment.ts';
 import { LAUNCHER_VARIABLES } from './settings.ts';
 
 const INTRODUCTION = `# Configuration
 
-Generated from \`domain/environment.ts\` and \`standalone/settings.ts\` by \`npm run docs\`.
+Generated from \`domain/base/environment.ts\` and \`standalone/settings.ts\` by \`npm run docs\`.
 
 Linepace is configured with environment variables. A process with an invalid configuration does not start and lists all
 problems. An empty variable counts as unset. \`npm start\` provides defaults for a local installation.

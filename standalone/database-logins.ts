@@ -1,5 +1,5 @@
 import { scryptSync } from 'node:crypto';
-import type { DatabaseUrls } from '#db/pools.ts';
+import type { DatabaseUrls } from '#db/connection/pools.ts';
 
 /**
  * The database URLs of the processes for `npm start`, which knows only the owner's. The passwords are derived from the

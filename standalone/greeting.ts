@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CONSOLE_CODE_MINUTES } from '#domain/console-code.ts';
+import { CONSOLE_CODE_MINUTES } from '#domain/accounts/console-code.ts';
 import type { Demo } from './demo-data.ts';
 import type { Addresses } from './launcher.ts';
 

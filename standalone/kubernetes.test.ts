@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
-import { readConfig } from '#domain/config.ts';
-import { SUBJECTS } from '#domain/environment.ts';
+import { readConfig } from '#domain/base/config.ts';
+import { SUBJECTS } from '#domain/base/environment.ts';
 import { MEGABYTES, PROCESSES } from '#providers/untrusted/processes.ts';
 
 /** deploy/kubernetes, which `deploy/helm/check` renders from the chart and validates, agrees with the code. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
+import { hashConsoleCode, newConsoleCode } from '#domain/accounts/console-code.ts';
 import { isBuilt } from '#console/sources.ts';
 import { freePort } from '#providers/free-port.ts';
 import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';

@@ -17,6 +17,7 @@ const REFUSED: Record<string, string[]> = {
     '#db/x.ts',
   ],
   'db/x.ts': ['#providers/x.ts', '../api/x.ts', '#workflows/x.ts', './queries/x.ts', '#db/commands/a/x.ts'],
+  'db/wakes/x.ts': ['../queries/a/x.ts', '#db/commands/a/x.ts', '#providers/x.ts'],
   'db/queries/x.ts': ['#db/commands/a/x.ts', '../commands/a/x.ts', '#activities/x.ts', 'postal-mime'],
   'db/commands/a/x.ts': ['#providers/x.ts', '#workflows/x.ts', '#standalone/x.ts'],
   'providers/x.ts': ['slonik', 'pg', '#db/x.ts', '#workflows/x.ts', 'html-to-text', 'liquidjs'],
@@ -26,13 +27,19 @@ const REFUSED: Record<string, string[]> = {
   'api/routes/x.ts': ['slonik', 'pg', '#activities/x.ts', '../../workflows/x.ts', '@temporalio/worker'],
   'workers/x.ts': ['slonik', '#api/x.ts', '#standalone/x.ts', '#simulator/x.ts', '#bench/x.ts'],
   'simulator/x.ts': ['slonik', '#db/x.ts', '#standalone/x.ts', '../api/x.ts'],
-  'console/pages/x.ts': ['#db/x.ts', '#api/x.ts', '#domain/x.ts', '../../domain/x.ts', '#standalone/x.ts'],
+  'console/pages/x.ts': [
+    '#db/x.ts',
+    '#api/x.ts',
+    '#domain/base/x.ts',
+    '../../domain/x.ts',
+    '#standalone/x.ts',
+  ],
 };
 
 /** Imports of the same files that it must allow. */
 const ALLOWED: Record<string, string[]> = {
   'domain/x.ts': ['zod', 'node:crypto', './y.ts'],
-  'db/queries/x.ts': ['slonik', '#db/rows.ts', '#domain/x.ts', '#workflows/protocol/x.ts'],
+  'db/queries/x.ts': ['slonik', '#db/connection/rows.ts', '#domain/x.ts', '#workflows/protocol/x.ts'],
   'db/commands/a/x.ts': ['slonik', '../../queries/x.ts', '#db/commands/b/x.ts'],
   'activities/x.ts': ['#db/x.ts', '#providers/x.ts', '#workflows/protocol/x.ts'],
   'workflows/x.ts': ['@temporalio/workflow', './protocol/x.ts', '#domain/x.ts'],

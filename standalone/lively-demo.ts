@@ -2,11 +2,11 @@ import type { JWK } from 'jose';
 import { sql } from 'slonik';
 import { signLocalSession } from '#api/auth/session-token.ts';
 import { emptyTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
-import { createPools } from '#db/pools.ts';
-import { addMember, ensureUser, findWorkspaceByName, insertWorkspace } from '#db/queries/tenants.ts';
-import { NoRows } from '#db/rows.ts';
-import { withSystem } from '#db/transactions.ts';
-import type { Config } from '#domain/config.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { addMember, ensureUser, findWorkspaceByName, insertWorkspace } from '#db/queries/accounts/tenants.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem } from '#db/connection/transactions.ts';
+import type { Config } from '#domain/base/config.ts';
 import { type LivelyDemo, readLively, writeLively } from './lively-file.ts';
 
 const NAME = 'Harbour Homes';

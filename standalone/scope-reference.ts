@@ -1,7 +1,7 @@
 import { scopesOf } from '#api/http/scopes.ts';
 import type { TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
-import { KEY_SCOPES, type KeyScope } from '#domain/key-scope.ts';
+import { KEY_SCOPES, type KeyScope } from '#domain/accounts/key-scope.ts';
 
 const INTRODUCTION = `# What a stolen key can do
 

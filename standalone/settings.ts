@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { forStart } from '#domain/environment.ts';
+import { forStart } from '#domain/base/environment.ts';
 import type { WantedPort } from './ports.ts';
 
 const Port = z.coerce.number().int().min(1).max(65_535);

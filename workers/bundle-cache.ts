@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowBundle } from '@temporalio/worker';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 
 /** A cached bundle, with all files from which it was built. */
 export interface CachedBundle extends WorkflowBundle {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { addSomeChanges, busyWorkspaces } from '#db/commands/analytics/count-days.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
 
 const EVERY_MS = 2000;
 /** Readers add fewer changes than this in a few milliseconds, so these are left to housekeeping's next turn. */

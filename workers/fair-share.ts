@@ -1,6 +1,6 @@
 import { ApplicationFailureCategory, ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { TaskSlots } from '#activities/gap-waits.ts';
+import type { TaskSlots } from '#activities/sending/gap-waits.ts';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Pools } from '#db/pools.ts';
-import { type Backlog, countLines, type LineCount, readBacklog } from '#db/queries/backlog.ts';
-import { clockOffset } from '#domain/clock.ts';
-import { type RecordedRun, recordedRuns } from '#db/queries/recorded-runs.ts';
-import { systemDb } from '#db/transactions.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { type Backlog, countLines, type LineCount, readBacklog } from '#db/queries/messages/backlog.ts';
+import { clockOffset } from '#domain/base/clock.ts';
+import { type RecordedRun, recordedRuns } from '#db/queries/sending/recorded-runs.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import type { TemporalOptions } from '#providers/temporal.ts';
 import { credentialExpiries } from '#providers/temporal-credentials.ts';
 import type { CarrierCall } from '#providers/carriers/observed.ts';

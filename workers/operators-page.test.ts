@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { WAIT_REASONS } from '#domain/waiting.ts';
+import { WAIT_REASONS } from '#domain/sending/waiting.ts';
 import { SIGNALS } from '#workflows/protocol/signals.ts';
 import * as updates from '#workflows/protocol/updates.ts';
 import { WORKFLOWS } from '#workflows/protocol/workflow-ids.ts';

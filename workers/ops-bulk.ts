@@ -10,17 +10,17 @@ import {
   resending,
   runBulk,
 } from '#db/commands/sending/bulk-messages.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { lockCampaign } from '#db/queries/campaigns.ts';
-import { findWorkspaceOf } from '#db/queries/find-workspace.ts';
-import { linesPausedWithAll, unpausedLines } from '#db/queries/line-orders.ts';
-import { liveWorkspaceIds } from '#db/queries/tenants.ts';
-import { findLineOwner } from '#db/queries/workspaces.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
-import { byOperator } from '#domain/audit.ts';
-import { currentTime } from '#domain/clock.ts';
-import { isId } from '#domain/ids.ts';
-import type { StoredStatus } from '#domain/message-status.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { findWorkspaceOf } from '#db/queries/accounts/find-workspace.ts';
+import { linesPausedWithAll, unpausedLines } from '#db/queries/sending/line-orders.ts';
+import { liveWorkspaceIds } from '#db/queries/accounts/tenants.ts';
+import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { byOperator } from '#domain/accounts/audit.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { isId } from '#domain/base/ids.ts';
+import type { StoredStatus } from '#domain/messages/message-status.ts';
 import type { Order } from '#workflows/protocol/updates.ts';
 import {
   type Command,

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Order } from '#workflows/protocol/updates.ts';
-import type { Pools } from '#db/pools.ts';
-import type { BillingMode } from '#domain/entitlement.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import type { BillingMode } from '#domain/billing/entitlement.ts';
 
 /** The dependencies of a command. */
 export interface Session {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { lineHealth, readTop, requestProbe } from '#db/queries/top.ts';
-import { findLineOwner } from '#db/queries/workspaces.ts';
-import { systemDb } from '#db/transactions.ts';
-import { wakesOf } from '#db/wakes.ts';
+import { lineHealth, readTop, requestProbe } from '#db/queries/operations/top.ts';
+import { findLineOwner } from '#db/queries/accounts/workspaces.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { wakesOf } from '#db/wakes/wakes.ts';
 import { findFailingTask, restartWorkflow } from '#providers/failing-tasks.ts';
 import { type Command, orderCommand, Refused, type Session, WrongUsage } from './ops-command.ts';
 import { failingNow } from './release-gate.ts';

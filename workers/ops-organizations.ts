@@ -1,6 +1,6 @@
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { linkOrganization } from '#db/queries/provider-organizations.ts';
-import { withSystem } from '#db/transactions.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { linkOrganization } from '#db/queries/accounts/provider-organizations.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { type Command, Refused, WrongUsage } from './ops-command.ts';
 
 /** Makes an organization of the identity provider that of a workspace. */

@@ -1,6 +1,6 @@
 import { discardWaitingDraft } from '#db/commands/drafts/ai-drafts.ts';
-import { deleteWake, findSetAside, forgetFailures, listSetAside } from '#db/queries/set-aside.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
+import { deleteWake, findSetAside, forgetFailures, listSetAside } from '#db/queries/operations/set-aside.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { restartWorkflow, terminate } from '#providers/failing-tasks.ts';
 import { type Command, Refused, type Session, WrongUsage } from './ops-command.ts';
 

@@ -8,17 +8,17 @@ import {
   NoSuchTenant,
   setBilling,
   suspendOrResume,
-} from '#db/commands/tenancy/operators.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { listLines, listWorkspaces, lockWorkspace } from '#db/queries/tenants.ts';
-import { type SystemTransaction, systemDb, withSystem, withTenant } from '#db/transactions.ts';
-import { normalizeEmail } from '#domain/address.ts';
-import { SubAccountInput } from '#domain/agency.ts';
-import { byOperator } from '#domain/audit.ts';
-import { BillingMode, Plan } from '#domain/entitlement.ts';
-import { WorkspaceId } from '#domain/ids.ts';
-import { PRINTED_LINK_MINUTES, signInLink } from '#domain/sign-in-link.ts';
-import { INVITATION_DAYS } from '#domain/team.ts';
+} from '#db/commands/accounts/operators.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { listLines, listWorkspaces, lockWorkspace } from '#db/queries/accounts/tenants.ts';
+import { type SystemTransaction, systemDb, withSystem, withTenant } from '#db/connection/transactions.ts';
+import { normalizeEmail } from '#domain/base/address.ts';
+import { SubAccountInput } from '#domain/accounts/agency.ts';
+import { byOperator } from '#domain/accounts/audit.ts';
+import { BillingMode, Plan } from '#domain/billing/entitlement.ts';
+import { WorkspaceId } from '#domain/base/ids.ts';
+import { PRINTED_LINK_MINUTES, signInLink } from '#domain/accounts/sign-in-link.ts';
+import { INVITATION_DAYS } from '#domain/accounts/team.ts';
 import type { Order } from '#workflows/protocol/updates.ts';
 import {
   type Command,

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { createPools } from '#db/pools.ts';
-import { readOperatorsConfig } from '#domain/config.ts';
-import { isId, WorkspaceId } from '#domain/ids.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { readOperatorsConfig } from '#domain/base/config.ts';
+import { isId, WorkspaceId } from '#domain/base/ids.ts';
 import { createLogger } from '#providers/log.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { type Command, type Options, Refused, type Session, usageOf, WrongUsage } from './ops-command.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { createWorkerDeployment } from '#providers/worker-deployment.ts';
 import { Refused } from './ops-command.ts';
 import { replaySample } from './ops-replay.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
-import { overdueFor } from '#db/wakes.ts';
-import type { SystemDb } from '#db/transactions.ts';
+import { overdueFor } from '#db/wakes/wakes.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
 import { findFailingTask } from '#providers/failing-tasks.ts';
 
 /** A workflow whose tasks fail, and how often. */

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import { createPolledKinds } from '#db/queries/polled-kinds.ts';
-import { startClock } from '#db/clock.ts';
-import { createPools } from '#db/pools.ts';
-import { testSends } from '#db/queries/test-sends.ts';
+import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
+import { startClock } from '#db/connection/clock.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { testSends } from '#db/queries/test-mode/test-sends.ts';
 import type { Dependencies } from '#activities/dependencies.ts';
-import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
-import type { Config } from '#domain/config.ts';
+import { createWebhookDeliverer } from '#activities/events/webhook-deliverer.ts';
+import type { Config } from '#domain/base/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';

@@ -1,9 +1,14 @@
-import { createPools } from '#db/pools.ts';
-import { testSends } from '#db/queries/test-sends.ts';
-import { type SystemDb, systemDb } from '#db/transactions.ts';
-import { replaceSealed, type SealedColumn, type SealedRow, staleRows } from '#db/queries/sealed-columns.ts';
-import { readConfig } from '#domain/config.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
+import { createPools } from '#db/connection/pools.ts';
+import { testSends } from '#db/queries/test-mode/test-sends.ts';
+import { type SystemDb, systemDb } from '#db/connection/transactions.ts';
+import {
+  replaceSealed,
+  type SealedColumn,
+  type SealedRow,
+  staleRows,
+} from '#db/queries/operations/sealed-columns.ts';
+import { readConfig } from '#domain/base/config.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { secretFields } from '#providers/carriers/secret-config.ts';
 import { createEgress } from '#providers/egress.ts';

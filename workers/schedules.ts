@@ -5,9 +5,9 @@ import {
   type ScheduleOptions,
 } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
-import { startAllInNewNamespace } from '#db/wakes.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { startAllInNewNamespace } from '#db/wakes/wakes.ts';
 import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 
 /**

@@ -1,10 +1,15 @@
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Pools } from '#db/pools.ts';
-import { countFailure, type FailingWork, findFailing, forgetFailures } from '#db/queries/set-aside.ts';
-import { systemDb } from '#db/transactions.ts';
-import { mayTry, reasonOf, TRIED_EVERY_MS } from '#domain/set-aside.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import {
+  countFailure,
+  type FailingWork,
+  findFailing,
+  forgetFailures,
+} from '#db/queries/operations/set-aside.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { mayTry, reasonOf, TRIED_EVERY_MS } from '#domain/base/set-aside.ts';
 
 /** Before, a failure is nothing that operators need to see: most are over at the next attempt. */
 const COUNTED_FROM = 3;

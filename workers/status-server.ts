@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
-import { ping } from '#db/queries/readiness.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
+import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
+import { ping } from '#db/queries/operations/readiness.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { checkReadiness, checkTemporal, isStuck } from '#providers/readiness.ts';
 import type { WatchedParts } from '#providers/parts.ts';
 import type { Client } from '@temporalio/client';

@@ -2,16 +2,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Runtime, Worker, type WorkflowBundleOption, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '#activities/index.ts';
-import { drainRounds } from '#activities/drip.ts';
-import { createGapWaits } from '#activities/gap-waits.ts';
-import { inboxRounds } from '#activities/line-inboxes.ts';
-import { createRoundClaims, type Polling, type Rounds, startPolling } from '#activities/polled-rounds.ts';
-import { webhookRounds } from '#activities/webhooks.ts';
-import { checkKeys, type ProcessKeys } from '#db/key-check.ts';
-import { recordMessageTraces } from '#db/message-traces.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
-import { type Config, readConfig } from '#domain/config.ts';
+import { drainRounds } from '#activities/messages/drip.ts';
+import { createGapWaits } from '#activities/sending/gap-waits.ts';
+import { inboxRounds } from '#activities/lines/line-inboxes.ts';
+import {
+  createRoundClaims,
+  type Polling,
+  type Rounds,
+  startPolling,
+} from '#activities/base/polled-rounds.ts';
+import { webhookRounds } from '#activities/events/webhooks.ts';
+import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
+import { recordMessageTraces } from '#db/connection/message-traces.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { type Config, readConfig } from '#domain/base/config.ts';
 import { createLogger } from '#providers/log.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter } from '#providers/payload-codec.ts';

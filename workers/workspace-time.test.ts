@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { setClock } from '#domain/clock.ts';
+import { setClock } from '#domain/base/clock.ts';
 import { nextWait } from './workspace-time.ts';
 
 afterEach(() => setClock(new Date(), performance.now(), 0));

@@ -1,6 +1,6 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { realTime, toRealTime } from '#domain/clock.ts';
-import { inWorkspaceTime } from '#db/workspace-clock.ts';
+import { realTime, toRealTime } from '#domain/base/clock.ts';
+import { inWorkspaceTime } from '#db/connection/workspace-clock.ts';
 
 /**
  * Runs an activity in the time of its workspace, which is ahead in test mode, and converts the time of its next run:

@@ -6,15 +6,15 @@ import {
   twinById,
   workspaceOfSession,
   workspaceByKey,
-} from '#db/queries/credentials.ts';
-import { workspaceOfOrganizations } from '#db/queries/provider-organizations.ts';
-import { withAuth, withSystemShare } from '#db/transactions.ts';
-import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
-import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
-import { isInIpRanges } from '#domain/ip-range.ts';
-import { hasScope, type KeyRestrictions } from '#domain/key-scope.ts';
-import { isSecretToken } from '#domain/secret-token.ts';
-import { lowerRole } from '#domain/team.ts';
+} from '#db/queries/accounts/credentials.ts';
+import { workspaceOfOrganizations } from '#db/queries/accounts/provider-organizations.ts';
+import { withAuth, withSystemShare } from '#db/connection/transactions.ts';
+import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/accounts/api-key.ts';
+import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { isInIpRanges } from '#domain/base/ip-range.ts';
+import { hasScope, type KeyRestrictions } from '#domain/accounts/key-scope.ts';
+import { isSecretToken } from '#domain/base/secret-token.ts';
+import { lowerRole } from '#domain/accounts/team.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
 import { scopesOf } from '../http/scopes.ts';

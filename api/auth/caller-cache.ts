@@ -1,5 +1,5 @@
-import { listen } from '#db/listener.ts';
-import type { WorkspaceCaller } from '#domain/caller.ts';
+import { listen } from '#db/connection/listener.ts';
+import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 
 /**
  * Caches the callers of workspace keys by the key's hash, so that a burst of requests with one key costs one lookup a second.

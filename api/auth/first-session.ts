@@ -1,8 +1,8 @@
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { followProviderRole, joinByFirstSession } from '#db/queries/members.ts';
-import type { SystemDb } from '#db/transactions.ts';
-import type { Config } from '#domain/config.ts';
-import { Role } from '#domain/team.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { followProviderRole, joinByFirstSession } from '#db/queries/accounts/members.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
+import type { Config } from '#domain/base/config.ts';
+import { Role } from '#domain/accounts/team.ts';
 
 type Provisioning = Pick<Config['auth'], 'provisionMembers'>;
 

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { parseOwnJson } from '#domain/own-json.ts';
-import { SIGN_IN_MINUTES } from '#domain/user-session.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
+import { SIGN_IN_MINUTES } from '#domain/accounts/user-session.ts';
 import type { Services } from '../services.ts';
 import { addCookie, cookieHeader, cookieOf, noCookie } from './cookies.ts';
 

@@ -1,8 +1,13 @@
 import type { Context } from 'koa';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { insertUserSession } from '#db/queries/user-sessions.ts';
-import type { SystemDb } from '#db/transactions.ts';
-import { hashSessionToken, lifetimeOf, newSessionToken, type SignInMethod } from '#domain/user-session.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { insertUserSession } from '#db/queries/accounts/user-sessions.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
+import {
+  hashSessionToken,
+  lifetimeOf,
+  newSessionToken,
+  type SignInMethod,
+} from '#domain/accounts/user-session.ts';
 import type { Services } from '../services.ts';
 import { addCookie, cookieHeader } from './cookies.ts';
 import { NO_TOKENS, sealTokens } from './user-sessions.ts';

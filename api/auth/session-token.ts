@@ -10,8 +10,8 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import { z } from 'zod';
-import { type ClaimRules, NoRoleNamed, placeNamedBy } from '#domain/identity-claims.ts';
-import { WorkspaceId } from '#domain/ids.ts';
+import { type ClaimRules, NoRoleNamed, placeNamedBy } from '#domain/accounts/identity-claims.ts';
+import { WorkspaceId } from '#domain/base/ids.ts';
 import { boundedFetch } from '#providers/bounded-fetch.ts';
 
 /** The signed-in user and their organization (our workspace), which is null for a personal account. */

@@ -1,9 +1,9 @@
-import { agencyOutbox, insertMail, queueMail } from '#db/commands/outbox/mails.ts';
-import { inWorkspace } from '#db/queries/agency.ts';
-import { placeOfUser, type UserAddress } from '#db/queries/users.ts';
-import type { SystemTransaction } from '#db/transactions.ts';
-import { currentTime } from '#domain/clock.ts';
-import { EMAILED_LINK_MINUTES } from '#domain/sign-in-link.ts';
+import { agencyOutbox, insertMail, queueMail } from '#db/commands/events/mails.ts';
+import { inWorkspace } from '#db/queries/accounts/agency.ts';
+import { placeOfUser, type UserAddress } from '#db/queries/accounts/users.ts';
+import type { SystemTransaction } from '#db/connection/transactions.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { EMAILED_LINK_MINUTES } from '#domain/accounts/sign-in-link.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import { agencyMailSenderId } from '#workflows/protocol/workflow-ids.ts';

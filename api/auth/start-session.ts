@@ -1,28 +1,33 @@
 import type { Context } from 'koa';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { workspaceOfSession } from '#db/queries/credentials.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { workspaceOfSession } from '#db/queries/accounts/credentials.ts';
 import {
   endSession,
   insertUserSession,
   agencyOfPerson,
   landingWorkspace,
   type SessionKey,
-} from '#db/queries/user-sessions.ts';
-import { recordIdentity, userOfSubject } from '#db/queries/identities.ts';
+} from '#db/queries/accounts/user-sessions.ts';
+import { recordIdentity, userOfSubject } from '#db/queries/accounts/identities.ts';
 import {
   createWorkspaceOfOrganization,
   workspaceOfOrganizations,
-} from '#db/queries/provider-organizations.ts';
-import { type SystemDb, withSystemShare } from '#db/transactions.ts';
-import type { Config } from '#domain/config.ts';
+} from '#db/queries/accounts/provider-organizations.ts';
+import { type SystemDb, withSystemShare } from '#db/connection/transactions.ts';
+import type { Config } from '#domain/base/config.ts';
 import {
   type ClaimRules,
   type NamedPlace,
   NoRoleNamed,
   placeNamedBy,
   profileOf,
-} from '#domain/identity-claims.ts';
-import { hashSessionToken, lifetimeOf, newSessionToken, type SignInMethod } from '#domain/user-session.ts';
+} from '#domain/accounts/identity-claims.ts';
+import {
+  hashSessionToken,
+  lifetimeOf,
+  newSessionToken,
+  type SignInMethod,
+} from '#domain/accounts/user-session.ts';
 import type { ProviderTokens, SignedIn } from '#providers/identity-provider.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Services } from '../services.ts';

@@ -1,4 +1,4 @@
-import { type AuditLog, insertAuditEntry } from '#db/queries/audit-log.ts';
+import { type AuditLog, insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
 import {
   agencyOfSession,
   claimRenewal,
@@ -10,14 +10,14 @@ import {
   sessionByHash,
   type SessionKey,
   touchSession,
-} from '#db/queries/user-sessions.ts';
-import { updateProfile } from '#db/queries/identities.ts';
-import { areOfWorkspace } from '#db/queries/provider-organizations.ts';
-import { systemDb, type SystemDb, withAuth, withSystemShare } from '#db/transactions.ts';
-import type { NewAuditEntry } from '#domain/audit.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
-import { NoRoleNamed, placeNamedBy, profileOf } from '#domain/identity-claims.ts';
-import { hashSessionToken } from '#domain/user-session.ts';
+} from '#db/queries/accounts/user-sessions.ts';
+import { updateProfile } from '#db/queries/accounts/identities.ts';
+import { areOfWorkspace } from '#db/queries/accounts/provider-organizations.ts';
+import { systemDb, type SystemDb, withAuth, withSystemShare } from '#db/connection/transactions.ts';
+import type { NewAuditEntry } from '#domain/accounts/audit.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
+import { NoRoleNamed, placeNamedBy, profileOf } from '#domain/accounts/identity-claims.ts';
+import { hashSessionToken } from '#domain/accounts/user-session.ts';
 import {
   IdentityProviderUnavailable,
   type ProviderTokens,

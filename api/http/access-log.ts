@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '#domain/caller.ts';
+import type { Caller } from '#domain/accounts/caller.ts';
 import type { Services } from '../services.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Exchange, Middleware } from './exchange.ts';

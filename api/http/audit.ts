@@ -1,8 +1,8 @@
-import { inWorkspace } from '#db/queries/agency.ts';
-import { type AuditLog, insertAuditEntry } from '#db/queries/audit-log.ts';
-import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
-import type { AuditAction, AuditChanges, AuditTarget, NewAuditEntry } from '#domain/audit.ts';
-import type { Caller } from '#domain/caller.ts';
+import { inWorkspace } from '#db/queries/accounts/agency.ts';
+import { type AuditLog, insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import type { SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
+import type { AuditAction, AuditChanges, AuditTarget, NewAuditEntry } from '#domain/accounts/audit.ts';
+import type { Caller } from '#domain/accounts/caller.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 
 /** An object that a request changed. */

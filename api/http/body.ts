@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import type Koa from 'koa';
-import { nextTurn } from '#domain/turns.ts';
-import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { nextTurn } from '#domain/base/turns.ts';
+import { JsonTooComplex, parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { ApiError, invalid } from './errors.ts';
 import { DirectExchange, type Exchange } from './exchange.ts';
 

@@ -1,5 +1,5 @@
-import { csvLine } from '#domain/csv.ts';
-import { takingTurns } from '#domain/turns.ts';
+import { csvLine } from '#domain/base/csv.ts';
+import { takingTurns } from '#domain/base/turns.ts';
 
 /** One line per row, created in turns of the event loop. */
 export async function* csvLines<Row>(

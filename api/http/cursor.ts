@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findUnstorable, parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { findUnstorable, parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { PageQuery } from './page.ts';
 
 /** The position of the last item in a list ordered by time and key. Opaque to callers. */

@@ -1,6 +1,6 @@
-import { LimitReached } from '#domain/limits.ts';
-import { Refusal } from '#domain/message-draft.ts';
-import { isOverload } from '#db/overload.ts';
+import { LimitReached } from '#domain/accounts/limits.ts';
+import { Refusal } from '#domain/messages/message-draft.ts';
+import { isOverload } from '#db/connection/overload.ts';
 import { StorageUnavailable } from '#providers/storage/storage.ts';
 import type { Services } from '../services.ts';
 import type { RequestState } from './access-log.ts';

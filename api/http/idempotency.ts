@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agency-idempotency.ts';
-import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import type { StoredResponse } from '#domain/idempotency.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
-import { mapInTurns } from '#domain/turns.ts';
+import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/accounts/agency-idempotency.ts';
+import { claimIdempotencyKeys, storeResponses } from '#db/queries/accounts/idempotency.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import type { StoredResponse } from '#domain/accounts/idempotency.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError } from './errors.ts';
 import { requireHeaderLength } from './parse.ts';

@@ -1,7 +1,7 @@
-import { inboxReadAge } from '#db/queries/line-inboxes.ts';
-import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb } from '#db/transactions.ts';
+import { inboxReadAge } from '#db/queries/lines/line-inboxes.ts';
+import { countUnreadable } from '#db/commands/inbox/unreadable.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import type { Logger } from 'pino';
 import { labeledCounter } from '#providers/labeled-counter.ts';
 import { storageFailures } from '#providers/storage/storage-metrics.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathItemObject } from 'zod-openapi';
-import type { DeliveredEvent } from '#domain/event.ts';
+import type { DeliveredEvent } from '#domain/events/event.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { addCodeSamples } from '../docs/code-samples.ts';
-import { DraftStatus } from '#domain/ai-draft.ts';
-import { Id } from '#domain/ids.ts';
-import { KeyScope } from '#domain/key-scope.ts';
+import { DraftStatus } from '#domain/drafts/ai-draft.ts';
+import { Id } from '#domain/base/ids.ts';
+import { KeyScope } from '#domain/accounts/key-scope.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { MAX_KEY_LENGTH } from './idempotency.ts';
 import { openApiWebhooks } from './openapi-webhooks.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Id, WorkspaceId } from '#domain/ids.ts';
-import { AGENCY_LIMITS } from '#domain/limits.ts';
+import { Id, WorkspaceId } from '#domain/base/ids.ts';
+import { AGENCY_LIMITS } from '#domain/accounts/limits.ts';
 
 /** A whole number in a query, as digits: `Number` would also take `1e1`, `0x10` and blanks. */
 export function wholeNumber(min: number, max: number, value: number) {

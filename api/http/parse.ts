@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { mapInTurns } from '#domain/turns.ts';
-import { findUnstorable } from '#domain/untrusted-json.ts';
+import { mapInTurns } from '#domain/base/turns.ts';
+import { findUnstorable } from '#domain/base/untrusted-json.ts';
 import { type ApiError, invalid, invalidFields, type Issue, issuesOf, MAX_ISSUES } from './errors.ts';
 
 /** Longer lists are processed element by element, in turns of the event loop. */

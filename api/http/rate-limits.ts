@@ -7,7 +7,7 @@ import {
   RateLimiterPostgres,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
-import { createFairQueue } from '#domain/fair-queue.ts';
+import { createFairQueue } from '#domain/base/fair-queue.ts';
 import { ApiError } from './errors.ts';
 
 /** Requests per workspace (or agency) and endpoint, counted across all API processes. */

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
+import { currentTime } from '#domain/base/clock.ts';
 import {
   type SystemTransaction,
   type TenantDb,
   withSystemShare,
   withTenant,
   withTenantReads,
-} from '#db/transactions.ts';
-import { requireRoom } from '#db/queries/limits.ts';
-import type { Caller } from '#domain/caller.ts';
-import { modeOf } from '#domain/test-mode.ts';
+} from '#db/connection/transactions.ts';
+import { requireRoom } from '#db/queries/accounts/limits.ts';
+import type { Caller } from '#domain/accounts/caller.ts';
+import { modeOf } from '#domain/test-mode/test-mode.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';

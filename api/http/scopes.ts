@@ -1,4 +1,4 @@
-import type { KeyScope } from '#domain/key-scope.ts';
+import type { KeyScope } from '#domain/accounts/key-scope.ts';
 import type { TenantRoute } from './route.ts';
 
 /** The resources whose changes belong to sending messages. */

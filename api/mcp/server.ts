@@ -5,8 +5,8 @@ import {
   McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { WorkspaceCaller } from '#domain/caller.ts';
-import { hasScope } from '#domain/key-scope.ts';
+import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { hasScope } from '#domain/accounts/key-scope.ts';
 import type { OwnRequest, OwnResponse } from '../http/dispatch.ts';
 import type { Route, TenantRoute } from '../http/route.ts';
 import { scopesOf } from '../http/scopes.ts';

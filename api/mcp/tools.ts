@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_BODY_LENGTH } from '#domain/message.ts';
-import { withoutTemplates } from '#domain/template.ts';
+import { MAX_BODY_LENGTH } from '#domain/messages/message.ts';
+import { withoutTemplates } from '#domain/messages/template.ts';
 
 /** A tool as data: one operation of the API under a name and with a description for a model. */
 export interface Tool {

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
-import type { Config } from '#domain/config.ts';
-import { newId } from '#domain/ids.ts';
+import type { Config } from '#domain/base/config.ts';
+import { newId } from '#domain/base/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 
 export interface BenchResponse {

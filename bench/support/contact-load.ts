@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { newApiKey } from '#domain/api-key.ts';
-import { newId } from '#domain/ids.ts';
+import { newApiKey } from '#domain/accounts/api-key.ts';
+import { newId } from '#domain/base/ids.ts';
 import { CAMPAIGNS, dropIndexes, hexId, LINES, PHONE } from './message-load.ts';
 
 const LISTS = 20;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { newWorkspaceId } from '#domain/ids.ts';
+import { newWorkspaceId } from '#domain/base/ids.ts';
 
 /** A large workspace with two years of messages until `END`, generated from a counter and the same in each run. */
 export interface LoadedWorkspace {

@@ -1,14 +1,14 @@
 import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { emitEvents } from '#db/commands/outbox/events.ts';
-import { createPools, type Pools } from '#db/pools.ts';
-import { withSystem, withTenant } from '#db/transactions.ts';
-import { insertWebhooks } from '#db/queries/webhooks.ts';
-import type { Config } from '#domain/config.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
+import { createPools, type Pools } from '#db/connection/pools.ts';
+import { withSystem, withTenant } from '#db/connection/transactions.ts';
+import { insertWebhooks } from '#db/queries/events/webhooks.ts';
+import type { Config } from '#domain/base/config.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
-import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
-import { newWebhookSecret } from '#domain/webhook-signature.ts';
+import { newId, newUserId, newWorkspaceId } from '#domain/base/ids.ts';
+import { newWebhookSecret } from '#domain/events/webhook-signature.ts';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { Pools } from '#db/pools.ts';
-import { ROWS_INSERTED } from '#db/recordset.ts';
-import { withSystem } from '#db/transactions.ts';
-import { newApiKey } from '#domain/api-key.ts';
-import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { withSystem } from '#db/connection/transactions.ts';
+import { newApiKey } from '#domain/accounts/api-key.ts';
+import { newId, newUserId, newWorkspaceId } from '#domain/base/ids.ts';
 
 /** Creates a workspace with a key and a number of active lines. */
 export async function createBenchWorkspace(

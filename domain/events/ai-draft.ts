@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
+import { Id } from '../base/ids.ts';
 import { eventBase } from './base.ts';
 
 /** Who wrote a draft: the copilot, a signed-in user, or a program with a key. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Id, WorkspaceId } from '../ids.ts';
-import { CRM_FIELDS } from '../message.ts';
+import { Id, WorkspaceId } from '../base/ids.ts';
+import { CRM_FIELDS } from '../messages/message.ts';
 
 type CrmField = (typeof CRM_FIELDS)[number];
 

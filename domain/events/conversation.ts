@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AuditActor } from '../audit.ts';
-import { ConversationStatus } from '../conversation.ts';
-import { Id } from '../ids.ts';
+import { AuditActor } from '../accounts/audit.ts';
+import { ConversationStatus } from '../inbox/conversation.ts';
+import { Id } from '../base/ids.ts';
 import { eventHead } from './base.ts';
 
 const fields = {

@@ -1,7 +1,7 @@
-import type { DeliveredEvent } from '../event.ts';
-import type { Lead } from '../lead.ts';
-import { messageEventPayload } from '../message-event.ts';
-import type { Message } from '../message.ts';
+import type { DeliveredEvent } from './event.ts';
+import type { Lead } from '../contacts/lead.ts';
+import { messageEventPayload } from './message-event.ts';
+import type { Message } from '../messages/message.ts';
 import { crmEcho } from './base.ts';
 import type { EventPayload } from './payloads.ts';
 import { pingPayload } from './ping.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
+import { Id } from '../base/ids.ts';
 import { eventHead } from './base.ts';
 
 /** A line sends nothing until it recovers. */

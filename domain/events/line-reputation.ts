@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
-import { ReputationState, ReputationTerm } from '../reputation.ts';
+import { Id } from '../base/ids.ts';
+import { ReputationState, ReputationTerm } from '../lines/reputation.ts';
 import { eventHead } from './base.ts';
 
 /** The state of a line's reputation changed. */

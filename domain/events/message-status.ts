@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Lead } from '../lead.ts';
-import { Message } from '../message.ts';
+import { Lead } from '../contacts/lead.ts';
+import { Message } from '../messages/message.ts';
 import { eventBase } from './base.ts';
 
 /** A status event of an outbound message: `message` is the full message object. */

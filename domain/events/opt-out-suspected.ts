@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
+import { Id } from '../base/ids.ts';
 import { eventHead } from './base.ts';
 
 /** A contact asks to be left alone in other words than the keywords. A person decides. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { DeliveredEvent } from '../event.ts';
+import type { DeliveredEvent } from './event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
 import { AiBudgetExhausted } from './ai-budget.ts';
 import { ConversationAssigned, ConversationStatusChanged } from './conversation.ts';

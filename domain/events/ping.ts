@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorkspaceId } from '../ids.ts';
+import { WorkspaceId } from '../base/ids.ts';
 
 /** The test ping of `POST /api/webhooks/{id}/health-check`, sent to one webhook regardless of its subscriptions. */
 export const WebhookPing = z.object({

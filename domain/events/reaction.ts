@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Reaction } from '../carrier-event.ts';
-import { Id } from '../ids.ts';
-import { Lead } from '../lead.ts';
+import { Reaction } from '../lines/carrier-event.ts';
+import { Id } from '../base/ids.ts';
+import { Lead } from '../contacts/lead.ts';
 import { eventBase } from './base.ts';
 
 /** A reaction that was added or removed. */

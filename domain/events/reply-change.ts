@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
-import { Lead } from '../lead.ts';
+import { Id } from '../base/ids.ts';
+import { Lead } from '../contacts/lead.ts';
 import { eventBase } from './base.ts';
 
 const about = {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Id } from '../ids.ts';
-import { Lead } from '../lead.ts';
-import { Reply } from '../reply.ts';
-import { SenderWarning } from '../sender-authentication.ts';
+import { Id } from '../base/ids.ts';
+import { Lead } from '../contacts/lead.ts';
+import { Reply } from '../inbox/reply.ts';
+import { SenderWarning } from '../inbox/sender-authentication.ts';
 import { eventBase } from './base.ts';
 
 /** A lead or contact replied. Optional fields are present only if known. */

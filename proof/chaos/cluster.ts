@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { moveWorkspace, nodeOfWorkspace } from '#db/move-workspace.ts';
+import { moveWorkspace, nodeOfWorkspace } from '#db/distribution/move-workspace.ts';
 import { until } from '#bench/support/waiting.ts';
 import { clusterNodes, createDistributedDatabase, databaseAt, dropOnNodes } from '#test/setup/cluster.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 
 /** A node that has shards. It runs on this machine. */
 export interface Node {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type pg from 'pg';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import type { Expectation } from './load.ts';
 
 /** A message in the carrier's log. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { EVENT_NAMES } from '#domain/event.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
 import { until } from '#bench/support/waiting.ts';
 
 /** A workspace that the chaos writes through. */

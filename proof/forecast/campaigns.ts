@@ -1,16 +1,16 @@
-import { stepDate } from '#domain/campaign-schedule.ts';
-import type { CampaignStep } from '#domain/campaign.ts';
-import { type ForecastResult, runForecast } from '#domain/forecast/forecast.ts';
-import { leadPlacesOf } from '#domain/forecast/lead-places.ts';
-import { sendTimes } from '#domain/forecast/send-times.ts';
-import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
-import type { PacedLine } from '#domain/pacing.ts';
-import { turnsOf } from '#domain/pool-choice.ts';
-import { firstSendTime, NO_QUIET_HOURS, type QuietPolicy } from '#domain/quiet-hours.ts';
-import { type SendWindow } from '#domain/send-window.ts';
+import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
+import type { CampaignStep } from '#domain/campaigns/campaign.ts';
+import { type ForecastResult, runForecast } from '#domain/campaigns/forecast/forecast.ts';
+import { leadPlacesOf } from '#domain/campaigns/forecast/lead-places.ts';
+import { sendTimes } from '#domain/campaigns/forecast/send-times.ts';
+import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
+import type { PacedLine } from '#domain/sending/pacing.ts';
+import { turnsOf } from '#domain/lines/pool-choice.ts';
+import { firstSendTime, NO_QUIET_HOURS, type QuietPolicy } from '#domain/sending/quiet-hours.ts';
+import { type SendWindow } from '#domain/sending/send-window.ts';
 import { type Job, LineDriver, Workspace } from '../simulate/line-driver.ts';
 
-/** A campaign that is forecast, and simulated message by message with the rules of domain/pacing.ts. */
+/** A campaign that is forecast, and simulated message by message with the rules of domain/sending/pacing.ts. */
 export interface Scenario {
   name: string;
   start: Date;

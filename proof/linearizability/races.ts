@@ -1,4 +1,4 @@
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -1,5 +1,5 @@
-import { hourBounds } from '#domain/calendar.ts';
-import { dailyNewCap, hourlyNewCap } from '#domain/line-limits.ts';
+import { hourBounds } from '#domain/base/calendar.ts';
+import { dailyNewCap, hourlyNewCap } from '#domain/sending/line-limits.ts';
 import { isWithin, wallClock } from './check-log.ts';
 import type { Job, Sent } from './line-driver.ts';
 import type { LineWork } from './workload.ts';

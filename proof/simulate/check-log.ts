@@ -1,5 +1,5 @@
-import type { PacedLine } from '#domain/pacing.ts';
-import type { SendWindow } from '#domain/send-window.ts';
+import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { SendWindow } from '#domain/sending/send-window.ts';
 import type { Job, Sent } from './line-driver.ts';
 
 /** A violation of a rule in a log of sends. */

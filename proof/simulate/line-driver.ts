@@ -1,5 +1,5 @@
-import { dayBounds, hourBounds } from '#domain/calendar.ts';
-import { lineGapMs } from '#domain/line-limits.ts';
+import { dayBounds, hourBounds } from '#domain/base/calendar.ts';
+import { lineGapMs } from '#domain/sending/line-limits.ts';
 import {
   chooseSends,
   type Lane,
@@ -12,9 +12,9 @@ import {
   type ShownWait,
   shownWait,
   usedUpAt,
-} from '#domain/pacing.ts';
-import type { Recipient } from '#domain/quiet-hours.ts';
-import type { SendWindow } from '#domain/send-window.ts';
+} from '#domain/sending/pacing.ts';
+import type { Recipient } from '#domain/sending/quiet-hours.ts';
+import type { SendWindow } from '#domain/sending/send-window.ts';
 
 /** A message for a line. */
 export interface Job {

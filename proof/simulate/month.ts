@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { HOLD_REASONS, type HoldReason } from '#domain/pacing.ts';
+import { HOLD_REASONS, type HoldReason } from '#domain/sending/pacing.ts';
 import { capacityUse, lineHours, type Use } from './capacity.ts';
 import { findViolations, type Violation } from './check-log.ts';
 import { LineDriver, Workspace } from './line-driver.ts';

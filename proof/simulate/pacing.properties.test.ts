@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NextLook, PacedLine } from '#domain/pacing.ts';
-import { firstSendTime, wakingHours } from '#domain/quiet-hours.ts';
+import type { NextLook, PacedLine } from '#domain/sending/pacing.ts';
+import { firstSendTime, wakingHours } from '#domain/sending/quiet-hours.ts';
 import { findViolations } from './check-log.ts';
 import { type DriverOptions, type Job, LineDriver, type Round, Workspace } from './line-driver.ts';
 import { runLines } from './run-lines.ts';

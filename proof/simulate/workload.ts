@@ -1,6 +1,6 @@
-import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
-import type { PacedLine } from '#domain/pacing.ts';
-import type { SendWindow } from '#domain/send-window.ts';
+import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
+import type { PacedLine } from '#domain/sending/pacing.ts';
+import type { SendWindow } from '#domain/sending/send-window.ts';
 import type { Job, Outage } from './line-driver.ts';
 
 /** A line with a month of work. */

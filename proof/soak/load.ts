@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { EVENT_NAMES } from '#domain/event.ts';
-import { newId } from '#domain/ids.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
+import { newId } from '#domain/base/ids.ts';
 import {
   type BenchResponse,
   type Caller,

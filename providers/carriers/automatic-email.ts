@@ -1,5 +1,5 @@
-import { inAllLanguages } from '#domain/languages.ts';
-import { normalize } from '#domain/text.ts';
+import { inAllLanguages } from '#domain/base/languages.ts';
+import { normalize } from '#domain/base/text.ts';
 import { header, type InboundEmail, subjectLine } from './inbound-email.ts';
 
 /** Set by programs that answer: any value but `no` says that nobody wrote it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CarrierEvent, type Reaction, TAPBACKS } from '#domain/carrier-event.ts';
+import { type CarrierEvent, type Reaction, TAPBACKS } from '#domain/lines/carrier-event.ts';
 import {
   BlueBubblesMessage,
   contactOf,

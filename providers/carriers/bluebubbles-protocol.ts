@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { firstOf } from '#domain/bounded-schema.ts';
-import { MAX_FILES } from '#domain/carrier-event.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import { Explanation } from './http-response.ts';
 
 /** A message is in one conversation, except while systems are migrated. */

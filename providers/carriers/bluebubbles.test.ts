@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import {
   type BlueBubblesFault,

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { JsonTooComplex, parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import { BadSignature, type CallbackHead } from './carrier.ts';
 

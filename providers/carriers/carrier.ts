@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import type { Channel } from '#domain/channel.ts';
-import type { EmailSender } from '#domain/email-authentication.ts';
-import type { SendOutcome } from '#domain/send-outcome.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import type { EmailSender } from '#domain/lines/email-authentication.ts';
+import type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
-export type { CarrierEvent } from '#domain/carrier-event.ts';
-export type { SendOutcome } from '#domain/send-outcome.ts';
+export type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+export type { SendOutcome } from '#domain/messages/send-outcome.ts';
 
 /**
  * The interface of a carrier adapter. An adapter implements one provider's protocol and has no knowledge of tenants or

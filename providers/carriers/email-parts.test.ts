@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { InboundReply } from '#domain/carrier-event.ts';
-import { ownLines } from '#domain/own-words.ts';
+import type { InboundReply } from '#domain/lines/carrier-event.ts';
+import { ownLines } from '#domain/inbox/own-words.ts';
 import { HTML_INLINE, HTML_QUOTATIONS } from '#test/fixtures/html-quotations.ts';
 import { QUOTATIONS, SIGNATURES } from '#test/fixtures/quotations.ts';
 import { anyText } from '#test/support/any-text.ts';

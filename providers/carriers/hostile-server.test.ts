@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from './bluebubbles.ts';
 import type { Carrier, ConnectionSubject, OutboundMessage } from './carrier.ts';
 import { twilioCarrier } from './twilio.ts';

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { textUpTo } from '#domain/bounded-schema.ts';
-import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { textUpTo } from '#domain/base/bounded-schema.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import type { CarrierMedia } from './carrier.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { firstOf } from '#domain/bounded-schema.ts';
-import { MAX_CARRIER_ID, MAX_FILES } from '#domain/carrier-event.ts';
-import { toStorable, textProblem } from '#domain/text.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { MAX_CARRIER_ID, MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { toStorable, textProblem } from '#domain/base/text.ts';
 import { htmlToText } from '../untrusted/html-text.ts';
 
 /** More than any mail server accepts. */

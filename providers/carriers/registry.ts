@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Channel } from '#domain/channel.ts';
-import { TEST_CARRIER } from '#domain/test-mode.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
 import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';

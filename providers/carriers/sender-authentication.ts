@@ -1,5 +1,5 @@
-import type { SenderAuthentication } from '#domain/sender-authentication.ts';
-import { toStorable } from '#domain/text.ts';
+import type { SenderAuthentication } from '#domain/inbox/sender-authentication.ts';
+import { toStorable } from '#domain/base/text.ts';
 import { header, type InboundEmail } from './inbound-email.ts';
 
 interface Result {

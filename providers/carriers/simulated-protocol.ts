@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { listOf } from '#domain/bounded-schema.ts';
-import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/carrier-event.ts';
-import { Channel } from '#domain/channel.ts';
+import { listOf } from '#domain/base/bounded-schema.ts';
+import { CarrierEvent, MAX_EVENTS, MAX_FILES } from '#domain/lines/carrier-event.ts';
+import { Channel } from '#domain/base/channel.ts';
 import { Explanation } from './http-response.ts';
 
 /** The HTTP protocol of the simulated carrier. */

@@ -1,7 +1,7 @@
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { sanitizeEvents } from '#domain/carrier-event.ts';
+import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import {

@@ -1,5 +1,5 @@
 import type { NodemailerError } from 'nodemailer';
-import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 
 /** Replies about the login, not about the message (RFC 4954, section 6). */
 const LOGIN_REPLIES = [530, 534, 535, 538];

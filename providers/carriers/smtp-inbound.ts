@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { normalizeEmail } from '#domain/address.ts';
+import { normalizeEmail } from '#domain/base/address.ts';
 import {
   sanitizeEvents,
   type CarrierEvent,
   MAX_CARRIER_ID,
   MAX_FILES,
   MAX_TEXT,
-} from '#domain/carrier-event.ts';
-import { complaintReason } from '#domain/complaint.ts';
-import { textProblem, truncate } from '#domain/text.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+} from '#domain/lines/carrier-event.ts';
+import { complaintReason } from '#domain/lines/complaint.ts';
+import { textProblem, truncate } from '#domain/base/text.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { addressesOf, parseMime } from '../untrusted/mime.ts';
 import { isAutomaticEmail } from './automatic-email.ts';
 import {
@@ -23,8 +23,8 @@ import {
   subjectLine,
   textOf,
 } from './inbound-email.ts';
-import { optOutKeyword } from '#domain/opt-out.ts';
-import { belowSignature, lettersOnly, unquoted, writtenPart } from '#domain/own-words.ts';
+import { optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { belowSignature, lettersOnly, unquoted, writtenPart } from '#domain/inbox/own-words.ts';
 import { emailHtmlToText, hasStructure } from '../untrusted/html-text.ts';
 import { OWN_MESSAGE_ID } from './own-message-id.ts';
 import { authenticationOf } from './sender-authentication.ts';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { ImapFlow, ImapFlowError } from 'imapflow';
 import { z } from 'zod';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { parseOwnJson } from '#domain/own-json.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { parseOwnJson } from '#domain/base/own-json.ts';
 import { isLoopback } from '../egress-address.ts';
 import type { Guard } from '../egress-guard.ts';
 import { Unreadable } from '../untrusted/processes.ts';

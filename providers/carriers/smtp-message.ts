@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
-import { subjectOf } from '#domain/email-subject.ts';
+import { subjectOf } from '#domain/messages/email-subject.ts';
 import type { OutboundMessage } from './carrier.ts';
 import { escapeHtml } from '../mail/html.ts';
 

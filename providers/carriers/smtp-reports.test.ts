@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { readMimeEmail } from './smtp-inbound.ts';
 
 const OURS = '<6742f1c09b1e8a00d4c3b2a1.0123456789abcdef@line.example>';

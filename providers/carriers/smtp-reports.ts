@@ -1,5 +1,5 @@
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { complaintReason } from '#domain/complaint.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { complaintReason } from '#domain/lines/complaint.ts';
 import { isMailServer } from './automatic-email.ts';
 import { eventIdOf, header, type InboundEmail, pastDate } from './inbound-email.ts';
 import { SECRET_MESSAGE_ID } from './own-message-id.ts';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import type { createTransport, NodemailerError, SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import { normalizeEmail } from '#domain/address.ts';
+import { normalizeEmail } from '#domain/base/address.ts';
 import {
   type Carrier,
   type FetchMedia,

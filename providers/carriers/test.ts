@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Channel } from '#domain/channel.ts';
-import { TEST_CARRIER, testOutcome } from '#domain/test-mode.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { TEST_CARRIER, testOutcome } from '#domain/test-mode/test-mode.ts';
 import { BadSignature, type Carrier, type OutboundMessage } from './carrier.ts';
 
-/** Where the carrier stores what it has sent (`db/queries/test-sends.ts`). */
+/** Where the carrier stores what it has sent (`db/queries/test-mode/test-sends.ts`). */
 export interface TestSends {
   /** Stores a message once per attempt. @returns false if its line belongs to no workspace in test mode. */
   keep(message: OutboundMessage): Promise<boolean>;

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { extensionFor } from '#domain/attachment-type.ts';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { optOutKeyword } from '#domain/opt-out.ts';
+import { extensionFor } from '#domain/messages/attachment-type.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
 import { lateFailure } from './twilio-errors.ts';
 import { readTwilioCall } from './twilio-voice.ts';

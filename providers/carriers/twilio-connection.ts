@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOf } from '#domain/bounded-schema.ts';
+import { listOf } from '#domain/base/bounded-schema.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import type { ConnectionCheck, ConnectionGuide } from './carrier.ts';
 import { failed, passed, unknown } from './connection-checks.ts';

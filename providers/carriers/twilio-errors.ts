@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { Explanation, failureOfLine, failureReason, readJson } from './http-response.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { TwilioService } from '#simulator/twilio-numbers.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
-import { listOf } from '#domain/bounded-schema.ts';
-import { UsRegistration } from '#domain/us-registration.ts';
+import { listOf } from '#domain/base/bounded-schema.ts';
+import { UsRegistration } from '#domain/lines/us-registration.ts';
 import type { Exchange } from '../egress-exchange.ts';
 import { type Carrier, type ChosenNumber, LineRefused, type NewLine, type NumberChoice } from './carrier.ts';
 import { isOk, readJson, readOk } from './http-response.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { CallStatus } from '#domain/call.ts';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
+import type { CallStatus } from '#domain/inbox/call.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 
 /** A call's status callback (www.twilio.com/docs/voice/api/call-resource#statuscallback). */
 const StatusForm = z.object({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { text as readText } from 'node:stream/consumers';
-import { newId } from '#domain/ids.ts';
-import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
+import { newId } from '#domain/base/ids.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import { type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';

@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { listOf } from '#domain/bounded-schema.ts';
-import { sanitizeEvents } from '#domain/carrier-event.ts';
-import { searchListing } from '#domain/carrier-listing.ts';
-import { normalizePhone } from '#domain/phone.ts';
+import { listOf } from '#domain/base/bounded-schema.ts';
+import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { searchListing } from '#domain/sending/carrier-listing.ts';
+import { normalizePhone } from '#domain/base/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import type { EmailCheck, EmailSender } from '#domain/email-authentication.ts';
-import { truncate } from '#domain/text.ts';
+import type { EmailCheck, EmailSender } from '#domain/lines/email-authentication.ts';
+import { truncate } from '#domain/base/text.ts';
 import { addressKind } from '../egress-address.ts';
 import type { Dns } from './dns.ts';
 import { checkSpf, isSpfRecord, type SpfResult } from './spf.ts';

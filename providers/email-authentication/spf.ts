@@ -1,4 +1,4 @@
-import { isInIpRanges, normalizeIpRange } from '#domain/ip-range.ts';
+import { isInIpRanges, normalizeIpRange } from '#domain/base/ip-range.ts';
 import type { Dns } from './dns.ts';
 
 /**

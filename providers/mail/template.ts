@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { MailData, type MailTemplate } from '#domain/mail.ts';
+import { MailData, type MailTemplate } from '#domain/events/mail.ts';
 import type { Html } from './html.ts';
 
 type Data<T extends MailTemplate> = z.output<(typeof MailData)[T]>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MailTemplate } from '#domain/mail.ts';
+import type { MailTemplate } from '#domain/events/mail.ts';
 import { TEMPLATES } from './templates.ts';
 
 const WORKSPACE = 'Bits & <b>\nBcc: all@example.com';

@@ -1,4 +1,4 @@
-import type { MailTemplate } from '#domain/mail.ts';
+import type { MailTemplate } from '#domain/events/mail.ts';
 import type { Render } from './template.ts';
 import { agencyInvitation } from './templates/agency-invitation.ts';
 import { inboxUnreadable } from './templates/inbox-unreadable.ts';

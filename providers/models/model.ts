@@ -1,4 +1,4 @@
-import type { DraftPrompt } from '#domain/draft-prompt.ts';
+import type { DraftPrompt } from '#domain/drafts/draft-prompt.ts';
 
 /** A language model. */
 export interface Model {

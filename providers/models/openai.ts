@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { firstOf } from '#domain/bounded-schema.ts';
-import type { DraftPrompt } from '#domain/draft-prompt.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import type { DraftPrompt } from '#domain/drafts/draft-prompt.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch, ResponseTooLarge } from '../bounded-fetch.ts';
 import { type Model, type ModelAnswer, ModelFailure } from './model.ts';
 

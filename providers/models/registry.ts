@@ -1,4 +1,4 @@
-import type { Config } from '#domain/config.ts';
+import type { Config } from '#domain/base/config.ts';
 import type { Model } from './model.ts';
 import { openAiModel } from './openai.ts';
 import { SIMULATED_MODEL, simulatedModel } from './simulated.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { firstOf } from '#domain/bounded-schema.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { firstOf } from '#domain/base/bounded-schema.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import type { Model } from './model.ts';
 
 export const SIMULATED_MODEL = 'simulated';

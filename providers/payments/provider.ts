@@ -1,4 +1,4 @@
-import { type PaymentProvider, PaymentsUnavailable } from '#domain/payments.ts';
+import { type PaymentProvider, PaymentsUnavailable } from '#domain/billing/payments.ts';
 import { simulatedStripe } from './simulated.ts';
 import type { StripeOptions } from './stripe.ts';
 

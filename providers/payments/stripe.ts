@@ -1,8 +1,8 @@
 import Stripe from 'stripe';
 import { z } from 'zod';
-import { Id } from '#domain/ids.ts';
-import type { LineKind, Plan } from '#domain/entitlement.ts';
-import { lineKind, Plan as PlanSchema } from '#domain/entitlement.ts';
+import { Id } from '#domain/base/ids.ts';
+import type { LineKind, Plan } from '#domain/billing/entitlement.ts';
+import { lineKind, Plan as PlanSchema } from '#domain/billing/entitlement.ts';
 import {
   BadPaymentSignature,
   CardDeclined,
@@ -14,8 +14,8 @@ import {
   PaymentsUnavailable,
   type Subscription,
   UnreadablePaymentCallback,
-} from '#domain/payments.ts';
-import { parseUntrustedJson } from '#domain/untrusted-json.ts';
+} from '#domain/billing/payments.ts';
+import { parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { boundedFetch } from '../bounded-fetch.ts';
 
 export interface StripeOptions {

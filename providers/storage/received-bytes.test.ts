@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Busy } from '#domain/fair-queue.ts';
+import { Busy } from '#domain/base/fair-queue.ts';
 import { createReceivedBytes } from './received-bytes.ts';
 
 describe('received bytes', () => {

@@ -1,4 +1,4 @@
-import { Busy } from '#domain/fair-queue.ts';
+import { Busy } from '#domain/base/fair-queue.ts';
 
 /** What one file has received. */
 interface OfFile {

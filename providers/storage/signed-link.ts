@@ -1,4 +1,4 @@
-import type { FileLinks, LinkReader, StoredFile } from '#domain/attachment.ts';
+import type { FileLinks, LinkReader, StoredFile } from '#domain/messages/attachment.ts';
 import type { Signer } from '../signer.ts';
 
 /** Links to stored files that require no other credential. */

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
 import type { DriverContract } from 'flydrive/types';
-import type { ByteRange } from '#domain/byte-range.ts';
+import type { ByteRange } from '#domain/base/byte-range.ts';
 import { createReceivedBytes } from './received-bytes.ts';
 
 /** File storage for all workspaces: a folder, or a bucket shared by all processes. */

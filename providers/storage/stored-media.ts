@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import type { LinkReader } from '#domain/attachment.ts';
+import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { FetchMedia } from '../carriers/carrier.ts';
 import { type Storage, storageKey } from './storage.ts';
 

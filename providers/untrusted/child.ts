@@ -2,7 +2,7 @@
  * The process that runs jobs, one at a time. It has no environment variables, and can read only our code.
  */
 import { z } from 'zod';
-import { JsonTooComplex } from '#domain/untrusted-json.ts';
+import { JsonTooComplex } from '#domain/base/untrusted-json.ts';
 import { jobs } from './jobs.ts';
 import type { Answer, Order } from './processes.ts';
 

@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { readMimeEmail, readPostedEmail, type Receiver } from '../carriers/smtp-inbound.ts';
 
 /** The type of a file, detected from its content. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import PostalMime, { addressParser } from 'postal-mime';
-import { MAX_FILES } from '#domain/carrier-event.ts';
+import { MAX_FILES } from '#domain/lines/carrier-event.ts';
 import type { InboundEmail } from '../carriers/inbound-email.ts';
 
 /** Longer address headers are ignored. */

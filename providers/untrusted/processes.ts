@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createFairQueue } from '#domain/fair-queue.ts';
+import { createFairQueue } from '#domain/base/fair-queue.ts';
 import type { Input, JobName, Output } from './jobs.ts';
 
 /** The content is malformed, or parsing it took too much time or memory. The message does not quote it. */

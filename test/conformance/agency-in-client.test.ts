@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NoRows } from '#db/rows.ts';
-import { withSystem } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { createAgency, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import {
   type AttemptReference,
   BadSignature,

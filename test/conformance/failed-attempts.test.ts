@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { newId, newUserId, newWorkspaceId } from '#domain/base/ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';

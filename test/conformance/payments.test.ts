@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
-import { type LineOrder, type PaymentProvider, PaymentsUnavailable } from '#domain/payments.ts';
+import { newId } from '#domain/base/ids.ts';
+import { type LineOrder, type PaymentProvider, PaymentsUnavailable } from '#domain/billing/payments.ts';
 import { simulatedStripe } from '#providers/payments/simulated.ts';
 import { stripePayments } from '#providers/payments/stripe.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';

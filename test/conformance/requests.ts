@@ -1,6 +1,6 @@
 import type { TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
-import { newId, newUserId } from '#domain/ids.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 
 /** Every endpoint that requires a credential. */

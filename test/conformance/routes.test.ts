@@ -7,7 +7,7 @@ import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
 import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
 import { INTAKE } from '#api/http/rate-limits.ts';
 import { routes } from '#api/routes.ts';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';

@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest';
 import { BLOCKS } from '#standalone/doc-blocks.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 
 const blocks = BLOCKS.filter(({ language }) => language === 'sql');
 

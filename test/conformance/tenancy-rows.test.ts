@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { newWorkspaceId } from '#domain/ids.ts';
-import { connected } from '#db/connected.ts';
+import { newWorkspaceId } from '#domain/base/ids.ts';
+import { connected } from '#db/connection/connected.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 /** Whoever sets no workspace, or another one, finds and changes nothing: of every table in the catalog. */

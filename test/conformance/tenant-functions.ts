@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'slonik';
-import type { TenantDb } from '#db/transactions.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import type { World } from './tenant-world.ts';
 
 /** An exported function of `db/` whose first parameter is the transaction of a workspace. */

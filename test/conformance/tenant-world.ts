@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { hashConsoleCode } from '#domain/console-code.ts';
-import { newId } from '#domain/ids.ts';
+import { hashConsoleCode } from '#domain/accounts/console-code.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

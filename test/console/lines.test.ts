@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { newUserId } from '#domain/ids.ts';
+import { newUserId } from '#domain/base/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';

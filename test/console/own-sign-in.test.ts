@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
-import { connected } from '#db/connected.ts';
-import { newId } from '#domain/ids.ts';
+import { connected } from '#db/connection/connected.ts';
+import { newId } from '#domain/base/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';

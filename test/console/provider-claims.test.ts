@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
-import { connected } from '#db/connected.ts';
-import { newId, newUserId } from '#domain/ids.ts';
+import { connected } from '#db/connection/connected.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient, type ApiClient } from '#test/support/client.ts';

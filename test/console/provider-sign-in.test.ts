@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { hashToken } from '#api/routes/team-invitations.ts';
+import { hashToken } from '#api/routes/accounts/team-invitations.ts';
 import { type RunningApi, startApi } from '#api/server.ts';
-import { newId, newUserId } from '#domain/ids.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -10,7 +10,7 @@ import { openEventStream } from '#test/support/event-stream.ts';
 import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '#test/support/openid-provider.ts';
 import { sessionClient } from '#test/support/sessions.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { buildConsole, inaccessible, openTab, sharedBrowser, type Tab } from './browser.ts';
 
 vi.setConfig({ testTimeout: 90_000 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { insertConsoleCode } from '#db/queries/console-codes.ts';
-import { systemDb } from '#db/transactions.ts';
-import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
+import { insertConsoleCode } from '#db/queries/accounts/console-codes.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { hashConsoleCode, newConsoleCode } from '#domain/accounts/console-code.ts';
 import { createKey, createWorkspace } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { inaccessible, openTab } from './browser.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
-import { WORKSPACE_LIMITS } from '#domain/limits.ts';
+import { newId } from '#domain/base/ids.ts';
+import { WORKSPACE_LIMITS } from '#domain/accounts/limits.ts';
 import { type Received, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import {

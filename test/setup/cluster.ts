@@ -1,5 +1,5 @@
-import { connected } from '#db/connected.ts';
-import { distribute } from '#db/distribute.ts';
+import { connected } from '#db/connection/connected.ts';
+import { distribute } from '#db/distribution/distribute.ts';
 import { migrate } from '#db/migrate.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { inject } from 'vitest';
-import { connected } from '#db/connected.ts';
-import type { DatabaseUrls } from '#db/pools.ts';
-import { SETTINGS } from '#db/distribute.ts';
+import { connected } from '#db/connection/connected.ts';
+import type { DatabaseUrls } from '#db/connection/pools.ts';
+import { SETTINGS } from '#db/distribution/distribute.ts';
 import { databaseAt } from './cluster.ts';
 
 /** The migrated database that all test databases are copied from. Created once per run. */

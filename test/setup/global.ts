@@ -3,7 +3,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '#db/migrate.ts';
-import type { DatabaseUrls } from '#db/pools.ts';
+import type { DatabaseUrls } from '#db/connection/pools.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { livePid, stopByPidFile, writePidFile } from '#standalone/pid-file.ts';
 import { freePort } from '#providers/free-port.ts';
@@ -14,7 +14,7 @@ import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { clusterNodes, createClusterTemplate, databaseAt, dropLeftDatabases } from './cluster.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 import { startPooler } from './pooler.ts';
 

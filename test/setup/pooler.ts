@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseUrls } from '#db/pools.ts';
+import type { DatabaseUrls } from '#db/connection/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { postgresAccount } from '#standalone/postgres-account.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { Pools } from '#db/pools.ts';
-import { withSystem } from '#db/transactions.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 
 /**
  * Makes times of a table's rows earlier. Runs on each shard of a cluster, which computes no times in a statement for all of them.

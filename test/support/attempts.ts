@@ -1,8 +1,8 @@
-import { planSends } from '#activities/send-plan.ts';
-import { createSettle } from '#activities/settlement.ts';
+import { planSends } from '#db/commands/sending/send-plan.ts';
+import { createSettle } from '#activities/sending/settlement.ts';
 import type { Settled } from '#db/commands/sending/outcomes.ts';
-import type { AttemptRow } from '#db/queries/attempts.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+import type { AttemptRow } from '#db/queries/sending/attempts.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { createLogger } from '#providers/log.ts';
 import type { TestApp } from './app.ts';
 import type { WorkspaceWithLine } from './factories.ts';

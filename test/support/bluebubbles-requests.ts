@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { blueBubblesCarrier, BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { type SentRequest, startRecorder } from './openapi-contract.ts';

@@ -1,7 +1,7 @@
-import { campaignProgress, type CampaignRow, findCampaign } from '#db/queries/campaigns.ts';
-import { findMessage, listMessages, presentMessage } from '#db/queries/messages.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
-import type { Message } from '#domain/message.ts';
+import { campaignProgress, type CampaignRow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { findMessage, listMessages, presentMessage } from '#db/queries/messages/messages.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import type { Message } from '#domain/messages/message.ts';
 import { eventually, type TestApp } from './app.ts';
 import type { ApiClient } from './client.ts';
 

@@ -1,4 +1,4 @@
-import { isLikelyNumber } from '#domain/phone.ts';
+import { isLikelyNumber } from '#domain/base/phone.ts';
 import type { TestApp } from './app.ts';
 
 export interface SentMessage {

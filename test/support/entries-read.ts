@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import type { OwnApp } from '#test/support/app.ts';
 
 const Count = z.object({ count: z.int() });

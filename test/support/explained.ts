@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import type { TestApp } from './app.ts';
 
 /** @returns the plans of what `work` reads with `any`; it gets no rows. */

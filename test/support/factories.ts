@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type SystemDb, withSystem } from '#db/transactions.ts';
-import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
-import type { Channel } from '#domain/channel.ts';
-import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { type SystemDb, withSystem } from '#db/connection/transactions.ts';
+import { type ApiKeyKind, newApiKey } from '#domain/accounts/api-key.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/base/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import type { TestApp } from './app.ts';

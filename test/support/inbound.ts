@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { newId } from '#domain/ids.ts';
+import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
+import { newId } from '#domain/base/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import type { TestApp } from './app.ts';
 

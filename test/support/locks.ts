@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { systemDb, type SystemTransaction, withSystem } from '#db/transactions.ts';
+import { systemDb, type SystemTransaction, withSystem } from '#db/connection/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
 /** A transaction that stays open until `release` is called. */

@@ -1,4 +1,4 @@
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import type { TestApp } from './app.ts';
 import { insertRow } from './factories.ts';
 

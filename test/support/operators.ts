@@ -2,7 +2,7 @@ import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type UpdateDefinition } from '@temporalio/common';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import type { Order } from '#workflows/protocol/updates.ts';
 import type { TestApp } from './app.ts';

@@ -1,4 +1,4 @@
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, type TestApp } from './app.ts';
 import { phone } from './carrier.ts';
 import { type ApiClient, apiClient } from './client.ts';

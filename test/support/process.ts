@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
-import type { Config } from '#domain/config.ts';
+import type { Config } from '#domain/base/config.ts';
 import { MEMORY_VARIABLES, WORKER_FLAGS } from '#workers/node-flags.ts';
 
 export interface AppProcess {

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import { registerNamespace } from './app.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { isGrpcServiceError } from '@temporalio/client';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import type { TestApp } from './app.ts';
 
 /** Finds where any of the names still occurs: `table.column: …`, `file …`, `history …`. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import type { Carrier, NumberChoice } from '#providers/carriers/carrier.ts';
 import { twilioCarrier } from '#providers/carriers/twilio.ts';
 import { twilioOperatorCarrier } from '#providers/carriers/twilio-operator.ts';

@@ -1,5 +1,5 @@
-import { newId } from '#domain/ids.ts';
-import { hashSessionToken } from '#domain/user-session.ts';
+import { newId } from '#domain/base/ids.ts';
+import { hashSessionToken } from '#domain/accounts/user-session.ts';
 import { sealTokens } from '#api/auth/user-sessions.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import type { TestApp } from './app.ts';

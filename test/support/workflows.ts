@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { MAIN_QUEUE } from '#workflows/protocol/task-queues.ts';
 import type { TestApp } from './app.ts';
 

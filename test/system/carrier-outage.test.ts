@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
-import { connected } from '#db/connected.ts';
+import { newId } from '#domain/base/ids.ts';
+import { connected } from '#db/connection/connected.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi } from '#api/server.ts';
-import { createPools, type Pools } from '#db/pools.ts';
-import { newId } from '#domain/ids.ts';
+import { createPools, type Pools } from '#db/connection/pools.ts';
+import { newId } from '#domain/base/ids.ts';
 import { call, tenantRoutes } from '#test/conformance/requests.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';

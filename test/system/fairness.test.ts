@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import {

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NoRows } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';

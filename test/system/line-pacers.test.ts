@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';

@@ -1,7 +1,7 @@
 import { copyFile, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';

@@ -1,8 +1,8 @@
 import { Worker } from '@temporalio/worker';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { NoRows } from '#db/rows.ts';
-import { withSystem } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { removeLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'slonik';
-import { NoRows } from '#db/rows.ts';
-import { withTenant } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -14,7 +14,7 @@ import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { ask, DANA, refusalOf } from '#test/support/operators.ts';
 import { signIn } from '#test/support/sessions.ts';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { skipMessage } from '#workflows/protocol/updates.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, inject, it, test } from 'vitest';
 import { z } from 'zod';
-import { polledKinds } from '#db/queries/polled-rounds.ts';
-import { systemDb } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { polledKinds } from '#db/queries/operations/polled-rounds.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { startBlackHole } from '#test/support/black-hole.ts';

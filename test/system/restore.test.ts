@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Config } from '#domain/config.ts';
-import { connected } from '#db/connected.ts';
+import type { Config } from '#domain/base/config.ts';
+import { connected } from '#db/connection/connected.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startApi } from '#api/server.ts';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { messageTraceId, recordMessageTraces } from '#db/message-traces.ts';
+import { messageTraceId, recordMessageTraces } from '#db/connection/message-traces.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

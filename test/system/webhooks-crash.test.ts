@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -1,6 +1,6 @@
 /**
  * The signals to long-lived workflows. Those of the product carry no data: the data is in PostgreSQL, and the signal's name says
- * why to look there. The transaction that makes the change records the signal with the wake (`db/wakes.ts`).
+ * why to look there. The transaction that makes the change records the signal with the wake (`db/wakes/wakes.ts`).
  *
  * Some of them decide when an operator sends them (`DECIDING`), with who decides and why.
  */

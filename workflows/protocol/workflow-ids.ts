@@ -22,7 +22,7 @@ interface LongLivedWorkflow {
   /** Of its tasks, unless it is `default`. */
   priority?: keyof typeof PRIORITY;
   /**
-   * Worker processes take its rounds from the table (`activities/polled-rounds.ts`), which costs nothing in Temporal. The workflow runs
+   * Worker processes take its rounds from the table (`activities/base/polled-rounds.ts`), which costs nothing in Temporal. The workflow runs
    * while there is something to see: a backlog, a failure, or no process that takes them.
    */
   isPolled?: true;

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { AddressRow, NoRows, WorkspaceIdRow } from '#db/rows.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { AddressRow, NoRows, WorkspaceIdRow } from '#db/connection/rows.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import { recount } from './recount.ts';
 
 /** Contacts whose changes are added by one statement, which reads all of their messages. */

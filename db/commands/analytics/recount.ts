@@ -1,5 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { offsetsOf } from '#domain/calendar.ts';
+import { offsetsOf } from '#domain/base/calendar.ts';
 
 /** The last earlier day with the metric. Three metrics count a contact once; of the others, and by the hour, only sums are needed. */
 const previousDay = (

@@ -1,22 +1,22 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
-import { type BillingMode, type Plan, SUSPENDED } from '#domain/entitlement.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { type BillingMode, type Plan, SUSPENDED } from '#domain/billing/entitlement.ts';
 import {
   CardDeclined,
   NoSuchSubscription,
   type PaymentProvider,
   type Subscription,
-} from '#domain/payments.ts';
+} from '#domain/billing/payments.ts';
 import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
-import { notify } from '#db/commands/outbox/notifications.ts';
-import type { Pools } from '#db/pools.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
-import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { findAwaitingPayment, lockBilling } from '#db/queries/lines/line-requests.ts';
+import { notify } from '#db/commands/events/notifications.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { wakeAllLines } from '#db/commands/lines/wake-all-lines.ts';
 
 /** These commands call the payment provider, so they open their own transactions and hold none during a call. */
 export interface Billing {

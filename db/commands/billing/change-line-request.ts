@@ -1,20 +1,20 @@
 import { sql } from 'slonik';
-import { currentTime } from '#domain/clock.ts';
+import { currentTime } from '#domain/base/clock.ts';
 import {
   advanceLineRequest,
   type InvoiceStatus,
   type LineRequestEvent,
   type LineRequestState,
-} from '#domain/line-request-state.ts';
+} from '#domain/lines/line-request-state.ts';
 import {
   findLineRequest,
   lockLineRequest,
   storeInvoices,
   type StoredLineRequest,
-} from '#db/queries/line-requests.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+} from '#db/queries/lines/line-requests.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { lineRequestId } from '#workflows/protocol/workflow-ids.ts';
 

@@ -1,6 +1,6 @@
-import { mayAddLines } from '#domain/entitlement.ts';
-import type { InvoiceStatus } from '#domain/line-request-state.ts';
-import type { Invoice, LineOrder } from '#domain/payments.ts';
+import { mayAddLines } from '#domain/billing/entitlement.ts';
+import type { InvoiceStatus } from '#domain/lines/line-request-state.ts';
+import type { Invoice, LineOrder } from '#domain/billing/payments.ts';
 import { type Billing, payingCustomer } from './billing.ts';
 import { changeLineRequest } from './change-line-request.ts';
 import {
@@ -10,8 +10,8 @@ import {
   lockBilling,
   markInvoiceChecked,
   type StoredLineRequest,
-} from '#db/queries/line-requests.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+} from '#db/queries/lines/line-requests.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 
 const OWED: readonly InvoiceStatus[] = ['opening', 'void_due', 'credit_due'];
 

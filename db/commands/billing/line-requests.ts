@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { currentTime } from '#domain/clock.ts';
-import type { Channel } from '#domain/channel.ts';
-import { type Grant, mayAddLines } from '#domain/entitlement.ts';
-import { PaymentsUnavailable } from '#domain/payments.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { type Grant, mayAddLines } from '#domain/billing/entitlement.ts';
+import { PaymentsUnavailable } from '#domain/billing/payments.ts';
 import type { Billing } from './billing.ts';
 import { changeLineRequest } from './change-line-request.ts';
 import { awaitedInvoice, lineInvoices } from './line-invoices.ts';
@@ -13,8 +13,8 @@ import {
   grantFor,
   lockBilling,
   type StoredLineRequest,
-} from '#db/queries/line-requests.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+} from '#db/queries/lines/line-requests.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 
 /** An operation on a line request is refused with an error code of the API. */
 export class LineRequestRefused extends Error {

@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
-import type { LineRequestEvent } from '#domain/line-request-state.ts';
-import type { PaymentEvent } from '#domain/payments.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import type { LineRequestEvent } from '#domain/lines/line-request-state.ts';
+import type { PaymentEvent } from '#domain/billing/payments.ts';
 import { changeLineRequest } from './change-line-request.ts';
-import { notify } from '#db/commands/outbox/notifications.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { notify } from '#db/commands/events/notifications.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 
 const EventIdRow = z.object({ eventId: z.string() });
 

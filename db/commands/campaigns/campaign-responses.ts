@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { DISPATCHED_AT } from '#db/queries/messages.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { DISPATCHED_AT } from '#db/queries/messages/messages.ts';
 
 /** The responses of contacts to campaign steps, for the funnel. */
 

@@ -1,16 +1,16 @@
 import { sql } from 'slonik';
-import type { CampaignStatus, CampaignStep } from '#domain/campaign.ts';
-import { CARRYING_CHANNELS } from '#domain/channel.ts';
+import type { CampaignStatus, CampaignStep } from '#domain/campaigns/campaign.ts';
+import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
-import { CampaignRow } from '#db/queries/campaigns.ts';
-import { findPool } from '#db/queries/line-pools.ts';
-import { usableLines } from '#db/queries/lines.ts';
-import { shareList } from '#db/queries/lists.ts';
-import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake, wakeLines, wakeSelf } from '#db/wakes.ts';
+import { CampaignRow } from '#db/queries/campaigns/campaigns.ts';
+import { findPool } from '#db/queries/lines/line-pools.ts';
+import { usableLines } from '#db/queries/lines/lines.ts';
+import { shareList } from '#db/queries/contacts/lists.ts';
+import { MessageRow } from '#db/queries/messages/messages.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake, wakeLines, wakeSelf } from '#db/wakes/wakes.ts';
 
 /** The statuses in which each action is allowed. All actions require `lockCampaign`. */
 const FROM = {

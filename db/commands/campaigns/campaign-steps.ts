@@ -1,14 +1,14 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { stepDate } from '#domain/campaign-schedule.ts';
+import { stepDate } from '#domain/campaigns/campaign-schedule.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
-import { campaignWindow, findCampaign } from '#db/queries/campaigns.ts';
-import { MessageRow } from '#db/queries/messages.ts';
+import { campaignWindow, findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { MessageRow } from '#db/queries/messages/messages.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wakeLines } from '#db/wakes.ts';
-import { workspaceTimezone } from '#db/queries/workspaces.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wakeLines } from '#db/wakes/wakes.ts';
+import { workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
   campaignId: MessageRow.shape.campaignId.unwrap(),

@@ -1,11 +1,11 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import type { Channel } from '#domain/channel.ts';
+import type { Channel } from '#domain/base/channel.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
-import type { MessageRow } from '#db/queries/messages.ts';
-import { CountRow, NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import type { MessageRow } from '#db/queries/messages/messages.ts';
+import { CountRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /** Why a lead's sequence is stopped. */
 export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed' | 'no_consent';

@@ -1,12 +1,12 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import type { PersonalizationProgress } from '#domain/personalization.ts';
+import type { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
 import { personalizerId } from '#workflows/protocol/workflow-ids.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
-import { MessageRow } from '#db/queries/messages.ts';
-import { AtRow, NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { MessageRow } from '#db/queries/messages/messages.ts';
+import { AtRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /** The `holdReason` of messages that wait for the model. */
 export const PERSONALIZATION = 'personalization';

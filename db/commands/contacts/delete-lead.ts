@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { deleteLeadFromLists, type LeadRow, lockListsOf } from '#db/queries/leads.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { deleteLeadFromLists, type LeadRow, lockListsOf } from '#db/queries/contacts/leads.ts';
 
 /** Deletes a lead and cancels its unsent messages. Requires `lockLead`. */
 export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<void> {

@@ -1,13 +1,13 @@
 import { sql } from 'slonik';
-import { ERASED_BODY } from '#domain/event.ts';
+import { ERASED_BODY } from '#domain/events/event.ts';
 import { z } from 'zod';
-import { isEventOf, lastEventId } from '#db/queries/contact-events.ts';
-import { isRowOf } from '#db/queries/contact-export.ts';
-import { isMessageOf, isReplyOf, texts } from '#db/queries/contacts.ts';
-import { eitherForm, type Erasure, pseudonymOf, setEventsTo } from '#db/queries/erasures.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import type { Contact } from '#domain/contact.ts';
+import { isEventOf, lastEventId } from '#db/queries/inbox/contact-events.ts';
+import { isRowOf } from '#db/queries/contacts/contact-export.ts';
+import { isMessageOf, isReplyOf, texts } from '#db/queries/contacts/contacts.ts';
+import { eitherForm, type Erasure, pseudonymOf, setEventsTo } from '#db/queries/contacts/erasures.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import type { Contact } from '#domain/contacts/contact.ts';
 
 /** Rows of a table that one transaction changes. */
 const CHUNK = 200;

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { listDeletionId } from '#workflows/protocol/workflow-ids.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
-import { hiddenLists } from '#db/queries/lists.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { hiddenLists } from '#db/queries/contacts/lists.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /** Rows of each table deleted in one transaction. */
 const CHUNK = 1000;

@@ -1,15 +1,15 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { DraftOutput } from '#domain/draft-prompt.ts';
+import type { DraftOutput } from '#domain/drafts/draft-prompt.ts';
 import type { DraftSource } from '#domain/events/ai-draft.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
-import { copilotDebounce } from '#db/queries/knowledge-base.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { DraftRow } from '#db/queries/ai-drafts.ts';
-import type { InboundRow } from '#db/queries/replies.ts';
-import { wake } from '#db/wakes.ts';
+import { copilotDebounce } from '#db/queries/drafts/knowledge-base.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { DraftRow } from '#db/queries/drafts/ai-drafts.ts';
+import type { InboundRow } from '#db/queries/inbox/replies.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /**
  * Supersedes the open draft of the conversation, and schedules one for the new reply if the copilot is on. An opt-out or

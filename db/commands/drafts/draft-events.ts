@@ -2,12 +2,12 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
-import { CrmIds } from '#domain/message.ts';
-import { shownReply } from '#domain/reply.ts';
-import { ANSWERED, DraftRow } from '#db/queries/ai-drafts.ts';
-import { emitEvents } from '#db/commands/outbox/events.ts';
-import type { MessageRow } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { CrmIds } from '#domain/messages/message.ts';
+import { shownReply } from '#domain/inbox/reply.ts';
+import { ANSWERED, DraftRow } from '#db/queries/drafts/ai-drafts.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
+import type { MessageRow } from '#db/queries/messages/messages.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** The `source` of messages that are approved drafts. */
 export const DRAFT_SOURCE = 'ai-draft';

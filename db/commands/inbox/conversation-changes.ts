@@ -1,11 +1,11 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
-import { findLeadsByAddress } from '#db/queries/leads.ts';
-import { AddressRow, NoRows } from '#db/rows.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import type { AuditActor } from '#domain/audit.ts';
-import { ConversationStatus, statusAt } from '#domain/conversation.ts';
+import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
+import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import type { AuditActor } from '#domain/accounts/audit.ts';
+import { ConversationStatus, statusAt } from '#domain/inbox/conversation.ts';
 
 const StateRow = z.object({
   status: ConversationStatus,

@@ -1,10 +1,10 @@
-import { currentTime } from '#domain/clock.ts';
-import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
-import { contactKey } from '#domain/contact-key.ts';
-import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/availability.ts';
-import { findLine, type LineRow } from '#db/queries/lines.ts';
-import type { Pools } from '#db/pools.ts';
-import { withTenant } from '#db/transactions.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import type { AvailabilityResult, AvailabilityStatus } from '#domain/lines/availability.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/lines/availability.ts';
+import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 
 /** Checks an address at a line's carrier. */
 export type AskCarrier = (line: LineRow, address: string) => Promise<AvailabilityStatus>;

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { MailSeal } from '#db/commands/outbox/mails.ts';
-import { findLine } from '#db/queries/lines.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { isInboxUnhealthy } from '#domain/inbox-health.ts';
+import type { MailSeal } from '#db/commands/events/mails.ts';
+import { findLine } from '#db/queries/lines/lines.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { isInboxUnhealthy } from '#domain/lines/inbox-health.ts';
 import { notifyInboxUnreadable } from './line-emails.ts';
 
 /**

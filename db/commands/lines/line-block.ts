@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
-import type { MailSeal } from '#db/commands/outbox/mails.ts';
-import { lastFailure, refusedInARow } from '#db/queries/attempts.ts';
-import type { LineRow } from '#db/queries/lines.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { REFUSALS_TO_OPEN } from '#domain/circuit.ts';
-import type { PacedLine } from '#domain/pacing.ts';
+import type { MailSeal } from '#db/commands/events/mails.ts';
+import { lastFailure, refusedInARow } from '#db/queries/sending/attempts.ts';
+import type { LineRow } from '#db/queries/lines/lines.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
+import type { PacedLine } from '#domain/sending/pacing.ts';
 import { notifyLineDown } from './line-emails.ts';
 import { emitLineDown, emitLineUp } from './line-events.ts';
 

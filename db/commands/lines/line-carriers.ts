@@ -1,12 +1,12 @@
 import { sql } from 'slonik';
-import type { Channel } from '#domain/channel.ts';
+import type { Channel } from '#domain/base/channel.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { recordProbe } from './line-health.ts';
-import { initInboxPosition } from '#db/queries/line-inboxes.ts';
-import { setIdentity } from '#db/queries/line-requests.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { initInboxPosition } from '#db/queries/lines/line-inboxes.ts';
+import { setIdentity } from '#db/queries/lines/line-requests.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /**
  * Connects a line to a carrier that was just probed successfully. Requires `holdLine`.

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { LineRow } from '#db/queries/lines.ts';
-import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
-import { NameRow } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { LineRow } from '#db/queries/lines/lines.ts';
+import { type MailSeal, queueMail } from '#db/commands/events/mails.ts';
+import { NameRow } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 
 const EmailRow = z.object({ email: z.string() });
 

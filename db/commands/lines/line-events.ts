@@ -1,5 +1,5 @@
-import { emitEvents } from '#db/commands/outbox/events.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 
 /** @param error the text of the check, or the carrier's. */
 export const emitLineDown = (

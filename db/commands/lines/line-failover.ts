@@ -1,14 +1,14 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
-import { earliest } from '#domain/earliest.ts';
-import { CARRYING_CHANNELS } from '#domain/channel.ts';
-import { failsOverAt, movesFrom } from '#domain/pool.ts';
-import { findPool, poolsThatFailOver, type StoppedLinePool } from '#db/queries/line-pools.ts';
-import { type LineRow, usableLines } from '#db/queries/lines.ts';
-import { LineIdRow, NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { earliest } from '#domain/base/earliest.ts';
+import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
+import { failsOverAt, movesFrom } from '#domain/lines/pool.ts';
+import { findPool, poolsThatFailOver, type StoppedLinePool } from '#db/queries/lines/line-pools.ts';
+import { type LineRow, usableLines } from '#db/queries/lines/lines.ts';
+import { LineIdRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import { lineHandoverId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { CHUNK, giveAway, lockToMove, unsentOf } from './line-rehoming.ts';
 

@@ -1,13 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { afterProbe } from '#domain/line-health.ts';
-import { HealthStatus } from '#domain/line.ts';
+import { afterProbe } from '#domain/lines/line-health.ts';
+import { HealthStatus } from '#domain/lines/line.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 import { emitLineDown, emitLineUp } from './line-events.ts';
 import { rehomeMessages } from './line-rehoming.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 export interface ProbeEffect {
   status: z.infer<typeof HealthStatus>;

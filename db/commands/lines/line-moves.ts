@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
-import { currentTime } from '#domain/clock.ts';
-import { newId } from '#domain/ids.ts';
-import { NO_CARRIER } from '#domain/line.ts';
-import { ON_ITS_WAY_MS } from '#domain/lost-records.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { newId } from '#domain/base/ids.ts';
+import { NO_CARRIER } from '#domain/lines/line.ts';
+import { ON_ITS_WAY_MS } from '#domain/messages/lost-records.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
-import { deleteSignals, moveSignals } from '#db/queries/line-signals.ts';
-import { LineRow } from '#db/queries/lines.ts';
-import { findLineNumber, moveLineNumber } from '#db/queries/line-numbers.ts';
-import { moveLookup, removeLookup } from '#db/queries/lookups.ts';
-import type { Pools } from '#db/pools.ts';
-import { endHold, openPause, recordHold } from '#db/queries/line-holds.ts';
-import { ROWS_INSERTED } from '#db/recordset.ts';
-import { NoRows, WorkspaceIdRow } from '#db/rows.ts';
-import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
-import { knownWakes, wake } from '#db/wakes.ts';
+import { deleteSignals, moveSignals } from '#db/queries/lines/line-signals.ts';
+import { LineRow } from '#db/queries/lines/lines.ts';
+import { findLineNumber, moveLineNumber } from '#db/queries/lines/line-numbers.ts';
+import { moveLookup, removeLookup } from '#db/queries/accounts/lookups.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { endHold, openPause, recordHold } from '#db/queries/sending/line-holds.ts';
+import { ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { NoRows, WorkspaceIdRow } from '#db/connection/rows.ts';
+import { type SystemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { knownWakes, wake } from '#db/wakes/wakes.ts';
 
 /** How long to wait for calls to the carrier to end. */
 const SETTLE_MS = 10_000;

@@ -1,11 +1,11 @@
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { recordHold } from '#db/queries/line-holds.ts';
-import { setPaused } from '#db/queries/line-orders.ts';
-import type { LineRow } from '#db/queries/lines.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { recordHold } from '#db/queries/sending/line-holds.ts';
+import { setPaused } from '#db/queries/sending/line-orders.ts';
+import type { LineRow } from '#db/queries/lines/lines.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { unblock } from './line-block.ts';
-import { wake } from '#db/wakes.ts';
-import type { NewAuditEntry } from '#domain/audit.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import type { NewAuditEntry } from '#domain/accounts/audit.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 /** Who pauses or resumes a line, and why. */

@@ -1,17 +1,17 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
-import { CARRYING_CHANNELS } from '#domain/channel.ts';
-import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
-import { leavePools } from '#db/queries/line-pools.ts';
-import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
-import { MessageRow } from '#db/queries/messages.ts';
-import { inIndexOrder } from '#db/index-order.ts';
-import { ROWS_INSERTED } from '#db/recordset.ts';
-import { AddressRow, NoRows } from '#db/rows.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
-import type { LineStop } from '#domain/line-stop.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
+import { type Choosable, chooseLines } from '#db/commands/messages/line-choice.ts';
+import { leavePools } from '#db/queries/lines/line-pools.ts';
+import { lockLinesShared, usableLines } from '#db/queries/lines/lines.ts';
+import { MessageRow } from '#db/queries/messages/messages.ts';
+import { inIndexOrder } from '#db/connection/index-order.ts';
+import { ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import type { LineStop } from '#domain/lines/line-stop.ts';
 import { lineHandoverId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
 export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({

@@ -1,16 +1,22 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { type DaySignals, daysBefore } from '#domain/line-signals.ts';
-import { judge, JUDGED_DAYS, type Judgement, ReputationPolicy, restsUntil } from '#domain/reputation.ts';
+import { type DaySignals, daysBefore } from '#domain/lines/line-signals.ts';
+import {
+  judge,
+  JUDGED_DAYS,
+  type Judgement,
+  ReputationPolicy,
+  restsUntil,
+} from '#domain/lines/reputation.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
-import type { MailSeal } from '#db/commands/outbox/mails.ts';
-import { emitEvents } from '#db/commands/outbox/events.ts';
-import { LineRow } from '#db/queries/lines.ts';
-import { findSignals } from '#db/queries/line-signals.ts';
-import { workspaceReputationPolicy } from '#db/queries/workspaces.ts';
-import { IdRow, NoRows } from '#db/rows.ts';
-import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import type { MailSeal } from '#db/commands/events/mails.ts';
+import { emitEvents } from '#db/commands/events/events.ts';
+import { LineRow } from '#db/queries/lines/lines.ts';
+import { findSignals } from '#db/queries/lines/line-signals.ts';
+import { workspaceReputationPolicy } from '#db/queries/accounts/workspaces.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import { notifyReputation } from './line-emails.ts';
 
 /** How long a score is valid, so that a busy line is not scored with each message. */

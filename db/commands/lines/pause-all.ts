@@ -1,13 +1,13 @@
-import { currentTime } from '#domain/clock.ts';
+import { currentTime } from '#domain/base/clock.ts';
 import {
   linesPausedWithAll,
   markPausedWithAll,
   type NamedLine,
   unpausedLines,
-} from '#db/queries/line-orders.ts';
-import { lockLine } from '#db/queries/lines.ts';
-import type { Pools } from '#db/pools.ts';
-import { systemDb, withTenant } from '#db/transactions.ts';
+} from '#db/queries/sending/line-orders.ts';
+import { lockLine } from '#db/queries/lines/lines.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
 import { type PauseAuthor, pauseOrResume } from './line-pause.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { currentTime } from '#domain/clock.ts';
-import { findLine, type LineRow } from '#db/queries/lines.ts';
+import { currentTime } from '#domain/base/clock.ts';
+import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import { type ProbeEffect, recordProbe } from './line-health.ts';
-import type { Pools } from '#db/pools.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 
 export interface Probed extends ProbeEffect {
   line: LineRow;

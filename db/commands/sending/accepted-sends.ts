@@ -3,7 +3,7 @@ import {
   type AttemptRow,
   finishAccepted,
   hasOpenAttempt,
-} from '#db/queries/attempts.ts';
+} from '#db/queries/sending/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import {
@@ -16,13 +16,13 @@ import {
   type LineEvent,
   lockCarrierMessages,
   takeDeferredEvents,
-} from '#db/commands/inbound/carrier-events.ts';
-import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
-import type { Happening } from '#db/message-traces.ts';
-import { findMessage, type MessageRow } from '#db/queries/messages.ts';
-import { endFallbackSms, markSent, recordReached, takeFromQueue } from '#db/queries/sends.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { emitMessageEvents } from './message-events.ts';
+} from '#db/commands/inbox/carrier-events.ts';
+import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
+import type { Happening } from '#db/connection/message-traces.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
+import { endFallbackSms, markSent, recordReached, takeFromQueue } from '#db/queries/sending/sends.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { emitMessageEvents } from '../messages/message-events.ts';
 
 /** An attempt of a message's primary channel that the carrier has accepted. */
 export interface AcceptedSend {

@@ -1,19 +1,19 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { giveAway, lockToMove } from '#db/commands/lines/line-rehoming.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { findLine, isUsable } from '#db/queries/lines.ts';
-import { sendWindow } from '#db/queries/message-window.ts';
-import { lockSequences } from '#db/queries/message-locks.ts';
-import { cancelMessage, MessageRow } from '#db/queries/messages.ts';
-import type { Pools } from '#db/pools.ts';
-import { AddressRow, CountRow, IdRow } from '#db/rows.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
-import type { AuditAction, NewAuditEntry } from '#domain/audit.ts';
-import { newId } from '#domain/ids.ts';
-import { CARRYING_CHANNELS } from '#domain/channel.ts';
-import type { StoredStatus } from '#domain/message-status.ts';
-import { acceptMessages } from './accept-messages.ts';
+import { insertAuditEntry } from '#db/queries/accounts/audit-log.ts';
+import { findLine, isUsable } from '#db/queries/lines/lines.ts';
+import { sendWindow } from '#db/queries/messages/message-window.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
+import { cancelMessage, MessageRow } from '#db/queries/messages/messages.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { AddressRow, CountRow, IdRow } from '#db/connection/rows.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import type { AuditAction, NewAuditEntry } from '#domain/accounts/audit.ts';
+import { newId } from '#domain/base/ids.ts';
+import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
+import type { StoredStatus } from '#domain/messages/message-status.ts';
+import { acceptMessages } from '../messages/accept-messages.ts';
 
 /** Which messages of a workspace. */
 export interface MessageChoice {

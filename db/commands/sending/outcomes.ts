@@ -1,9 +1,9 @@
-import { isLinked } from '#domain/first-touch.ts';
-import { SILENT_FROM } from '#domain/line-signals.ts';
-import { failureSignals } from '#domain/signal-replay.ts';
-import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
-import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/circuit.ts';
-import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
+import { isLinked } from '#domain/lines/first-touch.ts';
+import { SILENT_FROM } from '#domain/lines/line-signals.ts';
+import { failureSignals } from '#domain/lines/signal-replay.ts';
+import { credentialsRefusal, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import { FAILED_ROUNDS_TO_OPEN, REFUSALS_TO_OPEN } from '#domain/sending/circuit.ts';
+import { fallbackText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import {
   type AttemptRow,
   callHistories,
@@ -13,29 +13,29 @@ import {
   markOfLine,
   refusedInARow,
   takeBack,
-} from '#db/queries/attempts.ts';
+} from '#db/queries/sending/attempts.ts';
 import { continueSequence } from '#db/commands/campaigns/campaign-steps.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
-import { isErased, reasonCode } from '#domain/erasure.ts';
-import { contactKey } from '#domain/contact-key.ts';
-import { isOfDeleted, shownAddress } from '#db/queries/erasures.ts';
-import { findFallbackAccount } from '#db/queries/fallback-config.ts';
-import { findLead, presentLead } from '#db/queries/leads.ts';
-import { emitMessageEvents } from './message-events.ts';
-import { lockLine } from '#db/queries/lines.ts';
-import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
-import { findMessage, type MessageRow } from '#db/queries/messages.ts';
-import { isOptedOut } from '#db/queries/opt-outs.ts';
-import { suppressedAmong } from '#db/queries/suppressions.ts';
-import { byContact, optOut } from './opt-outs.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { isErased, reasonCode } from '#domain/contacts/erasure.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
+import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
+import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
+import { emitMessageEvents } from '../messages/message-events.ts';
+import { lockLine } from '#db/queries/lines/lines.ts';
+import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages/messages.ts';
+import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/contacts/suppressions.ts';
+import { byContact, optOut } from '../contacts/opt-outs.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import {
   advanceMessage,
   endFallbackSms,
   recordReached,
   retryFallbackSms,
   revertOutbound,
-} from '#db/queries/sends.ts';
+} from '#db/queries/sending/sends.ts';
 
 /**
  * The outcome of an attempt, after reconciliation if necessary. `unsendable`: the message has no text that any

@@ -1,15 +1,15 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime, realTime } from '#domain/clock.ts';
+import { currentTime, realTime } from '#domain/base/clock.ts';
 import { linePacerId, testClockId } from '#workflows/protocol/workflow-ids.ts';
 import { endSnoozes } from '#db/commands/inbox/conversation-changes.ts';
 import { judgeDueLines } from '#db/commands/lines/line-reputation.ts';
-import type { MailSeal } from '#db/commands/outbox/mails.ts';
-import { ageDripClaims } from '#db/queries/drip.ts';
-import { ageIdempotencyKeys } from '#db/queries/idempotency.ts';
-import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import type { MailSeal } from '#db/commands/events/mails.ts';
+import { ageDripClaims } from '#db/queries/messages/drip.ts';
+import { ageIdempotencyKeys } from '#db/queries/accounts/idempotency.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 const ClockRow = z.object({
   targetAt: z.date().nullable(),

@@ -1,16 +1,21 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { Channel } from '#domain/channel.ts';
-import { realTime } from '#domain/clock.ts';
-import { lineKind } from '#domain/entitlement.ts';
-import { newId, newWorkspaceId } from '#domain/ids.ts';
-import { LimitReached } from '#domain/limits.ts';
-import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
-import { MAX_TEST_LINES, MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
-import { CountRow, IdRow, NoRows } from '#db/rows.ts';
-import { inWorkspace } from '#db/queries/agency.ts';
-import { addLookup } from '#db/queries/lookups.ts';
-import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { realTime } from '#domain/base/clock.ts';
+import { lineKind } from '#domain/billing/entitlement.ts';
+import { newId, newWorkspaceId } from '#domain/base/ids.ts';
+import { LimitReached } from '#domain/accounts/limits.ts';
+import { DEFAULT_LIMITS } from '#domain/sending/line-limits.ts';
+import {
+  MAX_TEST_LINES,
+  MAX_TEST_MESSAGES,
+  TEST_CARRIER,
+  testLineAddress,
+} from '#domain/test-mode/test-mode.ts';
+import { CountRow, IdRow, NoRows } from '#db/connection/rows.ts';
+import { inWorkspace } from '#db/queries/accounts/agency.ts';
+import { addLookup } from '#db/queries/accounts/lookups.ts';
+import type { SystemDb, SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
 
 /** The largest plan, because lines cost nothing here. */
 const PLAN = 'growth';

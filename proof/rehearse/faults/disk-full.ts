@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '#bench/support/waiting.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import type { Fault, Scene } from '../fault.ts';
 
 const FULL_MS = 30_000;

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '#bench/support/waiting.ts';
-import { connected } from '#db/connected.ts';
+import { connected } from '#db/connection/connected.ts';
 import { ops } from '#workers/ops.ts';
 import type { Tenant } from '../../chaos/load.ts';
 import { readHistories } from '../histories.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { EVENT_NAMES } from '#domain/event.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
 import { insist, type Tenant } from '../../chaos/load.ts';
 import type { Installation } from '../installation.ts';
 

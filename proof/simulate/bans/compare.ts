@@ -1,4 +1,4 @@
-import type { ReputationPolicy } from '#domain/reputation.ts';
+import type { ReputationPolicy } from '#domain/lines/reputation.ts';
 import { seeded } from '../workload.ts';
 import { makeLeads } from './leads.ts';
 import { drawRules } from './rules.ts';

@@ -1,12 +1,12 @@
-import { DEFAULT_LIMITS, dailyNewCap, hourlyNewCap, type LimitedLine } from '#domain/line-limits.ts';
-import { type DaySignals, NO_SIGNALS, signalDay } from '#domain/line-signals.ts';
+import { DEFAULT_LIMITS, dailyNewCap, hourlyNewCap, type LimitedLine } from '#domain/sending/line-limits.ts';
+import { type DaySignals, NO_SIGNALS, signalDay } from '#domain/lines/line-signals.ts';
 import {
   effectsOf,
   judge,
   JUDGED_DAYS,
   type ReputationPolicy,
   type ReputationState,
-} from '#domain/reputation.ts';
+} from '#domain/lines/reputation.ts';
 import { type Lead, STEPS } from './leads.ts';
 import type { BanRule, CarrierDay } from './rules.ts';
 

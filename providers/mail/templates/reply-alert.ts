@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { MailData } from '#domain/mail.ts';
+import type { MailData } from '#domain/events/mail.ts';
 import { escapeHtml, Html, html } from '../html.ts';
 import { button, layout, styled, turnOff } from '../layout.ts';
 import { template } from '../template.ts';

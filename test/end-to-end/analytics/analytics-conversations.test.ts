@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLead, createWorkspace } from '#test/support/factories.ts';

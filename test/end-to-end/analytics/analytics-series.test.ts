@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
-import { countMessages } from '#db/queries/analytics.ts';
-import { withSystem } from '#db/transactions.ts';
-import { connected } from '#db/connected.ts';
+import { conversationsOfDay } from '#db/queries/analytics/analytics-conversations.ts';
+import { countMessages } from '#db/queries/analytics/analytics.ts';
+import { withSystem } from '#db/connection/transactions.ts';
+import { connected } from '#db/connection/connected.ts';
 import { analyze } from '#test/setup/database.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'slonik';
 import { beforeAll, expect, test } from 'vitest';
-import { NoRows } from '#db/rows.ts';
+import { NoRows } from '#db/connection/rows.ts';
 import { countSome } from '#db/commands/analytics/count-days.ts';
-import { systemDb, withSystem, withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { systemDb, withSystem, withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';

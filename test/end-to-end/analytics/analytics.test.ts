@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
-import { EXPLAINER } from '#domain/metrics.ts';
+import { newId } from '#domain/base/ids.ts';
+import { EXPLAINER } from '#domain/analytics/metrics.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
-import type { Message } from '#domain/message.ts';
+import { newId } from '#domain/base/ids.ts';
+import type { Message } from '#domain/messages/message.ts';
 import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';

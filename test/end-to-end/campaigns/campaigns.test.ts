@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Message } from '#domain/message.ts';
+import type { Message } from '#domain/messages/message.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';

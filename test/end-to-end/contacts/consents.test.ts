@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enterLeads } from '#db/commands/campaigns/campaign-entry.ts';
-import { lockCampaign } from '#db/queries/campaigns.ts';
-import { findLead } from '#db/queries/leads.ts';
-import { NoRows } from '#db/rows.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { lockCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { findLead } from '#db/queries/contacts/leads.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone } from '#test/support/carrier.ts';

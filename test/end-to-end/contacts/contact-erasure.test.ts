@@ -3,7 +3,7 @@ import { createSigner } from '#providers/signer.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ContactExport } from '#domain/contact-export.ts';
-import { newId } from '#domain/ids.ts';
+import { ContactExport } from '#domain/contacts/contact-export.ts';
+import { newId } from '#domain/base/ids.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemDb, withTenant } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
-import { newId } from '#domain/ids.ts';
+import { systemDb, withTenant } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { newId } from '#domain/base/ids.ts';
 import { removeLine } from '#test/support/agency-lines.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withTenant } from '#db/transactions.ts';
-import { knownWakes } from '#db/wakes.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { knownWakes } from '#db/wakes/wakes.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

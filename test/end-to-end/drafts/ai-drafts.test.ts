@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
-import { withTenant } from '#db/transactions.ts';
+import { withTenant } from '#db/connection/transactions.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';

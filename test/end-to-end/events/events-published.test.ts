@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { publishAllEvents, publishBatches, publishEvents } from '#db/commands/outbox/publish-events.ts';
-import { createPools, type Pools } from '#db/pools.ts';
-import { ROWS_INSERTED } from '#db/recordset.ts';
-import { systemDb, type SystemDb, withSystem } from '#db/transactions.ts';
-import { firstId } from '#domain/ids.ts';
+import { publishAllEvents, publishBatches, publishEvents } from '#db/commands/events/publish-events.ts';
+import { createPools, type Pools } from '#db/connection/pools.ts';
+import { ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { systemDb, type SystemDb, withSystem } from '#db/connection/transactions.ts';
+import { firstId } from '#domain/base/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
 let database: TestDatabase;

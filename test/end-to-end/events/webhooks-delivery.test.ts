@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
-import { EVENT_NAMES } from '#domain/event.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { EVENT_NAMES } from '#domain/events/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { type SystemDb, withSystem, withTenant } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
-import type { Channel } from '#domain/channel.ts';
-import { newId } from '#domain/ids.ts';
+import { type SystemDb, withSystem, withTenant } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import type { Channel } from '#domain/base/channel.ts';
+import { newId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

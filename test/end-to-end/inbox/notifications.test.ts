@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { age } from '#test/support/age.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
@@ -15,7 +15,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { newUserId } from '#domain/ids.ts';
+import { newUserId } from '#domain/base/ids.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { campaignWorkflowId, notifierId } from '#workflows/protocol/workflow-ids.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordProbe } from '#db/commands/lines/line-health.ts';
-import { NoRows } from '#db/rows.ts';
-import { withSystem, withTenant } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem, withTenant } from '#db/connection/transactions.ts';
+import { wake } from '#db/wakes/wakes.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { age } from '#test/support/age.ts';

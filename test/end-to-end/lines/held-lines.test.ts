@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { holdLine, releaseLine } from '#db/commands/lines/line-moves.ts';
-import { systemDb } from '#db/transactions.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { newId } from '#domain/ids.ts';
+import { newId } from '#domain/base/ids.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';

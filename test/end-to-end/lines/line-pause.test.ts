@@ -6,7 +6,7 @@ import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspaceWithLine, insertRow, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { DANA } from '#test/support/operators.ts';
 import { sessionClient } from '#test/support/sessions.ts';
-import { newUserId } from '#domain/ids.ts';
+import { newUserId } from '#domain/base/ids.ts';
 import { pauseLine } from '#workflows/protocol/updates.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { systemDb } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { removeLine, transferLine } from '#test/support/agency-lines.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

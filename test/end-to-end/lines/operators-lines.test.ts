@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { planSends } from '#activities/send-plan.ts';
-import { withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
+import { planSends } from '#db/commands/sending/send-plan.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { claimFallback } from '#activities/send-claim.ts';
+import { claimFallback } from '#db/commands/sending/send-claim.ts';
 import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
 import { settlePrimary } from '#db/commands/sending/outcomes.ts';
-import { lockLead } from '#db/queries/leads.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { lockLead } from '#db/queries/contacts/leads.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { attemptHelpers } from '#test/support/attempts.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
-import { connected } from '#db/connected.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { connected } from '#db/connection/connected.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

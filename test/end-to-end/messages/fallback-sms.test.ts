@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { NoRows } from '#db/rows.ts';
-import { type SystemTransaction, withSystem } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { type SystemTransaction, withSystem } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { deliverMessage } from '#test/support/messages.ts';

@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { claimFallback } from '#activities/send-claim.ts';
-import { receiveReceipts } from '#db/commands/inbound/carrier-events.ts';
+import { claimFallback } from '#db/commands/sending/send-claim.ts';
+import { receiveReceipts } from '#db/commands/inbox/carrier-events.ts';
 import { forceFallback, type Settled } from '#db/commands/sending/outcomes.ts';
-import { NoRows } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { attemptHelpers } from '#test/support/attempts.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';

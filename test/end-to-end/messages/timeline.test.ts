@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NoRows } from '#db/rows.ts';
-import { withSystem } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { withSystem } from '#db/connection/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { CountRow } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
+import { CountRow } from '#db/connection/rows.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, sharedApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';

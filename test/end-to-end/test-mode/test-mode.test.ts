@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
-import { NoRows } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
-import { newId, newUserId } from '#domain/ids.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { systemDb } from '#db/connection/transactions.ts';
+import { newId, newUserId } from '#domain/base/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

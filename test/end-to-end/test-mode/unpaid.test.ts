@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { sql } from 'slonik';
-import { NoRows } from '#db/rows.ts';
-import { systemDb } from '#db/transactions.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import { systemDb } from '#db/connection/transactions.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { openTestMode } from '#test/support/test-mode.ts';

@@ -1,0 +1,201 @@
+import { type LeadWait, nextLookAt, waitsText } from '#domain/campaigns/campaign-waits.ts';
+import { currentTime, fromNow } from '#domain/base/clock.ts';
+import { isTestTime } from '#db/connection/workspace-clock.ts';
+import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
+import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import {
+  type CampaignAction,
+  canTake,
+  changeCampaignStatus,
+  clearCampaign,
+  completeCampaign,
+  hasItsList,
+  unsendableType,
+} from '#db/commands/campaigns/campaign-status.ts';
+import {
+  campaignProgress,
+  type CampaignRow,
+  lockCampaign,
+  setEntryProgress,
+} from '#db/queries/campaigns/campaigns.ts';
+import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
+import { decide, type Look } from '#db/wakes/decisions.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import type { CampaignProgress } from '#domain/campaigns/campaign.ts';
+import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
+import type { CampaignRound, Round } from '#workflows/protocol/round.ts';
+import type { CampaignVerdict, Order } from '#workflows/protocol/updates.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { withHeartbeat } from '../base/heartbeat.ts';
+import { record, refusal, requireStorable } from '../base/order.ts';
+import { roundOf } from '../base/round.ts';
+import { ROWS_PER_TRANSACTION } from '../base/transaction-size.ts';
+
+/** Transactions of one activity, so that up to 5,000 leads enter. */
+const STEPS_PER_ROUND = 10;
+/** Rows of each table cleared in one transaction. */
+const CLEAR_BATCH = 5000;
+/** In test mode, where the clock stops at each look. The end of the last lead causes a look anyway. */
+const TEST_LOOK_EVERY_MS = 24 * 3_600_000;
+
+interface OfCampaign {
+  workspaceId: string;
+  campaignId: string;
+}
+
+export function createCampaignActivities({ pools }: Dependencies) {
+  const step = (
+    { workspaceId, campaignId }: OfCampaign,
+    take: (db: TenantDb, campaignId: string, now: Date) => Promise<CampaignLook>,
+  ): Promise<CampaignLook> =>
+    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) => take(db, campaignId, currentTime()));
+
+  /** Processes batches while `isLeft` says so, up to the limit of a round. */
+  async function steps(
+    campaign: OfCampaign,
+    isLeft: (look: CampaignLook) => boolean,
+  ): Promise<CampaignRound> {
+    return withHeartbeat(async (canceled) => {
+      let look = await step(campaign, advance);
+      for (let count = 1; isLeft(look) && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
+        look = await step(campaign, advance);
+      return campaignRound(look);
+    });
+  }
+
+  async function change(
+    { workspaceId, campaignId, ...order }: OfCampaign & Order,
+    action: CampaignAction,
+  ): Promise<CampaignVerdict> {
+    requireStorable(order);
+    return withTenant(pools, workspaceId, async (db) => {
+      const campaign = await lockCampaign(db, campaignId);
+      if (!campaign) throw refusal('NOT_FOUND', 'There is no such campaign');
+      const { to, as } = RESULTS[action];
+      if (campaign.status === to) return { campaignId, status: to };
+      if (!canTake(action, campaign.status))
+        throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
+      if (action === 'start' && !(await hasItsList(db, campaign)))
+        throw refusal('NOT_FOUND', 'The list of the campaign was deleted');
+      const unsendable = action === 'start' ? await unsendableType(db, campaign) : null;
+      if (unsendable !== null)
+        throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
+      const now = currentTime();
+      const { status } = await changeCampaignStatus(db, campaign, action, now, { byWorkflow: true });
+      await record(db, order, as, { type: 'campaign', id: campaignId });
+      return { campaignId, status };
+    });
+  }
+
+  return {
+    /** Enters the next leads of the list. When all have entered, checks the campaign's progress. */
+    enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
+      steps(campaign, ({ toEnter }) => toEnter ?? false),
+
+    /** Clears the data of an archived or deleted campaign. */
+    clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
+      steps(campaign, ({ toClear }) => toClear ?? false),
+
+    /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
+    lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
+      campaignRound(await step(campaign, lookAtCampaign)),
+
+    startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
+    pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
+    resumeCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'resume'),
+    archiveCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'archive'),
+  };
+}
+
+/** The resulting status of each order, and its audit action. */
+const RESULTS = {
+  start: { to: 'active', as: 'campaign.started' },
+  pause: { to: 'paused', as: 'campaign.paused' },
+  resume: { to: 'active', as: 'campaign.resumed' },
+  archive: { to: 'archived', as: 'campaign.archived' },
+} as const;
+
+type CampaignLook = Look & Omit<CampaignRound, keyof Round>;
+
+const campaignRound = ({ status, toEnter, toClear, progress, ...look }: CampaignLook): CampaignRound => ({
+  ...roundOf(look),
+  status,
+  progress,
+  ...(toEnter && { toEnter }),
+  ...(toClear && { toClear }),
+});
+
+/** Enters or clears the next batch, if the campaign has one. */
+async function advance(db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> {
+  const campaign = await lockCampaign(db, campaignId);
+  const look = await lookAt(db, campaign, now);
+  if (look.toClear && (await clearCampaign(db, campaignId, CLEAR_BATCH))) {
+    const { status, progress } = look;
+    return { status, progress, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
+  }
+  if (look.toEnter && campaign) await enterNext(db, campaign, now);
+  return look;
+}
+
+const lookAtCampaign = async (db: TenantDb, campaignId: string, now: Date): Promise<CampaignLook> =>
+  lookAt(db, await lockCampaign(db, campaignId), now);
+
+/**
+ * What a campaign needs next, or waits for. Requires `lockCampaign`.
+ * @param campaign null: it is deleted.
+ */
+async function lookAt(db: TenantDb, campaign: CampaignRow | null, now: Date): Promise<CampaignLook> {
+  const status = campaign?.status ?? 'archived';
+  const at = { status, progress: null };
+  const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
+  if (!campaign || status === 'archived') return { ...more, toClear: true };
+  if (status === 'paused')
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'nothing of the campaign is sent until it is resumed',
+    };
+  if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
+
+  return campaign.enteredAll ? lookAtProgress(db, campaign, now) : { ...more, toEnter: true };
+}
+
+async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  // An erasure of one of these leads waits for their messages, and cancels them.
+  const leads = (await hasItsList(db, campaign)) ? await nextLeads(db, campaign, ROWS_PER_TRANSACTION) : [];
+  await enterLeads(db, campaign, leads, now);
+  await setEntryProgress(
+    db,
+    campaign.id,
+    leads.at(-1)?.id ?? campaign.enteredTo,
+    leads.length < ROWS_PER_TRANSACTION,
+  );
+}
+
+/** Completes the campaign when every lead has finished or stopped. */
+async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
+  const { id: campaignId, status } = campaign;
+  const counted = await campaignProgress(db, campaign);
+  const found = counted.running > 0 ? await campaignWaits(db, campaign, now) : null;
+  const progress = { ...counted, waiting: found?.waits ?? [] };
+  if (found) {
+    await notifyProgress(db, campaignId, now);
+    const nextAt = isTestTime() ? fromNow(TEST_LOOK_EVERY_MS) : nextLookAt(found, now);
+    return { status, progress, nextAt, reason: progressText(progress) };
+  }
+  if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
+  await completeCampaign(db, campaignId, now);
+  await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
+  const reason = `the campaign is completed: ${endedText(progress)}`;
+  return { status: 'completed', progress, nextAt: null, reason, ended: true };
+}
+
+const progressText = ({
+  running,
+  waiting,
+  ...ended
+}: CampaignProgress & { waiting: readonly LeadWait[] }): string =>
+  [`leads under way: ${running}, ${endedText(ended)}`, waitsText(waiting)].filter(Boolean).join('; ');
+
+const endedText = ({ finished, stopped }: Pick<CampaignProgress, 'finished' | 'stopped'>): string =>
+  `finished: ${finished}, stopped: ${stopped}`;

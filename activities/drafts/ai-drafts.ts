@@ -1,0 +1,236 @@
+import { z } from 'zod';
+import { currentTime } from '#domain/base/clock.ts';
+import { discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { type DraftRow, findDraft, isDraftedOften } from '#db/queries/drafts/ai-drafts.ts';
+import { listThread } from '#db/queries/inbox/conversations.ts';
+import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { emitDraft } from '#db/commands/drafts/draft-events.ts';
+import {
+  documentsToIndex,
+  draftingOf,
+  findKnowledgeBase,
+  matchPassages,
+  passagesAt,
+  savePassages,
+} from '#db/queries/drafts/knowledge-base.ts';
+import { findLead } from '#db/queries/contacts/leads.ts';
+import { notifyPositive } from '#db/commands/events/notifications.ts';
+import { lockConversation } from '#db/queries/sending/message-locks.ts';
+import { decide, type Look } from '#db/wakes/decisions.ts';
+import { isRecorded } from '#db/queries/accounts/audit-log.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { contactName, findReply, shownText } from '#db/queries/inbox/replies.ts';
+import { workspaceCountry, workspaceTimezone } from '#db/queries/accounts/workspaces.ts';
+import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
+import { TOO_MANY_DRAFTS } from '#domain/drafts/ai-budget.ts';
+import { DraftResolution } from '#domain/drafts/ai-draft.ts';
+import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { choosePassages, passagesOf, wordsOf } from '#domain/drafts/document-choice.ts';
+import {
+  DOCUMENT_BUDGET,
+  DraftOutput,
+  type DraftPrompt,
+  draftPrompt,
+  questionOf,
+} from '#domain/drafts/draft-prompt.ts';
+import type { KnowledgeDocument } from '#domain/drafts/knowledge-base.ts';
+import { Refusal } from '#domain/messages/message-draft.ts';
+import { ownLines } from '#domain/inbox/own-words.ts';
+import { aiDraftId } from '#workflows/protocol/workflow-ids.ts';
+import type { DraftRound } from '#workflows/protocol/round.ts';
+import type { DraftOrder, DraftVerdict } from '#workflows/protocol/updates.ts';
+import { type Asked, askModel, type ModelNeeds } from './ask-model.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { record, refusal, requireStorable } from '../base/order.ts';
+import { withHeartbeat } from '../base/heartbeat.ts';
+import { roundOf } from '../base/round.ts';
+
+interface Reply {
+  workspaceId: string;
+  replyId: string;
+}
+
+type Needs = ModelNeeds & Pick<Dependencies, 'logger' | 'links'>;
+
+/** The number of messages of the conversation that the model reads. */
+const THREAD_LENGTH = 20;
+
+export function createDraftActivities({ logger, links, ...needs }: Needs) {
+  const { pools } = needs;
+  async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
+    const found = await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId));
+    return { ...roundOf(found), status: found.status, approvalChannel: found.approvalChannel };
+  }
+
+  return {
+    /** Writes the draft if it is due. Calls the model outside of any transaction. @returns what the draft waits for. */
+    async draftReply({ workspaceId, replyId }: Reply): Promise<DraftRound> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+      const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
+      await indexDocuments(tenant);
+      const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
+      if (!prompt) return rest();
+      const written: Asked<DraftOutput> = (await tenant((db) => isDraftedOften(db, replyId, currentTime())))
+        ? { use: NO_USE, answer: { error: TOO_MANY_DRAFTS } }
+        : await withHeartbeat((canceled) =>
+            askModel(needs, workspaceId, { prompt, schema: DraftOutput, canceled }),
+          );
+      if ('error' in written.answer) {
+        logger.warn(
+          { workspaceId, replyId, model: written.use.model, reason: written.answer.error },
+          'a reply could not be drafted',
+        );
+      }
+      await tenant((db) => keep(db, replyId, written, currentTime()));
+      return rest();
+    },
+
+    /** @returns what the draft waits for, without calling the model. */
+    lookAtDraft: (reply: Reply): Promise<DraftRound> => look(reply),
+
+    /** Resolves a draft for an operator, like the API. A retried order finds its own decision. */
+    async decideDraft({
+      workspaceId,
+      replyId,
+      updateId,
+      ...order
+    }: Reply & DraftOrder & { updateId: string }): Promise<DraftVerdict> {
+      requireStorable(order);
+      const asked = DraftResolution.safeParse({ ...order, replyId });
+      if (!asked.success) throw refusal('VALIDATION_ERROR', z.prettifyError(asked.error));
+      return withTenant(pools, workspaceId, async (db) => {
+        const timezone = await workspaceTimezone(db);
+        const workspace = { timezone, country: await workspaceCountry(db) };
+        const by = { type: 'operator', id: null, name: order.by } as const;
+        const decision = { ...asked.data, channel: 'dashboard', userId: null, by } as const;
+        const resolved = await resolveDraft(db, decision, { workspace, links, now: currentTime() }).catch(
+          (error: unknown) => {
+            throw error instanceof Refusal ? refusal(error.code, error.message) : error;
+          },
+        );
+        if (resolved.kind === 'unknown') throw refusal('NOT_FOUND', 'There is no such draft');
+        if (resolved.kind === 'taken') {
+          const { status, approvalChannel } = resolved;
+          if (!(await isRecorded(db, 'draft.decided', replyId, { updateId })))
+            throw refusal('DRAFT_ALREADY_RESOLVED', `The draft is ${status}`, { status, approvalChannel });
+          return { replyId, status, messageId: (await findDraft(db, replyId))?.messageId ?? null };
+        }
+        const { status, messageId } = resolved;
+        const { action } = asked.data;
+        await record(db, order, 'draft.decided', { type: 'draft', id: replyId }, { action, updateId });
+        return { replyId, status, messageId };
+      });
+    },
+  };
+}
+
+const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
+
+/** The prompt of the draft that is due now; null if none is due. */
+async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
+  const draft = await findDraft(db, replyId);
+  if (draft?.status !== 'waiting' || draft.dueAt > now || (await isSuspected(db, draft.address))) return null;
+  const { mode, instructions, isIndexed, characters } = await draftingOf(db);
+  if (mode !== 'off') {
+    const asked = await conversationOf(db, draft);
+    const fits = isIndexed && characters <= DOCUMENT_BUDGET;
+    const documents = fits
+      ? (await findKnowledgeBase(db)).documents
+      : await bestPassages(db, questionOf(asked.conversation));
+    return draftPrompt({ instructions, documents }, asked);
+  }
+  await discardWaitingDraft(db, replyId, now);
+  return null;
+}
+
+/** Makes the passages of the documents if they have changed. Not in a transaction: it may take long. */
+async function indexDocuments(tenant: <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>): Promise<void> {
+  const changed = await tenant(async (db) => {
+    const { mode, isIndexed } = await draftingOf(db);
+    return mode === 'off' || isIndexed ? null : documentsToIndex(db);
+  });
+  if (!changed) return;
+  const passages = await passagesOf(changed.documents);
+  await tenant((db) => savePassages(db, changed.version, passages));
+}
+
+/** The passages that answer a question best, as many as fit into the prompt. */
+async function bestPassages(db: TenantDb, question: string): Promise<KnowledgeDocument[]> {
+  const matches = await matchPassages(db, wordsOf(question));
+  return [...(await passagesAt(db, choosePassages(matches, DOCUMENT_BUDGET)))];
+}
+
+type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
+
+/** Finds out what the draft waits for. */
+async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
+  const draft = await findDraft(db, replyId);
+  const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
+  if (draft?.status === 'waiting' && (await isSuspected(db, draft.address)))
+    return { ...at, nextAt: null, reason: 'the contact may have asked to be left alone' };
+  if (draft?.status === 'waiting')
+    return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
+  if (draft?.status === 'drafted')
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'the draft waits to be approved, rejected or claimed',
+    };
+  return { ...at, nextAt: null, reason: endOf(draft), ended: true };
+}
+
+function endOf(draft: DraftRow | null): string {
+  if (!draft) return 'the reply was deleted';
+  if (draft.status === 'failed') return `no draft: ${draft.error ?? ''}`;
+  return `the draft is ${draft.status}${decisionOf(draft)}`;
+}
+
+/** Where it was decided, and by whom. Decisions of operators count as those of the dashboard. */
+function decisionOf({ approvalChannel, resolvedBy }: DraftRow): string {
+  if (approvalChannel === null) return '';
+  const by = resolvedBy === null ? '' : ` by ${resolvedBy}`;
+  return resolvedBy?.startsWith('operator ') ? by : ` through ${nameOf(approvalChannel)}${by}`;
+}
+
+function nameOf(channel: ApprovalChannel): string {
+  if (channel === 'api') return 'the API';
+  if (channel === 'dashboard') return 'the dashboard';
+  return channel === 'inbox_direct_send' ? 'an answer from the inbox' : 'a chat app';
+}
+
+async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
+  const reply = await findReply(db, replyId);
+  const leadId = reply?.leadId ?? null;
+  const lead = leadId === null ? null : await findLead(db, leadId);
+  const thread = await listThread(db, address, { limit: THREAD_LENGTH, after: null });
+  const conversation = thread
+    .filter(({ direction, status, autoReply, body }) =>
+      direction === 'in'
+        ? !autoReply && body !== ''
+        : status === 'sent' || status === 'delivered' || status === 'sending',
+    )
+    .toReversed()
+    .map(({ direction, body, sentText, at }) => ({
+      from: direction === 'in' ? ('contact' as const) : ('us' as const),
+      text: direction === 'in' ? ownLines(body).join('\n') || body : shownText({ body, sentText }),
+      at: at.toISOString(),
+    }));
+  return { contact: contactName(lead, null, address), conversation };
+}
+
+async function keep(
+  db: TenantDb,
+  replyId: string,
+  { use, answer }: Asked<DraftOutput>,
+  now: Date,
+): Promise<void> {
+  const draft = await findDraft(db, replyId);
+  if (!draft) return;
+  await lockConversation(db, draft.address);
+  if (await isSuspected(db, draft.address)) return;
+  const kept = await storeDraft(db, replyId, use, answer);
+  if (kept?.status !== 'drafted') return;
+  await notifyPositive(db, kept.address, now);
+  await emitDraft(db, kept, now);
+}

@@ -1,0 +1,39 @@
+import { pino } from 'pino';
+import { expect, test, vi } from 'vitest';
+import { FIRST_LIMIT } from '#domain/events/delivery-limit.ts';
+import { createWebhookDeliverer } from './webhook-deliverer.ts';
+
+const delivery = (id: number) => ({
+  id: String(id),
+  webhookId: 'hook',
+  eventId: 'event',
+  event: 'message.sent' as const,
+  url: 'https://client.example',
+  body: '{}',
+  secretSealed: '',
+  previousSecretSealed: null,
+});
+
+test('an endpoint keeps for ten idle minutes what it has been given at once', async () => {
+  vi.useFakeTimers();
+  const answer = { status: 200, error: null, latencyMs: 1, connected: true, blocked: false, body: '' };
+  const deliverer = createWebhookDeliverer({
+    // Without a database, results are not recorded, which changes no limits.
+    pools: {} as never,
+    egress: { post: async () => answer } as never,
+    secrets: { open: () => Buffer.alloc(32).toString('base64') } as never,
+    logger: pino({ level: 'silent' }),
+    onDelivery() {},
+  });
+  const lane = deliverer.lane('workspace');
+  for (let id = 0; id < FIRST_LIMIT; id += 1) lane.start(delivery(id));
+  await vi.advanceTimersByTimeAsync(1);
+  expect(lane.underWay).toBe(0);
+  const limit = lane.limits.get('hook');
+  expect(limit).toBeGreaterThan(FIRST_LIMIT);
+  await vi.advanceTimersByTimeAsync(9 * 60_000);
+  expect(deliverer.lane('workspace').limits.get('hook')).toBe(limit);
+  await vi.advanceTimersByTimeAsync(2 * 60_000);
+  expect(deliverer.lane('workspace').limits.get('hook')).toBeUndefined();
+  vi.useRealTimers();
+});

@@ -1,0 +1,209 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { currentTime } from '#domain/base/clock.ts';
+import { inSpanOfEvent, traceHeaders } from '#db/connection/message-traces.ts';
+import type { Pools } from '#db/connection/pools.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { alarmFailingWebhooks } from '#db/commands/events/webhook-alarms.ts';
+import {
+  type ClaimedDelivery,
+  type DeliveryResult,
+  finishDeliveries,
+  releaseDelivery,
+} from '#db/queries/events/webhook-deliveries.ts';
+import type { Egress } from '#providers/egress.ts';
+import { SecretBoxError, type SecretBox } from '#providers/secret-box.ts';
+import { FIRST_LIMIT, nextLimit } from '#domain/events/delivery-limit.ts';
+import { postDelivery } from '#providers/webhook-post.ts';
+
+/** The deliveries of one workspace that are in progress in this process. */
+export interface DeliveryLane {
+  /** The number of deliveries in progress, by webhook. */
+  readonly busy: ReadonlyMap<string, number>;
+  /** The maximum number of deliveries in progress, by webhook. Others have `FIRST_LIMIT`. */
+  readonly limits: ReadonlyMap<string, number>;
+  readonly underWay: number;
+  /** Sends a claimed delivery and records its result. */
+  start(delivery: ClaimedDelivery): void;
+  /** Resolves when a delivery has ended, or after `atMostMs`. */
+  progress(atMostMs: number): Promise<void>;
+}
+
+/**
+ * Deliveries outlive the activity that started them, so that a hanging endpoint delays neither the next round nor the
+ * results of other endpoints.
+ */
+export interface WebhookDeliverer {
+  lane(workspaceId: string): DeliveryLane;
+  /** Waits until all deliveries have ended and are recorded. */
+  close(): Promise<void>;
+}
+
+/** How long the limits of a workspace's endpoints are remembered after its last delivery. */
+const REMEMBERED_MS = 10 * 60_000;
+
+/** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
+const RECORD_RETRY_MS = 1000;
+const RECORD_RETRIES = 15;
+/** Until somebody corrects the keys of the process. */
+const SECRET_AGAIN_MS = 60_000;
+
+export function createWebhookDeliverer(services: {
+  pools: Pools;
+  egress: Egress;
+  secrets: SecretBox;
+  logger: Logger;
+  /** Called after each delivery that has ended. */
+  onDelivery: (result: DeliveryResult) => void;
+}): WebhookDeliverer {
+  const { pools, logger, onDelivery } = services;
+  const lanes = new Map<string, DeliveryLane>();
+  const running = new Set<Promise<void>>();
+
+  /** Posts a delivery within the trace of its message, which the endpoint can continue. */
+  const post = (workspaceId: string, delivery: ClaimedDelivery) =>
+    inSpanOfEvent(
+      'webhook delivery',
+      messageOf(delivery),
+      {
+        'linepace.workspace_id': workspaceId,
+        'linepace.delivery_id': delivery.id,
+        'linepace.webhook_id': delivery.webhookId,
+        'linepace.event': delivery.event,
+      },
+      async (span) => {
+        const result = await postDelivery(services, workspaceId, delivery, {
+          ...(span && { traceHeaders: traceHeaders(span) }),
+        });
+        span?.setAttribute('linepace.outcome', result.success ? 'success' : (result.error ?? 'failed'));
+        return result;
+      },
+    );
+
+  /** @returns null if nothing was sent, because the secret cannot be decrypted: the delivery is still to be made. */
+  async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult | null> {
+    try {
+      const { success, responseStatus, error, latencyMs, responseBody } = await post(workspaceId, delivery);
+      return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1, responseBody };
+    } catch (error) {
+      logger.error({ workspaceId, deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
+      if (error instanceof SecretBoxError) return null;
+      return {
+        id: delivery.id,
+        success: false,
+        responseStatus: null,
+        error: 'internal error',
+        latencyMs: 0,
+        attemptCount: 1,
+        responseBody: null,
+      };
+    }
+  }
+
+  function openLane(workspaceId: string): DeliveryLane {
+    const busy = new Map<string, number>();
+    const limits = new Map<string, number>();
+    let underWay = 0;
+    let finished: DeliveryResult[] = [];
+    let recording: Promise<void> | null = null;
+    let notify = (): void => {};
+    let forgetting: NodeJS.Timeout | undefined;
+
+    /** Records all results that arrived while the previous ones were written, in one statement. */
+    async function record(): Promise<void> {
+      for (let failures = 0; finished.length > 0;) {
+        const results = finished;
+        finished = [];
+        try {
+          await withTenant(pools, workspaceId, async (db) => {
+            await finishDeliveries(db, results);
+            const failed = results.filter(({ success }) => !success);
+            await alarmFailingWebhooks(
+              db,
+              failed.map(({ id }) => id),
+              currentTime(),
+            );
+          });
+          failures = 0;
+        } catch (error) {
+          if (++failures > RECORD_RETRIES) {
+            logger.error({ workspaceId, results: results.length, error }, 'lost the results of deliveries');
+            return;
+          }
+          finished = [...results, ...finished];
+          await pause(RECORD_RETRY_MS);
+        }
+      }
+    }
+
+    function leave(webhookId: string): void {
+      underWay -= 1;
+      const left = (busy.get(webhookId) ?? 1) - 1;
+      if (left > 0) busy.set(webhookId, left);
+      else busy.delete(webhookId);
+      if (underWay === 0) forgetLater();
+      notify();
+    }
+
+    function end(webhookId: string, result: DeliveryResult): Promise<void> {
+      onDelivery(result);
+      finished.push(result);
+      const inProgress = busy.get(webhookId) ?? 1;
+      limits.set(webhookId, nextLimit(limits.get(webhookId) ?? FIRST_LIMIT, inProgress, result.success));
+      leave(webhookId);
+      recording ??= record().finally(() => (recording = null));
+      return recording;
+    }
+
+    /** Returns a delivery to the queue. Its webhook gets none until the key may be there. */
+    async function giveBack({ id, webhookId }: ClaimedDelivery): Promise<void> {
+      limits.set(webhookId, 0);
+      setTimeout(() => limits.delete(webhookId), SECRET_AGAIN_MS).unref();
+      leave(webhookId);
+      await withTenant(pools, workspaceId, (db) => releaseDelivery(db, id)).catch((error: unknown) =>
+        logger.error({ deliveryId: id, error }, 'a delivery could not be returned to the queue'),
+      );
+    }
+
+    function forgetLater(): void {
+      clearTimeout(forgetting);
+      forgetting = setTimeout(() => {
+        if (underWay === 0) lanes.delete(workspaceId);
+      }, REMEMBERED_MS).unref();
+    }
+
+    return {
+      busy,
+      limits,
+      get underWay() {
+        return underWay;
+      },
+      start(delivery) {
+        busy.set(delivery.webhookId, (busy.get(delivery.webhookId) ?? 0) + 1);
+        underWay += 1;
+        lanes.set(workspaceId, this);
+        const done = send(workspaceId, delivery)
+          .then((result) => (result ? end(delivery.webhookId, result) : giveBack(delivery)))
+          .finally(() => running.delete(done));
+        running.add(done);
+      },
+      async progress(atMostMs) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const timer = setTimeout(resolve, atMostMs);
+        notify = resolve;
+        await promise.finally(() => clearTimeout(timer));
+      },
+    };
+  }
+
+  return {
+    lane: (workspaceId) => lanes.get(workspaceId) ?? openLane(workspaceId),
+    async close() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
+
+/** The message that the event is about; null: none. */
+const messageOf = ({ body }: ClaimedDelivery): string | null =>
+  /"messageId":"([0-9a-f]{24})"/.exec(body)?.[1] ?? null;

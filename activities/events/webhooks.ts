@@ -1,0 +1,162 @@
+import { decideToRest, type Look } from '#db/wakes/decisions.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { isTestTime } from '#db/connection/workspace-clock.ts';
+import {
+  beginClaims,
+  claimDeliveries,
+  type Claims,
+  failInterrupted,
+  oldestClaim,
+  oldestPending,
+  openFrom,
+  webhooksChangedAt,
+} from '#db/queries/events/webhook-deliveries.ts';
+import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
+import type { Round } from '#workflows/protocol/round.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Rounds } from '../base/polled-rounds.ts';
+import type { DeliveryLane } from './webhook-deliverer.ts';
+import { withHeartbeat } from '../base/heartbeat.ts';
+import { dueNow, isDue, leftToPolling } from '../base/round.ts';
+
+/** Concurrent deliveries of one workspace. */
+const PER_WORKSPACE = 1536;
+/**
+ * With more in progress, no endpoint gets more than at first. So half of them are left for others when endpoints that
+ * had been given more begin to hang: 96 further endpoints must hang before the rest is delayed.
+ */
+const MAX_BEYOND_FIRST = 512;
+const CLAIM_AT_ONCE = 256;
+
+/** A delivery claimed this long ago belongs to a process that crashed: the timeout of a delivery, and time to record it. */
+const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
+
+/** A workspace with more work than this starts another round, behind the other workspaces. */
+const ROUND_MS = 20_000;
+const MORE = 'there are more deliveries to send';
+/** Events come in bursts: looking for a moment is cheaper than the next round. */
+const LINGER_MS = 1000;
+/** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
+const RESTART_MS = 5000;
+const POLL_MS = 50;
+/** The interval grows to this while no deliveries come. */
+const SLOWEST_POLL_MS = 200;
+
+/** How long a worker relies on what a look into all days has found, unless a webhook is changed, such as reactivated. */
+const OPEN_FROM_MS = 3_600_000;
+
+type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
+
+/** @returns starts the deliveries of a workspace, to all endpoints concurrently, until none are pending or the time is over. */
+function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 'deliverer'>) {
+  /** Where the deliveries of workspaces begin that are not done, see `openFrom`. */
+  const begins = new Map<string, { id: string; changedAt: string | null; until: number }>();
+  async function beginOf(db: TenantDb): Promise<string> {
+    const known = begins.get(db.workspaceId);
+    const changedAt = await webhooksChangedAt(db);
+    if (known && known.changedAt === changedAt && known.until > Date.now()) return known.id;
+    const id = await openFrom(db);
+    begins.set(db.workspaceId, { id, changedAt, until: Date.now() + OPEN_FROM_MS });
+    return id;
+  }
+
+  return async (workspaceId: string, canceled: AbortSignal): Promise<Look> => {
+    const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
+    await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
+    const look = async (db: TenantDb) => lookAtDeliveries(db, await beginOf(db));
+    const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), look);
+    const end = Date.now() + ROUND_MS;
+    let lastFound = 0;
+    let poll = POLL_MS;
+    const claims = createClaims(tenant, beginOf);
+    while (Date.now() < end && !canceled.aborted) {
+      const lane = deliverer.lane(workspaceId);
+      const found = await claims.start(lane);
+      if (found !== 'none') {
+        lastFound = Date.now();
+        poll = POLL_MS;
+      }
+      if (found === 'full batch') continue;
+      // The clock of test mode waits for each round.
+      if (found === 'none' && (Date.now() - lastFound >= LINGER_MS || isTestTime())) {
+        const next = await rest();
+        if (!isDue(next)) return next;
+        claims.restart();
+        lastFound = Date.now();
+      }
+      await lane.progress(poll);
+      poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
+    }
+    return dueNow(MORE);
+  };
+}
+
+export function createWebhookActivities({ pools, deliverer, roundClaims }: Dependencies) {
+  const deliver = createDeliveryRound({ pools, deliverer });
+  return {
+    /** Delivers the events of a workspace until none are pending, where the rounds of polling processes did not suffice. */
+    async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
+      const workflowId = webhookDispatcherId(workspaceId);
+      return withHeartbeat(async (canceled) =>
+        roundClaims.during({ workspaceId, workflowId }, async () =>
+          leftToPolling(await deliver(workspaceId, canceled)),
+        ),
+      );
+    },
+  };
+}
+
+/** The rounds of webhook dispatchers that processes take themselves. */
+export function webhookRounds(
+  dependencies: Pick<Dependencies, 'pools' | 'deliverer'>,
+  slots: number,
+): Rounds {
+  const deliver = createDeliveryRound(dependencies);
+  return {
+    slots,
+    async run({ workspaceId }, canceled) {
+      const next = await deliver(workspaceId, canceled);
+      return isDue(next) && !canceled.aborted ? 'hand over' : 'done';
+    },
+  };
+}
+
+/** Claims deliveries in their order and starts them. */
+function createClaims(tenant: Tenant, beginOf: (db: TenantDb) => Promise<string>) {
+  let claims: Claims | null = null;
+  let startedAt = 0;
+  return {
+    /** Makes the next claim start from the oldest delivery. */
+    restart(): void {
+      claims = null;
+    },
+    async start(lane: DeliveryLane): Promise<'none' | 'some' | 'full batch'> {
+      if (!claims || Date.now() - startedAt >= RESTART_MS) {
+        claims = await tenant(async (db) => beginClaims(db, await beginOf(db)));
+        startedAt = Date.now();
+      }
+      const { last } = claims;
+      // Another round of the workspace that was cut off may still use the lane.
+      const limit = Math.min(CLAIM_AT_ONCE, Math.max(0, PER_WORKSPACE - lane.underWay));
+      const limits = lane.underWay < MAX_BEYOND_FIRST ? lane.limits : new Map<string, number>();
+      const options = { claims, limits, busy: lane.busy, limit };
+      const claimed = await tenant((db) => claimDeliveries(db, options));
+      for (const delivery of claimed) {
+        lane.start(delivery);
+        last.set(delivery.webhookId, delivery.id);
+      }
+      if (claimed.length === 0) return 'none';
+      return claimed.length === limit ? 'full batch' : 'some';
+    },
+  };
+}
+
+/** While deliveries are under way, the next look is when they would count as interrupted. */
+async function lookAtDeliveries(db: TenantDb, open: string): Promise<Look> {
+  if (await oldestPending(db, open)) return dueNow(MORE);
+  const claimedAt = await oldestClaim(db, open);
+  if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
+  const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
+  return { nextAt, reason: 'deliveries are in progress' };
+}

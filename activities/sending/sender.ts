@@ -1,0 +1,155 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentTime } from '#domain/base/clock.ts';
+import { forceFallback } from '#db/commands/sending/outcomes.ts';
+import { decide } from '#db/wakes/decisions.ts';
+import { type LineRow, otherLinesWithLoss } from '#db/queries/lines/lines.ts';
+import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
+import { earliest } from '#domain/base/earliest.ts';
+import { lostSendOf } from '#domain/messages/lost-records.ts';
+import { TEST_CARRIER } from '#domain/test-mode/test-mode.ts';
+import { fallbackText } from '#domain/messages/outgoing-text.ts';
+import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { type CarrierAccount, createCarrierCalls, type Doubt, lineAccount } from './carrier-calls.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { LineAtCarrier } from '../lines/line-home.ts';
+import { createComposer, type Draft } from './outbound-message.ts';
+import { askAgainAt, createReconciliation } from './reconciliation.ts';
+import { type Claim, claimFallback } from '#db/commands/sending/send-claim.ts';
+import { planSends, type SendPlan } from '#db/commands/sending/send-plan.ts';
+import { createSettle } from './settlement.ts';
+
+/** The steps of a round: plan, send, and reconcile attempts that a crash or a lost response left open. */
+export function createSender(dependencies: Dependencies) {
+  const { pools, carriers, secrets, logger, onSent } = dependencies;
+  const settle = createSettle(dependencies);
+  const calls = createCarrierCalls(dependencies, settle);
+  const compose = createComposer(dependencies);
+
+  async function doubtAbout(row: LineRow, { message, attempt }: Draft): Promise<Doubt | null> {
+    const lost = lostSendOf(row, message);
+    if (!lost) return null;
+    // A fallback SMS is sent through one account, whatever its line.
+    const rows =
+      attempt.kind === 'fallback'
+        ? []
+        : await withTenant(pools, row.workspaceId, (db) => otherLinesWithLoss(db, row));
+    const others = rows.map((other) => ({ lineId: other.id, ...lineAccount({ carriers, secrets }, other) }));
+    return { lost, others };
+  }
+
+  /** A line whose settings cannot be decrypted claims nothing: it could call nobody. */
+  function opensSettings(row: LineRow): boolean {
+    try {
+      lineAccount({ carriers, secrets }, row);
+      return true;
+    } catch (error) {
+      logger.error({ lineId: row.id, error }, 'the settings of a line cannot be read');
+      return false;
+    }
+  }
+
+  /** @returns whether the carrier accepted it. */
+  async function sendDraft(
+    line: LineAtCarrier,
+    row: LineRow,
+    draft: Draft,
+    accountOf: () => CarrierAccount,
+  ): Promise<boolean> {
+    const composed = await compose(draft);
+    if (!('outcome' in composed)) {
+      const doubt = await doubtAbout(row, draft);
+      return calls.send(line, accountOf(), draft.attempt, composed.message, doubt);
+    }
+    await settle(line, draft.attempt, composed.outcome);
+    return false;
+  }
+
+  async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt, mayBeSentAt }: Claim) {
+    // Rendering is synchronous, so other work gets a turn between two messages of a batch.
+    await nextTurn();
+    const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
+    const draft = { attempt, message, template: message.body, lead, from };
+    const isAccepted = await sendDraft(line, row, draft, () => lineAccount({ carriers, secrets }, row));
+    // The clock of test mode jumps.
+    if (isAccepted && row.carrier !== TEST_CARRIER)
+      onSent(row.carrier, Math.max(0, currentTime().getTime() - mayBeSentAt.getTime()) / 1000);
+    return isAccepted;
+  }
+
+  /** The SMS that follows a fallback goes through the workspace's own account, not through the line. */
+  async function sendFallback(line: LineAtCarrier, messageId: string): Promise<void> {
+    const timeoutOf = (provider: string): number => carriers.get(provider).timeoutMs;
+    const claim = await withTenant(pools, line.workspaceId, (db) =>
+      claimFallback(db, line.lineId, messageId, timeoutOf, (account) => {
+        fallbackConfig(carriers.get(account.provider), account, line.workspaceId, secrets);
+      }),
+    );
+    if (!claim) return;
+    const { line: row, message, account, attempt, lead } = claim;
+    const template = fallbackText(message, account);
+    const from = { address: account.fromNumber ?? '', name: '' };
+    await sendDraft(line, row, { attempt, message, template, lead, from }, () => {
+      const carrier = carriers.get(account.provider);
+      const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
+      return { carrier, config, from: account.fromNumber };
+    });
+  }
+
+  return {
+    /**
+     * @param staysFor whether the round itself waits until a given time.
+     * @param options as in `planSends`.
+     * @returns null when the line is no longer in this workspace.
+     */
+    plan: (
+      line: LineAtCarrier,
+      staysFor: (nextAt: Date | null) => boolean,
+      options: { hasVoiceNotes: boolean; isBrief: boolean },
+    ) => {
+      const { timeoutMs } = carriers.get(line.carrier);
+      const seal = mailSeal(secrets, line.workspaceId);
+      const look = async (db: TenantDb) => {
+        const plan = await planSends(db, line.lineId, timeoutMs, currentTime, {
+          ...options,
+          seal,
+          canCall: opensSettings,
+        });
+        if (!plan) return null;
+        // If the round waits for the end of the gap anyway, it needs no plan that says so.
+        const planned = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
+        // Stored, so that somebody settles an open attempt even if this run of the workflow is lost.
+        const nextAt = earliest(planned, plan.firstAnswerBy && askAgainAt(plan.firstAnswerBy));
+        return { ...plan, nextAt, isAtWork: plan.blockedBy === null && staysFor(nextAt) };
+      };
+      return decide(pools, line.workspaceId, linePacerId(line.lineId), look, { genericPlans: true });
+    },
+
+    /**
+     * Sends what was claimed, side by side; then the fallbacks that are owed, one after the other, because they share an account.
+     * @param isOver whether the round's time is over. What is left is planned again: an account that does not respond would
+     *   hold the round beyond the time limit of its activity.
+     * @returns when to plan again at the latest; null: as planned.
+     */
+    async send(
+      line: LineAtCarrier,
+      plan: SendPlan,
+      isOver: () => boolean,
+    ): Promise<{ retryAt: Date | null }> {
+      const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
+      for (const messageId of plan.forced) {
+        if (isOver()) return { retryAt: currentTime() };
+        await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
+      }
+      for (const messageId of plan.owed) {
+        if (isOver()) return { retryAt: currentTime() };
+        await sendFallback(line, messageId);
+      }
+      // A message that was not sent frees its place under the caps.
+      return { retryAt: accepted.includes(false) ? currentTime() : null };
+    },
+
+    reconcile: createReconciliation(dependencies, calls, settle),
+  };
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import {
+  countOtherAdmins,
+  lockMember,
+  type Member,
+  removeMember,
+  setMemberRole,
+} from '#db/queries/accounts/members.ts';
+import { revokeKeysOf } from '#db/queries/accounts/api-keys.ts';
+import { deleteSavedFiltersOf } from '#db/queries/inbox/saved-filters.ts';
+import { unassignMember } from '#db/commands/inbox/conversation-changes.ts';
+import { listTeam } from '#db/queries/accounts/team.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { Role, TeamMember } from '#domain/accounts/team.ts';
+import { newAdminNotice, tellOwner } from './owner-notices.ts';
+import { ApiError } from '#api/http/errors.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+
+const params = z.object({ userId: z.string().min(1).max(200) });
+/** The result of removing a member. */
+export const RevokeKeys = z.object({
+  revokeKeys: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'Whether to also revoke the API keys that they created.' }),
+});
+export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int() });
+
+const Members = z.object({ success: z.literal(true), members: z.array(TeamMember) });
+
+const respondWithTeam = async (db: TenantDb) => ({
+  status: 200 as const,
+  body: { success: true as const, members: await listTeam(db) },
+});
+
+export const teamMemberRoutes = [
+  workspaceRoute({
+    id: 'getTeam',
+    method: 'GET',
+    path: '/api/team',
+    tag: 'Team',
+    summary: 'List the members of the workspace, the owner first',
+    responses: { 200: Members },
+    handler: ({ db }) => respondWithTeam(db),
+  }),
+
+  workspaceRoute({
+    id: 'listTeam',
+    method: 'GET',
+    path: '/api/team/members',
+    tag: 'Team',
+    summary: 'List the members of the workspace, the owner first',
+    responses: { 200: Members },
+    handler: ({ db }) => respondWithTeam(db),
+  }),
+
+  workspaceRoute({
+    id: 'updateTeamMember',
+    method: 'PATCH',
+    path: '/api/team/{userId}',
+    tag: 'Team',
+    role: 'admin',
+    credential: 'session',
+    mode: 'live',
+    summary: "Change a member's role",
+    description:
+      'A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin.',
+    params,
+    body: z.object({ role: Role }).meta({ id: 'TeamMemberInput' }),
+    responses: { 200: z.object({ success: z.literal(true), member: TeamMember }) },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: {
+      action: 'member.updated',
+      target: 'member',
+      targets: ({ params }) => [{ id: params.userId }],
+      changes: ['role'],
+    },
+    async handler({ db, caller, params: { userId }, body: { role }, now, secrets, config }) {
+      const member = await memberOf(db, userId);
+      if (role !== 'org:admin') await refuseLastAdmin(db, userId, member);
+      await setMemberRole(db, userId, role);
+      const changed = (await listTeam(db)).find((other) => other.userId === userId);
+      if (!changed) throw memberNotFound();
+      if (role === 'org:admin' && member.role !== 'org:admin')
+        await tellOwner(db, newAdminNotice(changed.name, caller.actor.name), { now, secrets, config });
+      return { status: 200, body: { success: true, member: changed } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'removeTeamMember',
+    method: 'DELETE',
+    path: '/api/team/{userId}',
+    tag: 'Team',
+    role: 'admin',
+    mode: 'live',
+    summary: 'Remove a member from the workspace',
+    description:
+      'Their sessions are refused from the next request on, and their event streams end. They can become a member again only by accepting another invitation. A key removes neither admins nor keys.',
+    params,
+    query: RevokeKeys,
+    responses: { 200: Removed },
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'SESSION_REQUIRED'],
+    audit: {
+      action: 'member.removed',
+      target: 'member',
+      targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
+    },
+    async handler({ db, caller, params: { userId }, query, now }) {
+      if (caller.via === 'key' && query.revokeKeys === 'true') throw new ApiError('SESSION_REQUIRED');
+      const member = await memberOf(db, userId);
+      if (caller.via === 'key' && member.role === 'org:admin')
+        throw new ApiError('SESSION_REQUIRED', 'An admin is removed by another one, signed in');
+      await refuseLastAdmin(db, userId, member);
+      await removeMember(db, userId);
+      await deleteSavedFiltersOf(db, userId);
+      await unassignMember(db, userId, caller.actor, now);
+      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
+      return { status: 200, body: { success: true, revokedKeys } };
+    },
+  }),
+];
+
+const memberNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Member not found');
+
+async function memberOf(db: TenantDb, userId: string): Promise<Member> {
+  const member = await lockMember(db, userId);
+  if (!member) throw memberNotFound();
+  return member;
+}
+
+/** @throws INVALID_STATE for the owner, and if nobody else could manage the workspace. */
+async function refuseLastAdmin(db: TenantDb, userId: string, { role, isOwner }: Member): Promise<void> {
+  if (isOwner) throw new ApiError('INVALID_STATE', 'The owner remains an admin of the workspace');
+  if (role === 'org:admin' && (await countOtherAdmins(db, userId)) === 0)
+    throw new ApiError('INVALID_STATE', 'The last admin remains an admin of the workspace');
+}

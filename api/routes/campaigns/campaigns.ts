@@ -1,0 +1,261 @@
+import { z } from 'zod';
+import { canTake, changeCampaignStatus, deleteCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import {
+  campaignProgress,
+  type CampaignRow,
+  findCampaign,
+  hasEntered,
+  insertCampaign,
+  listCampaigns,
+  lockCampaign,
+  presentCampaign,
+  updateCampaign,
+} from '#db/queries/campaigns/campaigns.ts';
+import { campaignWaits } from '#db/queries/campaigns/campaign-waits.ts';
+import { personalizationProgress } from '#db/commands/campaigns/personalizations.ts';
+import {
+  Campaign,
+  CampaignInput,
+  CampaignPatch,
+  CampaignProgress,
+  CampaignStatus,
+} from '#domain/campaigns/campaign.ts';
+import { LeadWait } from '#domain/campaigns/campaign-waits.ts';
+import { requireRoomForTestMessages } from '#db/commands/test-mode/twin.ts';
+import { findList } from '#db/queries/contacts/lists.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { knownCustomFields } from '#db/queries/accounts/limits.ts';
+import { acceptsSends } from '#domain/billing/entitlement.ts';
+import { Id } from '#domain/base/ids.ts';
+import { campaignWarnings, Warnings } from '#domain/messages/warnings.ts';
+import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
+import {
+  checkCampaign,
+  quietUntilOfFirstStep,
+  requireLines,
+  requireList,
+  requireSendTimes,
+} from './campaign-checks.ts';
+import { ApiError } from '#api/http/errors.ts';
+import { NextCursor, page, PageQuery } from '#api/http/page.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+import type { Services } from '#api/services.ts';
+
+export const CampaignParams = z.object({ id: Id });
+
+const OneCampaign = z.object({ success: z.literal(true), campaign: Campaign });
+
+export const campaignNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Campaign not found');
+
+const ACTIONS = [
+  { action: 'start', recorded: 'campaign.started', summary: 'Start a campaign; the leads of its list enter' },
+  {
+    action: 'pause',
+    recorded: 'campaign.paused',
+    summary: 'Pause a campaign; its messages wait and keep their order',
+  },
+  { action: 'resume', recorded: 'campaign.resumed', summary: 'Resume a paused campaign' },
+  {
+    action: 'archive',
+    recorded: 'campaign.archived',
+    summary: 'Archive a campaign and cancel its unsent messages',
+  },
+] as const;
+
+/** The maximum number of messages that a campaign queues when it starts. */
+async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise<number> {
+  const list = listId === null ? null : await findList(db, listId);
+  return (list?.leadCount ?? 0) * steps.length;
+}
+
+/** @throws LimitReached if the workspace may not hold as many messages as the campaign queues. */
+async function admit(
+  db: TenantDb,
+  { workspace }: WorkspaceCaller,
+  waitingMessages: Services['waitingMessages'],
+  campaign: CampaignRow,
+): Promise<void> {
+  const count = await messagesOf(db, campaign);
+  if (workspace.liveWorkspaceId !== null) await requireRoomForTestMessages(db, count);
+  await waitingMessages.admitAll(workspace.id, count);
+}
+
+const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
+  workspaceRoute({
+    id: `${action}Campaign`,
+    method: 'POST',
+    path: `/api/campaigns/{id}/${action}`,
+    tag: 'Campaigns',
+    summary,
+    needsSubscription: action === 'start' || action === 'resume',
+    params: CampaignParams,
+    responses: { 200: OneCampaign },
+    errors: [
+      'NOT_FOUND',
+      'INVALID_STATE',
+      ...(action === 'start' ? (['NO_ACTIVE_LINE', 'LIMIT_REACHED'] as const) : []),
+    ],
+    audit: { action: recorded, target: 'campaign' },
+    async handler({ db, caller, params, now, waitingMessages }) {
+      const row: CampaignRow | null = await lockCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      if (!canTake(action, row.status))
+        throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
+      if (action === 'start') {
+        await requireList(db, row);
+        await requireLines(db, row);
+        await admit(db, caller, waitingMessages, row);
+      }
+      const campaign = await changeCampaignStatus(db, row, action, now);
+      return { status: 200, body: { success: true, campaign: presentCampaign(campaign) } };
+    },
+  }),
+);
+
+export const campaignRoutes = [
+  workspaceRoute({
+    id: 'createCampaign',
+    method: 'POST',
+    path: '/api/campaigns',
+    tag: 'Campaigns',
+    summary: 'Create a campaign, and start it if `start` is true',
+    description:
+      "A step's `delay` counts from the previous step; for the first step, from the time at which the lead enters the campaign. Steps are Liquid templates, rendered when they are sent.",
+    limit: perMinute(200),
+    idempotent: true,
+    adds: 'campaigns',
+    body: CampaignInput,
+    responses: { 201: OneCampaign.extend({ warnings: Warnings }) },
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED', 'LIMIT_REACHED'],
+    audit: {
+      action: 'campaign.created',
+      target: 'campaign',
+      targets: ({ answer }) => [{ id: answer.campaign._id }],
+      changes: ['name', 'start'],
+    },
+    async handler({ db, caller, body, now, links, waitingMessages }) {
+      if (body.start && !acceptsSends(caller.workspace)) throw new ApiError('SUBSCRIPTION_REQUIRED');
+      await checkCampaign(db, body, caller.workspace, { links, now });
+      await requireSendTimes(db, body, null, now);
+      const made = await insertCampaign(db, body, caller.userId, now);
+      const quiet = body.start ? await quietUntilOfFirstStep(db, made, now) : null;
+      const warnings = campaignWarnings(made.steps, quiet, await knownCustomFields(db));
+      if (!body.start)
+        return { status: 201, body: { success: true, campaign: presentCampaign(made), warnings } };
+      await requireList(db, made);
+      await requireLines(db, made);
+      await admit(db, caller, waitingMessages, made);
+      const campaign = await changeCampaignStatus(db, made, 'start', now);
+      return { status: 201, body: { success: true, campaign: presentCampaign(campaign), warnings } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listCampaigns',
+    method: 'GET',
+    path: '/api/campaigns',
+    tag: 'Campaigns',
+    summary: 'List campaigns, newest first',
+    query: PageQuery.extend({ status: CampaignStatus.optional() }),
+    responses: {
+      200: z.object({ success: z.literal(true), campaigns: z.array(Campaign), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, ...filter } }) {
+      const { items, nextCursor } = page(
+        await listCampaigns(db, filter, { limit: limit + 1, cursor }),
+        limit,
+      );
+      return { status: 200, body: { success: true, campaigns: items.map(presentCampaign), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getCampaign',
+    method: 'GET',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary: 'Get a campaign and its progress',
+    params: CampaignParams,
+    responses: {
+      200: OneCampaign.extend({
+        progress: CampaignProgress,
+        waiting: z.array(LeadWait).meta({
+          description: 'What the leads with remaining steps wait for, most leads first.',
+        }),
+        personalization: PersonalizationProgress.nullable().meta({
+          description: 'null if `needsAiPersonalization` is false.',
+        }),
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, now }) {
+      const row = await findCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      const progress = await campaignProgress(db, row);
+      const waiting = progress.running > 0 ? (await campaignWaits(db, row, now)).waits : [];
+      const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
+      return {
+        status: 200,
+        body: { success: true, campaign: presentCampaign(row), progress, waiting, personalization },
+      };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateCampaign',
+    method: 'PATCH',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary:
+      'Update a campaign; once a lead has entered, only its name, description and list, and once it has started, only its name and description',
+    params: CampaignParams,
+    body: CampaignPatch,
+    responses: { 200: OneCampaign.extend({ warnings: Warnings }) },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
+    async handler({ db, caller, params, body, now, links }) {
+      const row = await lockCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      const { name: _, description: __, listId, ...sequence } = body;
+      const changesSequence = Object.values(sequence).some((value) => value !== undefined);
+      if (row.status !== 'draft' && (changesSequence || listId !== undefined))
+        throw new ApiError(
+          'INVALID_STATE',
+          `Only the name and description of a campaign that is ${row.status} can be changed`,
+        );
+      if (changesSequence && (await hasEntered(db, row.id)))
+        throw new ApiError(
+          'INVALID_STATE',
+          'The campaign already has messages: only its name, description and list can be changed',
+        );
+      await checkCampaign(db, body, caller.workspace, { links, now });
+      if (changesSequence) await requireSendTimes(db, body, row, now);
+      const changed = await updateCampaign(db, row.id, body);
+      if (!changed) throw campaignNotFound();
+      const warnings = campaignWarnings(changed.steps, null, await knownCustomFields(db));
+      return { status: 200, body: { success: true, campaign: presentCampaign(changed), warnings } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'deleteCampaign',
+    method: 'DELETE',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary: 'Delete a campaign and cancel its unsent messages',
+    params: CampaignParams,
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'campaign.deleted', target: 'campaign' },
+    async handler({ db, params, now }) {
+      const row = await lockCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      await deleteCampaign(db, row.id, now);
+      return { status: 200, body: { success: true } };
+    },
+  }),
+
+  ...campaignActionRoutes,
+];

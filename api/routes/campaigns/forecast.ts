@@ -1,0 +1,60 @@
+import { findCampaign } from '#db/queries/campaigns/campaigns.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { Forecast, ForecastInput } from '#domain/campaigns/forecast/forecast-schema.ts';
+import { forecastOf, planOfCampaign, planOfInput } from './forecasts.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+import { CampaignParams, campaignNotFound } from './campaigns.ts';
+
+const ABOUT =
+  'Runs the pacing rules ahead: caps, warm-ups, gaps, windows, quiet hours, the reputation of the lines, and what already waits at them. Contacts who reply, which ends their sequence, and messages that are accepted later are not foreseen.';
+
+export const forecastRoutes = [
+  workspaceRoute({
+    id: 'forecast',
+    method: 'POST',
+    path: '/api/forecast',
+    tag: 'Forecast',
+    scope: 'read',
+    transaction: false,
+    openWhenReadOnly: true,
+    summary: 'Forecast when a sequence to a number of new contacts finishes',
+    description: ABOUT,
+    limit: perMinute(30),
+    body: ForecastInput,
+    responses: { 200: Forecast },
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
+    async handler({ caller: { workspace }, body, now, pools }) {
+      const site = { timezone: workspace.timezone, now };
+      const plan = await withTenant(pools, workspace.id, (db) => planOfInput(db, body, site));
+      return { status: 200, body: await forecastOf(plan) };
+    },
+  }),
+];
+
+export const campaignForecastRoutes = [
+  workspaceRoute({
+    id: 'forecastCampaign',
+    method: 'POST',
+    path: '/api/campaigns/{id}/forecast',
+    tag: 'Forecast',
+    scope: 'read',
+    transaction: false,
+    openWhenReadOnly: true,
+    summary: 'Forecast when a campaign finishes, or would finish if it were started or resumed now',
+    description: ABOUT,
+    limit: perMinute(30),
+    params: CampaignParams,
+    responses: { 200: Forecast },
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
+    async handler({ caller: { workspace }, params, now, pools }) {
+      const site = { timezone: workspace.timezone, now };
+      const plan = await withTenant(pools, workspace.id, async (db) => {
+        const campaign = await findCampaign(db, params.id);
+        if (!campaign) throw campaignNotFound();
+        return planOfCampaign(db, campaign, site);
+      });
+      return { status: 200, body: await forecastOf(plan) };
+    },
+  }),
+];

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { insertWrittenDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { emitDraft } from '#db/commands/drafts/draft-events.ts';
+import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { findListedDraft, type ListedDraft, listDrafts, presentDraft } from '#db/queries/drafts/ai-drafts.ts';
+import { lastInbound } from '#db/queries/inbox/conversations.ts';
+import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/drafts/knowledge-base.ts';
+import { findLeads, findLeadsByAddress, presentLead } from '#db/queries/contacts/leads.ts';
+import { lockFirstConversation } from '#db/queries/sending/message-locks.ts';
+import { findReply } from '#db/queries/inbox/replies.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { isSuspected } from '#db/queries/contacts/opt-out-suspicions.ts';
+import { AutoReply, DraftInput, DraftResolution, DraftStatus } from '#domain/drafts/ai-draft.ts';
+import type { CallerWorkspace } from '#domain/accounts/caller.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
+import { Id, newId } from '#domain/base/ids.ts';
+import { KnowledgeBase } from '#domain/drafts/knowledge-base.ts';
+import { startOf } from '#domain/base/moment.ts';
+import { shownReply } from '#domain/inbox/reply.ts';
+import { renderTemplate, TemplateError, withoutTemplates } from '#domain/messages/template.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { writtenAddressesOf } from '../inbox/contact-addresses.ts';
+import { ApiError } from '#api/http/errors.ts';
+import { NextCursor, page, PageQuery } from '#api/http/page.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+
+/** Only the export of a contact contains the full text. */
+const listed = (row: ListedDraft) => ({
+  ...presentDraft(row),
+  inboundText: shownReply(row.answeredBody ?? ''),
+});
+
+const ResponseBody = KnowledgeBase.extend({ success: z.literal(true) });
+
+export const knowledgeBaseRoutes = [
+  workspaceRoute({
+    id: 'getKnowledgeBase',
+    method: 'GET',
+    path: '/api/knowledge-base',
+    tag: 'AI drafts',
+    summary: 'Get the knowledge base of the AI copilot',
+    responses: { 200: ResponseBody },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, ...(await findKnowledgeBase(db)) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'putKnowledgeBase',
+    method: 'PUT',
+    path: '/api/knowledge-base',
+    tag: 'AI drafts',
+    summary: 'Replace the knowledge base of the AI copilot, and turn it on or off',
+    description: 'With the mode `off` no new drafts are written; open ones can still be resolved.',
+    body: KnowledgeBase,
+    responses: { 200: ResponseBody },
+    audit: { action: 'knowledge_base.updated', target: 'workspace', changes: ['mode', 'debounceSeconds'] },
+    async handler({ db, body }) {
+      await saveKnowledgeBase(db, body);
+      return { status: 200, body: { success: true, ...body } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listAutoReplies',
+    method: 'GET',
+    path: '/api/knowledge-base/auto-replies',
+    tag: 'AI drafts',
+    scope: ['read', 'draft'],
+    summary: 'List drafts, newest first',
+    query: PageQuery.extend({ status: DraftStatus.optional() }),
+    responses: {
+      200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, status } }) {
+      const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
+      return { status: 200, body: { success: true, autoReplies: items.map(listed), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'createDraft',
+    method: 'POST',
+    path: '/api/knowledge-base/drafts',
+    tag: 'AI drafts',
+    scope: 'draft',
+    summary: 'Write a draft for a person to approve',
+    description:
+      "Sends nothing. Names the contact by `replyId`, `leadId`, `phone` or `email`; for a lead, the draft goes to the address that wrote last. It answers the contact's last reply, if there is one, and supersedes the open draft of the conversation. Emits `message.ai_draft`, while an opt-out of the contact is suspected only once that is dismissed. Needs no knowledge base.",
+    idempotent: true,
+    body: DraftInput,
+    responses: { 201: z.object({ success: z.literal(true), draft: AutoReply }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, body, now }) {
+      const contact = await draftedContact(db, caller.workspace, body);
+      await lockFirstConversation(db, contact.address);
+      const last = contact.replyId === null ? await lastInbound(db, [contact.address]) : null;
+      const known = await findLeadsByAddress(db, [contact.address]);
+      const source = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      const leadId = contact.leadId ?? known.get(contact.address) ?? null;
+      const written = {
+        id: newId(now),
+        source,
+        address: contact.address,
+        answeredReplyId: contact.replyId ?? last?.id ?? null,
+        leadId,
+        text: await renderedFor(db, leadId, body.message),
+      };
+      const row = await insertWrittenDraft(db, written, now);
+      if (!(await isSuspected(db, contact.address))) await emitDraft(db, row, now);
+      const draft = await findListedDraft(db, written.id);
+      if (!draft) throw new Error('the inserted draft was not found');
+      return { status: 201, body: { success: true, draft: listed(draft) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'resolveAutoReply',
+    method: 'POST',
+    path: '/api/knowledge-base/auto-replies',
+    tag: 'AI drafts',
+    scope: 'send',
+    needsSubscription: true,
+    summary: 'Approve, reject or claim a draft; the first action wins',
+    description:
+      '`approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`.',
+    idempotent: true,
+    body: DraftResolution,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        replyId: Id,
+        status: DraftStatus,
+        messageId: Id.optional().meta({ description: 'The id of the message that is sent.' }),
+      }),
+    },
+    errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
+    audit: {
+      action: 'draft.decided',
+      target: 'draft',
+      targets: ({ body }) => [{ id: body.replyId }],
+      changes: ['replyId', 'action'],
+    },
+    async handler({ db, caller, body, now, links }) {
+      const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      const { scheduledDate, ...given } = body;
+      const schedule =
+        scheduledDate === undefined ? undefined : startOf(scheduledDate, caller.workspace.timezone);
+      const decision = { ...given, schedule, channel, userId: caller.userId, by: caller.actor };
+      const resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
+      if (resolved.kind === 'unknown')
+        throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');
+      if (resolved.kind === 'taken') {
+        const { status, approvalChannel } = resolved;
+        throw new ApiError('DRAFT_ALREADY_RESOLVED', undefined, { status, approvalChannel });
+      }
+      const { status, messageId } = resolved;
+      return {
+        status: 200,
+        body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },
+      };
+    },
+  }),
+];
+
+/** The recipient of a draft, as named in the request. */
+async function draftedContact(
+  db: TenantDb,
+  workspace: CallerWorkspace,
+  { replyId, ...named }: DraftInput,
+): Promise<{ address: string; leadId: string | null; replyId: string | null }> {
+  if (replyId === undefined) {
+    const addresses = await writtenAddressesOf(db, workspace, named);
+    const last = await lastInbound(db, addresses.map(contactKey));
+    return {
+      address: last?.address ?? contactKey(addresses[0]),
+      leadId: named.leadId ?? null,
+      replyId: null,
+    };
+  }
+  const reply = await findReply(db, replyId);
+  if (!reply || isErased(reply.address))
+    throw new ApiError('NOT_FOUND', 'replyId: no such reply in this workspace');
+  return { address: reply.address, leadId: reply.leadId, replyId };
+}
+
+/** What is approved is what is sent: a draft keeps no template, whose rendering the person who approves would not see. */
+async function renderedFor(db: TenantDb, leadId: string | null, text: string): Promise<string> {
+  const lead = leadId === null ? undefined : (await findLeads(db, [leadId])).get(leadId);
+  try {
+    return withoutTemplates(renderTemplate(text, lead ? presentLead(lead) : null));
+  } catch (error) {
+    if (error instanceof TemplateError) return withoutTemplates(text);
+    throw error;
+  }
+}

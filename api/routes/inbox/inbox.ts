@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
+import { ensureLeads } from '#db/commands/messages/intake-leads.ts';
+import { channelForPhone } from '#db/commands/messages/line-choice.ts';
+import { lastInbound } from '#db/queries/inbox/conversations.ts';
+import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
+import { loadIntakeContext } from '#db/queries/messages/intake.ts';
+import { findLine, isUsable, type LineRow } from '#db/queries/lines/lines.ts';
+import { showMessage } from '#db/queries/messages/shown-messages.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
+import { Message, MessageInput, TemplateText } from '#domain/messages/message.ts';
+import { draftMessage } from '#domain/messages/message-draft.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { startOf } from '#domain/base/moment.ts';
+import { writtenAddressesOf } from './contact-addresses.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+
+const InboxReplyInput = z
+  .object({
+    leadId: z.string().min(1).max(100).optional(),
+    phone: z.string().max(40).optional(),
+    email: z.string().max(320).optional(),
+    message: TemplateText.optional(),
+    attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
+    fromLineId: z.string().min(1).max(100).optional(),
+    scheduledDate: MessageInput.shape.scheduledDate.meta({
+      description:
+        "The earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
+    }),
+  })
+  .meta({ id: 'InboxReplyInput' });
+
+type InboxReplyInput = z.infer<typeof InboxReplyInput>;
+
+export const inboxRoutes = [
+  workspaceRoute({
+    id: 'sendReply',
+    method: 'POST',
+    path: '/api/inbox/send-reply',
+    tag: 'Conversations',
+    needsSubscription: true,
+    summary: 'Reply to a contact from the line they wrote to',
+    description:
+      "Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved.",
+    limit: perMinute(30),
+    idempotent: true,
+    body: InboxReplyInput,
+    responses: { 201: Message },
+    errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
+    audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
+    async handler({ db, caller, body, now, links, audit }) {
+      const input = await replyInput(db, caller, body);
+      const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
+      const draft = draftMessage(input, context, {
+        now,
+        source: 'inbox',
+        schedule:
+          body.scheduledDate === undefined ? now : startOf(body.scheduledDate, caller.workspace.timezone),
+        userId: caller.userId,
+      });
+      // Before the conversation is locked, because the lock order is lists before conversations.
+      const [draftWithLead = draft] = await ensureLeads(db, [draft], now);
+      const resolved = await resolveByReply(
+        db,
+        {
+          address: draft.address,
+          lineId: draft.pinnedLineId,
+          messageId: draft.id,
+          userId: caller.userId,
+          by: caller.actor,
+        },
+        now,
+      );
+      const message = await acceptMessage(db, draftWithLead, now);
+      await emitDraftAnswered(db, resolved, now);
+      if (resolved?.status === 'approved')
+        await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
+      return { status: 201, body: await showMessage(db, message, now) };
+    },
+  }),
+];
+
+/** Chooses the address, line and channel of a reply. */
+async function replyInput(
+  db: TenantDb,
+  caller: WorkspaceCaller,
+  body: InboxReplyInput,
+): Promise<MessageInput> {
+  const addresses = await writtenAddressesOf(db, caller.workspace, body);
+  const last = await lastInbound(db, addresses.map(contactKey));
+  const address = last === null ? addresses[0] : (last.senderPhone ?? last.address);
+  const isEmail = address.includes('@');
+  const lastLine = last && (await findLine(db, last.lineId));
+  const line = await lineOfReply(db, body, lastLine);
+  const fromLineId = body.fromLineId ?? line?.id;
+  return {
+    messageType: line?.channel ?? (isEmail ? 'email' : (lastLine?.channel ?? (await channelForPhone(db)))),
+    ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
+    ...(body.leadId !== undefined && { leadId: body.leadId }),
+    ...(fromLineId !== undefined && { fromLineId }),
+    ...(body.message !== undefined && { message: body.message }),
+    ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
+    stickinessPolicy: 'sticky',
+  };
+}
+
+/** @returns null to use the line assigned to the contact. */
+async function lineOfReply(
+  db: TenantDb,
+  { fromLineId }: InboxReplyInput,
+  lastLine: LineRow | null,
+): Promise<LineRow | null> {
+  if (fromLineId !== undefined) return findLine(db, fromLineId);
+  return lastLine && isUsable(lastLine) ? lastLine : null;
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines/lines.ts';
+import { wake } from '#db/wakes/wakes.ts';
+import { Id } from '#domain/base/ids.ts';
+import { Line, LinePatch } from '#domain/lines/line.ts';
+import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { ApiError } from '#api/http/errors.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+
+export const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
+
+export const lineRoutes = [
+  workspaceRoute({
+    id: 'listLines',
+    method: 'GET',
+    path: '/api/lines/by-user',
+    tag: 'Lines',
+    summary: "List lines with today's usage",
+    responses: { 200: z.object({ lines: z.array(Line) }) },
+    async handler({ db, caller, now }) {
+      return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getLine',
+    method: 'GET',
+    path: '/api/lines/{id}',
+    tag: 'Lines',
+    summary: "Get a line with today's usage",
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true), line: Line }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, params, now }) {
+      const line = await findLineWithUsage(db, params.id, caller.workspace.timezone, now);
+      if (!line) throw lineNotFound();
+      return { status: 200, body: { success: true, line } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateLine',
+    method: 'PATCH',
+    path: '/api/lines/{id}',
+    tag: 'Lines',
+    summary: "Update a line's name, limits, gaps or status",
+    params: z.object({ id: Id }),
+    body: LinePatch,
+    responses: { 200: z.object({ success: z.literal(true), line: Line }) },
+    errors: ['NOT_FOUND'],
+    audit: {
+      action: 'line.updated',
+      target: 'line',
+      changes: [
+        'isActive',
+        'dailyTotalMessagesLimit',
+        'dailyNewConversationsLimit',
+        'hourlyNewConversationsLimit',
+        'minGapSeconds',
+        'contactGapSeconds',
+        'lineDownNotifications',
+        'reputationPolicy',
+      ],
+    },
+    async handler({ db, caller, params, body, now }) {
+      const found = await updateLine(db, params.id, body);
+      const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
+      if (!line) throw lineNotFound();
+      // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
+      if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
+      // The pacer sleeps until a time computed from the old limits.
+      wake(db, linePacerId(params.id), now, 'lineChanged');
+      return { status: 200, body: { success: true, line } };
+    },
+  }),
+];

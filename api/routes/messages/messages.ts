@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { acceptMessage } from '#db/commands/messages/accept-messages.ts';
+import { contactRelation } from '#db/queries/messages/contact-relation.ts';
+import { loadIntakeContext } from '#db/queries/messages/intake.ts';
+import { lockSequences } from '#db/queries/sending/message-locks.ts';
+import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages/messages.ts';
+import { listShownMessages, showMessage } from '#db/queries/messages/shown-messages.ts';
+import { recipientOf } from '#db/queries/messages/message-recipient.ts';
+import { sendWindow } from '#db/queries/messages/message-window.ts';
+import { findTimeline } from '#db/queries/messages/timeline.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { knownCustomFields } from '#db/queries/accounts/limits.ts';
+import { Id } from '#domain/base/ids.ts';
+import { draftMessage } from '#domain/messages/message-draft.ts';
+import { phoneOf } from '#domain/base/phone.ts';
+import { quietUntil, Warnings, warningsOf } from '#domain/messages/warnings.ts';
+import { wakingHours } from '#domain/sending/quiet-hours.ts';
+import { MessageStatus } from '#domain/messages/message-status.ts';
+import { Message, MessageInput } from '#domain/messages/message.ts';
+import { startOf } from '#domain/base/moment.ts';
+import { presentTimeline, Timeline } from '#domain/messages/timeline.ts';
+import { ApiError } from '#api/http/errors.ts';
+import { NextCursor, PageQuery } from '#api/http/page.ts';
+import { perMinute } from '#api/http/rate-limits.ts';
+import { workspaceRoute } from '#api/http/route.ts';
+
+const MessageParams = z.object({ id: Id });
+
+export const messageNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Message not found');
+
+export const messageRoutes = [
+  workspaceRoute({
+    id: 'sendMessage',
+    method: 'POST',
+    path: '/api/messages',
+    tag: 'Messages',
+    needsSubscription: true,
+    summary: 'Send or schedule one message',
+    description:
+      'Responds `201` once the message is stored. It is sent when its line may send it: limits, windows and gaps never cause an error; `status`, `scheduledDate` and `holdReason` show them.',
+    limit: perMinute(60),
+    idempotent: true,
+    body: MessageInput,
+    responses: { 201: Message.extend({ warnings: Warnings }) },
+    errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND', 'LIMIT_REACHED'],
+    async handler({ db, caller, body, now, links, waitingMessages }) {
+      waitingMessages.admit(caller.workspace.id);
+      const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
+      const { scheduledDate, timezone = context.timezone } = body;
+      const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
+      const draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
+      const message = await acceptMessage(db, draft, now);
+      const { answersUntil, scheduledAt } = message;
+      const isAnswer = answersUntil !== null && answersUntil > scheduledAt;
+      const quiet = isAnswer ? undefined : wakingHours(context.quiet, recipientOf(message), context.timezone);
+      const warnings = warningsOf({
+        channel: message.channel,
+        text: message.body,
+        files: message.attachmentUrls.length,
+        phone: phoneOf(message.address),
+        fallbackText: message.smsFallbackMessage ?? undefined,
+        subject: message.subject,
+        customFields: await knownCustomFields(db),
+        ...(await contactRelation(db, message.lineId, message.address)),
+        quietUntil: quietUntil({ ...sendWindow(message), quiet }, scheduledAt),
+      });
+      return { status: 201, body: { ...(await showMessage(db, message, now)), warnings } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listMessages',
+    method: 'GET',
+    path: '/api/messages',
+    tag: 'Messages',
+    summary: 'List messages, newest first',
+    query: PageQuery.extend({
+      leadId: Id.optional(),
+      lineId: Id.optional(),
+      campaignId: Id.optional(),
+      status: MessageStatus.optional(),
+      correlationId: z.string().max(200).optional(),
+    }),
+    responses: {
+      200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, ...filter }, now }) {
+      const page = await listShownMessages(db, filter, { limit, cursor }, now);
+      return { status: 200, body: { success: true, ...page } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getMessage',
+    method: 'GET',
+    path: '/api/messages/{id}',
+    tag: 'Messages',
+    summary: 'Get a message',
+    params: MessageParams,
+    responses: { 200: Message },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, now }) {
+      const row = await findMessage(db, params.id);
+      if (!row) throw messageNotFound();
+      return { status: 200, body: await showMessage(db, row, now) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getMessageTimeline',
+    method: 'GET',
+    path: '/api/messages/{id}/timeline',
+    tag: 'Messages',
+    summary: 'Get what has happened to a message, and what it waits for',
+    description:
+      '`waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400.',
+    transaction: false,
+    params: MessageParams,
+    responses: { 200: Timeline },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params, now, pools, taskQueues }) {
+      const found = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
+      if (!found) throw messageNotFound();
+      const { record, facts, neededCarrier } = found;
+      const unserved = neededCarrier === null ? null : await taskQueues.unservedFor(neededCarrier);
+      return { status: 200, body: presentTimeline(params.id, record, { ...facts, unserved }) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'cancelMessage',
+    method: 'POST',
+    path: '/api/messages/{id}/cancel',
+    tag: 'Messages',
+    summary: 'Cancel a message that has not been sent yet',
+    params: MessageParams,
+    responses: { 200: Message },
+    errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
+    async handler({ db, params, now }) {
+      // In the common lock order, because the sequence may end with this message.
+      await lockSequences(db, [params.id]);
+      const { message, canceled } = await cancelMessage(db, params.id);
+      if (!message) throw messageNotFound();
+      if (!canceled) {
+        const status = message.status === 'sending' ? 'being sent' : presentMessage(message).status;
+        throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${status}`);
+      }
+      await followCampaign(db, message.id, now);
+      return { status: 200, body: presentMessage(message) };
+    },
+  }),
+];

@@ -1,0 +1,60 @@
+import { sql } from 'slonik';
+import type { DeliveredEvent, EventName } from '#domain/events/event.ts';
+import type { EventPayload } from '#domain/events/payloads.ts';
+import { newId } from '#domain/base/ids.ts';
+import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
+import { ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { wakeUnlessDue } from '#db/wakes/wakes.ts';
+
+/** The whole JSON body that subscribers receive. */
+export type NewEvent = EventPayload<EventName>;
+
+/** null: the event is not about a message. */
+const messageOf = (event: NewEvent): string | null => ('messageId' in event ? event.messageId : null);
+
+/**
+ * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
+ * change.
+ */
+export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event) => [
+    // In real time, also in test mode, because the partitions of events and deliveries are days in real time.
+    newId(),
+    event.event,
+    messageOf(event),
+    JSON.stringify(event),
+  ]);
+  const names = sql.unnest(
+    rows.map(([id, event]) => [id, event] as const),
+    ['text', 'text'],
+  );
+  // A cluster would send what a with clause returns to every node.
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    with written as (
+      insert into events (workspace_id, id, event, message_id, body)
+      select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
+      from ${sql.unnest(rows, ['text', 'text', 'text', 'text'])} as e (id, event, message_id, body)
+      ${ROWS_INSERTED}
+    ), emitted as (
+      -- To be published to streams (publish-events.ts).
+      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, e.id from ${names} as e (id, event) order by e.id
+      ${ROWS_INSERTED}
+    )
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
+    -- In the order of their events: by this id deliveries are claimed and listed.
+    select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
+    from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and e.event = any (h.events)
+    returning null`);
+  if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
+}
+
+/** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
+export async function insertEvent(db: TenantDb, event: DeliveredEvent, body: string): Promise<string> {
+  const id = newId();
+  await db.query(sql.type(NoRows)`
+    insert into events (workspace_id, id, event, body) values (${db.workspaceId}, ${id}, ${event}, ${body})`);
+  return id;
+}

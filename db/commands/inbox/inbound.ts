@@ -1,0 +1,460 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { FileLinks } from '#domain/messages/attachment.ts';
+import type { CarrierEvent, InboundReply } from '#domain/lines/carrier-event.ts';
+import { isAutomaticText } from '#domain/inbox/automatic-text.ts';
+import { ANSWER_MS, ConversationStatus } from '#domain/inbox/conversation.ts';
+import { normalizeEmail } from '#domain/base/address.ts';
+import { Channel } from '#domain/base/channel.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
+import type { SenderWarning } from '#domain/inbox/sender-authentication.ts';
+import { newId } from '#domain/base/ids.ts';
+import { type Keyword, optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { ownSubject, writtenKeyword, writtenText } from '#domain/inbox/inbound-subject.ts';
+import { subjectOf } from '#domain/messages/email-subject.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { phoneOf } from '#domain/base/phone.ts';
+import { fitsChannel } from '#domain/inbox/sender-kind.ts';
+import { attachmentFetcherId, linePacerId } from '#workflows/protocol/workflow-ids.ts';
+import { reopenConversation } from './conversation-changes.ts';
+import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
+import { insertInboundAttachments } from '#db/queries/messages/attachments.ts';
+import {
+  applyMessageEvent,
+  carrierMessageOf,
+  deferEvent,
+  lockCarrierMessages,
+  recordCarrierEvents,
+  takeDeferredEvents,
+} from './carrier-events.ts';
+import { applyCall, applyRecording } from './calls.ts';
+import { applyReaction } from './reactions.ts';
+import { understand } from './sent-texts.ts';
+import { countStepReply } from '#db/commands/campaigns/campaign-responses.ts';
+import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
+import { senderAddress } from '#db/queries/contacts/contact-address.ts';
+import { findLead, findLeadsByAddress } from '#db/queries/contacts/leads.ts';
+import { countReply } from '#db/queries/lines/line-signals.ts';
+import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
+import { markKnown } from '#db/queries/sending/queue.ts';
+import { applyKeyword, BY_PARTICIPANT, optOut } from '#db/commands/contacts/opt-outs.ts';
+import { notifyReply } from '#db/commands/events/notifications.ts';
+import { IdRow, NoRows } from '#db/connection/rows.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { DISPATCHED_AT, IS_DISPATCHED } from '#db/queries/messages/messages.ts';
+import { InboundRow } from '#db/queries/inbox/replies.ts';
+import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
+import { isOnItsWay, receiveOwnMessage } from './own-messages.ts';
+import { changeReply } from './reply-changes.ts';
+import { emitReplyEvents } from './reply-events.ts';
+import { wake } from '#db/wakes/wakes.ts';
+
+type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
+
+export interface InboundContext {
+  links: FileLinks;
+  now: Date;
+}
+
+/** Stores an event of a carrier with its effects. Idempotent. */
+export async function receiveCarrierEvent(
+  db: TenantDb,
+  lineId: string,
+  event: CarrierEvent,
+  context: InboundContext,
+): Promise<void> {
+  await lockCarrierMessages(db, [carrierMessageOf({ lineId, event })]);
+  if (event.kind === 'own_message' && (await isOnItsWay(db, lineId, event))) return;
+  if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
+  switch (event.kind) {
+    case 'receipt':
+    case 'read':
+    case 'reaction':
+      return applyMessageEvent(db, lineId, event, context.now);
+    case 'reply':
+      return event.group
+        ? receiveFromGroup(db, lineId, event, context.now)
+        : receiveReply(db, lineId, event, context);
+    case 'reply_attachments':
+      return receiveAttachments(db, lineId, event, context.now);
+    case 'edited':
+    case 'unsent':
+      if (!(await changeReply(db, lineId, event, context.now))) await deferEvent(db, { lineId, event });
+      return;
+    case 'own_message':
+      return receiveOwnMessage(db, lineId, event, context.now);
+    case 'call':
+      return applyCall(db, lineId, event, context.now);
+    case 'recording':
+      return applyRecording(db, lineId, event, context.now);
+  }
+}
+
+/**
+ * Stores a reply with all its effects in one commit: lead, original message, opt-out, priority of queued messages,
+ * draft and event. An automatic reply is stored without effects. Idempotent.
+ */
+async function receiveReply(
+  db: TenantDb,
+  lineId: string,
+  event: InboundReply,
+  { links, now }: InboundContext,
+): Promise<void> {
+  const sender = await findSender(db, lineId, event);
+  const { address, warning } = sender;
+  const { reaction, own } = await understand(db, address, event.text);
+  if (reaction && !sender.isEmail && warning === null && event.attachments.length === 0)
+    return applyReaction(db, reaction.messageId, { ...event, kind: 'reaction', ...reaction }, now);
+  const original =
+    warning === 'invalid_sender' ? null : await findOriginal(db, lineId, address, event.replyTo);
+  const autoReply = event.autoReply || sender.isOurs || (!sender.isEmail && isAutomaticText(event.text));
+  const { isFirst, conversation } = await recordInbound(db, lineId, address, { at: event.at, autoReply });
+  const reply = await insertInbound(db, lineId, { event, own, sender, original, autoReply }, now);
+  if (!reply) return;
+
+  await insertInboundAttachments(db, reply.id, event, now);
+  let files = event.attachments.length;
+  const { carrierMessageId } = event;
+  for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId }])) {
+    if (early.kind === 'edited' || early.kind === 'unsent') await changeReply(db, lineId, early, now);
+    if (early.kind !== 'reply_attachments') continue;
+    await insertInboundAttachments(db, reply.id, early, now);
+    files += early.attachments.length;
+  }
+  // The event names the first files, so it is emitted once they are fetched.
+  if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
+  await emitReplyEvents(db, { replyId: reply.id, links, now });
+  const answered = original?.isNamed && original.address !== address ? original.address : null;
+  if (!reply.autoReply) await reopenConversation(db, address, conversation, now);
+  if (reply.warning !== null) {
+    if (!reply.autoReply) await notifyReply(db, address, now);
+  } else if (!reply.autoReply) {
+    const subject = ownSubject(event.subject, original?.subject ?? null);
+    await followReply(db, reply, { at: event.at, answered, subject, own }, now);
+  } else if (reply.keyword !== null) {
+    await lockContact(db, address);
+    await applyKeywords(db, reply, reply.keyword, { at: event.at, answered }, now);
+  }
+  if (isFirst) {
+    await lockContact(db, address);
+    await markKnown(db, lineId, address);
+  }
+}
+
+interface Answering {
+  at: Date;
+  /** The address of the message that was answered, if it went to another address of the contact. */
+  answered: string | null;
+}
+
+const ChannelRow = z.object({ channel: Channel });
+
+/** What is written to a group is no reply, but a participant can opt out there. */
+async function receiveFromGroup(
+  db: TenantDb,
+  lineId: string,
+  { from, text, autoReply, at }: InboundReply,
+  now: Date,
+): Promise<void> {
+  if (autoReply || optOutKeyword(text) !== 'stop') return;
+  const channel = await db.oneFirst(sql.type(ChannelRow)`
+    select channel from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  const sender = await senderAddress(db, from);
+  if (!fitsChannel(channel, sender)) return;
+  const address = contactKey(sender);
+  await lockContact(db, address);
+  if (await isOptedOut(db, address)) return;
+  db.lineSignals.add(lineId, now, { optouts: 1 });
+  await optOut(db, address, { source: 'reply', at, now, author: BY_PARTICIPANT });
+}
+
+/** The effects of a reply that is not automatic. */
+async function followReply(
+  db: TenantDb,
+  reply: InboundRow,
+  { at, answered, subject, own }: Answering & { subject: string; own: string },
+  now: Date,
+): Promise<void> {
+  const { address, keyword } = reply;
+  const { lineId } = reply;
+  const text = `${subject}\n${own}`.trim();
+  await draftForReply(db, reply, now);
+  await lockContact(db, address);
+  if (reply.counted) db.lineSignals.add(lineId, now, { received: 1 });
+  if (keyword === 'stop') {
+    if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
+  } else {
+    if (reply.counted) await countReply(db, { lineId, address, text, at: now });
+    await prioritizeAnswers(db, address, at, now);
+    await countStepReply(db, reply, at);
+    await stopContact(db, address, 'reply', now);
+    if (answered !== null) {
+      await lockContact(db, answered);
+      await stopContact(db, answered, 'reply', now);
+    }
+  }
+  if (keyword) await applyKeywords(db, reply, keyword, { at, answered }, now);
+  else await suspectOptOut(db, { ...reply, body: text }, now);
+  await notifyReply(db, address, now);
+}
+
+/** A contact who opts out from one address and answers a message to another means both. */
+async function applyKeywords(
+  db: TenantDb,
+  reply: InboundRow,
+  keyword: Keyword,
+  { at, answered }: Answering,
+  now: Date,
+): Promise<void> {
+  await applyKeyword(db, reply, keyword, at, now);
+  if (keyword === 'stop' && answered !== null)
+    await applyKeyword(db, { id: reply.id, address: answered }, keyword, at, now);
+}
+
+const ReplyRow = IdRow.extend({ address: z.string() });
+
+/** Records further files of a reply; files that arrive before their reply are kept until then. */
+async function receiveAttachments(
+  db: TenantDb,
+  lineId: string,
+  event: MoreAttachments,
+  now: Date,
+): Promise<void> {
+  const reply = await db.maybeOne(sql.type(ReplyRow)`
+    select id, address from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
+  if (!reply) return deferEvent(db, { lineId, event });
+  if (isErased(reply.address)) return;
+  await insertInboundAttachments(db, reply.id, event, now);
+  wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
+}
+
+const ConversationRow = z.object({ status: ConversationStatus, snoozedUntil: z.date().nullable() });
+
+/**
+ * An address that wrote to a line, even automatically, does not count as a new conversation of that line.
+ * @returns whether it is the first message that the line exchanges with the address, and the status of the conversation,
+ * which is locked.
+ */
+async function recordInbound(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  { at, autoReply }: Pick<InboundReply, 'at' | 'autoReply'>,
+): Promise<{ isFirst: boolean; conversation: z.infer<typeof ConversationRow> }> {
+  const conversation = await db.one(sql.type(ConversationRow)`
+    insert into conversations (workspace_id, address, line_id, last_inbound_at)
+    values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
+    on conflict (workspace_id, address) do update set
+      line_id = coalesce(conversations.line_id, excluded.line_id),
+      last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)
+    returning status, snoozed_until`);
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    insert into line_contacts (workspace_id, line_id, address, since)
+    values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
+    on conflict do nothing`);
+  return { isFirst: rowCount > 0, conversation };
+}
+
+interface Sender {
+  address: string;
+  /** The number from which the message came; null: an email address, or no number. */
+  phone: string | null;
+  /** Why the message has no effects. */
+  warning: SenderWarning | null;
+  /** The contact would be a line of the workspace. */
+  isOurs: boolean;
+  isEmail: boolean;
+}
+
+/** Who sends a message without an address that fits the channel, such as an email from a phone number (RFC 2606). */
+const NOBODY = 'unknown-sender@invalid';
+
+const LineSenderRow = z.object({ channel: Channel, ours: z.array(z.string()) });
+
+/** Who wrote: whom the sender of an email asks to be answered, otherwise the sender. */
+async function findSender(
+  db: TenantDb,
+  lineId: string,
+  { from, answersTo, authentication }: InboundReply,
+): Promise<Sender> {
+  const emails = [from, answersTo ?? ''].map((one) => normalizeEmail(one));
+  const { channel, ours } = await db.one(sql.type(LineSenderRow)`
+    select channel, array(
+      select lower(o.email) from lines o
+      where o.workspace_id = ${db.workspaceId}
+        and lower(o.email) = any(${sql.array(
+          emails.filter((one) => one !== null),
+          'text',
+        )})
+    ) ours
+    from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  if (channel !== 'email') return phoneSender(channel, await senderAddress(db, from));
+
+  const [sender = null, answered = null] = emails;
+  const isOwn = (email: string | null): boolean => email !== null && ours.includes(email);
+  const named = sender ?? (from.includes('@') ? from.trim().toLowerCase() : NOBODY);
+  const address = answered === null || isOwn(answered) ? named : answered;
+  const warning = isOwn(sender)
+    ? 'own_address'
+    : authentication?.result === 'fail'
+      ? 'sender_not_verified'
+      : address === NOBODY
+        ? 'invalid_sender'
+        : null;
+  return { address, phone: null, warning, isOurs: isOwn(address), isEmail: true };
+}
+
+function phoneSender(channel: Channel, from: string): Sender {
+  const others = { isOurs: false, isEmail: false } as const;
+  return fitsChannel(channel, from)
+    ? { ...others, address: contactKey(from), phone: phoneOf(from), warning: null }
+    : { ...others, address: NOBODY, phone: null, warning: 'invalid_sender' };
+}
+
+/** The number as the workspace wrote to it, otherwise as the contact wrote from it; null: as `address`. */
+function senderPhone({ address, phone }: Sender, original: Original | null): string | null {
+  if (phone === null) return null;
+  const written = (original?.address === address ? original.recipientPhone : null) ?? phone;
+  return written === address ? null : written;
+}
+
+interface Inbound {
+  event: InboundReply;
+  /** The part of the text by which it is judged. */
+  own: string;
+  sender: Sender;
+  original: Original | null;
+  autoReply: boolean;
+}
+
+async function insertInbound(
+  db: TenantDb,
+  lineId: string,
+  inbound: Inbound,
+  now: Date,
+): Promise<InboundRow | null> {
+  const { carrierMessageId, fingerprint } = inbound.event;
+  const stored = await insertInboundAs(db, lineId, carrierMessageId, inbound, now);
+  if (stored || fingerprint === undefined) return stored;
+  const isSame = await db.exists(sql.type(NoRows)`
+    select 1 from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${carrierMessageId}
+      and (fingerprint is null or fingerprint = ${fingerprint} or starts_with(address, 'erased:'))`);
+  return isSame ? null : insertInboundAs(db, lineId, `${carrierMessageId} ${fingerprint}`, inbound, now);
+}
+
+/** @returns null if a message with this id of the carrier is stored. */
+async function insertInboundAs(
+  db: TenantDb,
+  lineId: string,
+  carrierMessageId: string,
+  { event, own, sender, original, autoReply }: Inbound,
+  now: Date,
+): Promise<InboundRow | null> {
+  const { address, warning, isEmail } = sender;
+  const leadId = await findLeadId(db, address, original?.leadId ?? null);
+  const ours = original?.subject ?? null;
+  const keyword = warning === null ? writtenKeyword({ ...event, text: own }, ours) : null;
+  // Anybody can send an email in the name of a contact, but only the contact knows the id of ours.
+  const isStarted = keyword === 'start' && !autoReply && (!isEmail || original?.isNamed === true);
+  const counted =
+    warning === null &&
+    (!isEmail || leadId !== null || original !== null || (await wasWrittenTo(db, address)));
+  return db.maybeOne(sql.type(InboundRow)`
+    insert into inbound_messages (workspace_id, id, line_id, address, sender_phone, carrier_message_id, lead_id, campaign_id,
+      original_message_id, body, whole_text, subject, sender_name, auto_reply, keyword, authentication, warning, fingerprint,
+      email_references, counted, received_at, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${senderPhone(sender, original)}, ${carrierMessageId},
+      ${leadId}, ${original?.campaignId ?? null}, ${original?.id ?? null}, ${writtenText(event, ours)},
+      ${event.wholeText ?? null}, ${event.subject ?? null},
+      ${senderNameOf(event, sender)}, ${autoReply}, ${keyword === 'stop' || isStarted ? keyword : null},
+      ${event.authentication ? sql.jsonb(event.authentication) : null}, ${warning}, ${event.fingerprint ?? null},
+      ${event.references ? sql.array(event.references, 'text') : null}, ${counted},
+      ${sql.timestamp(event.at)}, ${sql.timestamp(now)})
+    on conflict (workspace_id, line_id, carrier_message_id) do nothing
+    returning *`);
+}
+
+function senderNameOf({ from, fromName }: InboundReply, { warning }: Sender): string | null {
+  const name = fromName?.trim() ?? '';
+  return (warning === 'invalid_sender' ? `${name} <${from}>`.trim() : name) || null;
+}
+
+const wasWrittenTo = (db: TenantDb, address: string): Promise<boolean> =>
+  db.exists(sql.type(NoRows)`
+    select 1 from messages where workspace_id = ${db.workspaceId} and address = ${address} and ${IS_DISPATCHED}`);
+
+/** @param answered the lead of the message that the contact answers, who may have been deleted since. */
+async function findLeadId(db: TenantDb, address: string, answered: string | null): Promise<string | null> {
+  if (answered !== null && (await findLead(db, answered))) return answered;
+  return (await findLeadsByAddress(db, [address])).get(address) ?? null;
+}
+
+const OriginalRow = z.object({
+  id: z.string(),
+  address: z.string(),
+  recipientPhone: z.string().nullable(),
+  leadId: z.string().nullable(),
+  campaignId: z.string().nullable(),
+  subject: z.string().nullable(),
+  body: z.string(),
+  channel: Channel,
+});
+
+interface Original extends Pick<
+  z.infer<typeof OriginalRow>,
+  'id' | 'address' | 'recipientPhone' | 'leadId' | 'campaignId'
+> {
+  /** The carrier refers to it; otherwise it is the last one that the line sent to the contact. */
+  isNamed: boolean;
+  /** Null: it had none. */
+  subject: string | null;
+}
+
+const originalColumns = sql.fragment`m.id, m.address, m.recipient_phone, m.lead_id, m.campaign_id, coalesce(m.sent_subject, m.subject) subject,
+  coalesce(m.sent_text, m.body) body, m.channel`;
+
+async function findOriginal(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  replyTo: string | undefined,
+): Promise<Original | null> {
+  const named =
+    replyTo === undefined
+      ? null
+      : await db.maybeOne(sql.type(OriginalRow)`
+    select ${originalColumns}
+    from attempts a join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id
+    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}
+      and not starts_with(m.address, 'erased:')`);
+  const found =
+    named ??
+    (await db.maybeOne(sql.type(OriginalRow)`
+    select ${originalColumns} from messages m
+    where workspace_id = ${db.workspaceId} and address = ${address} and line_id = ${lineId}
+      and ${IS_DISPATCHED}
+    order by ${DISPATCHED_AT} desc, id desc limit 1`));
+  if (!found) return null;
+  const { channel, subject, body, ...original } = found;
+  return {
+    ...original,
+    isNamed: named !== null,
+    subject: channel === 'email' ? (subject ?? subjectOf(body, '')) : subject,
+  };
+}
+
+const LineIdRow = z.object({ lineId: z.string().nullable() });
+
+/** Queued messages to the contact become answers: they take priority, and do not count as new conversations. */
+async function prioritizeAnswers(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
+  const until = new Date(at.getTime() + ANSWER_MS);
+  if (until <= now) return;
+  const lineIds = await db.anyFirst(sql.type(LineIdRow)`
+    update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), is_new = false, updated_at = now()
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
+    returning line_id`);
+  for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now, 'messagesDue');
+}

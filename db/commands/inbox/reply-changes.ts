@@ -1,0 +1,99 @@
+import { sql } from 'slonik';
+import type { ReplyChange } from '#domain/lines/carrier-event.ts';
+import { isErased } from '#domain/contacts/erasure.ts';
+import { crmEcho } from '#domain/events/base.ts';
+import { optOutKeyword } from '#domain/contacts/opt-out.ts';
+import { shownReply } from '#domain/inbox/reply.ts';
+import { discardDraftOf } from '#db/commands/drafts/ai-drafts.ts';
+import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
+import { applyKeyword } from '#db/commands/contacts/opt-outs.ts';
+import { findLead, presentLead } from '#db/queries/contacts/leads.ts';
+import { lockContact } from '#db/queries/sending/message-locks.ts';
+import { isOptedOut } from '#db/queries/contacts/opt-outs.ts';
+import { InboundRow } from '#db/queries/inbox/replies.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { suspectOptOut } from '../contacts/opt-out-suspicions.ts';
+import { understand } from './sent-texts.ts';
+
+/**
+ * Applies an edit of a reply, or its end. The latest by the carrier's clock wins, whatever the order of arrival.
+ * @returns false if the reply is not known (yet).
+ */
+export async function changeReply(
+  db: TenantDb,
+  lineId: string,
+  change: ReplyChange,
+  now: Date,
+): Promise<boolean> {
+  const reply = await db.maybeOne(sql.type(InboundRow)`
+    select * from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${change.carrierMessageId}`);
+  if (!reply) return false;
+  if (isErased(reply.address)) return true;
+  await lockContact(db, reply.address);
+  const isEdit = change.kind === 'edited';
+  const text = isEdit ? change.text : '';
+  const hasEffects = !reply.autoReply && reply.warning === null;
+  // Judged as a new text is: without what it quotes of ours.
+  const { own } = await understand(db, reply.address, text);
+  const keyword = isEdit && hasEffects ? optOutKeyword(own) : null;
+  const at = sql.timestamp(change.at);
+  const changed = await db.maybeOne(sql.type(InboundRow)`
+    update inbound_messages set body = ${text}, keyword = ${keyword},
+      former_texts = former_texts || jsonb_build_array(jsonb_build_object('text', body, 'until', ${change.at.toISOString()}::text)),
+      ${isEdit ? sql.fragment`edited_at = ${at}` : sql.fragment`unsent_at = ${at}, subject = null`}
+    where workspace_id = ${db.workspaceId} and id = ${reply.id} and unsent_at is null
+      and ${isEdit ? sql.fragment`body <> ${text} and coalesce(edited_at, '-infinity') < ${at}` : sql.fragment`true`}
+    returning *`);
+  if (!changed) return true;
+  await emitChange(db, changed, change, now);
+  if (!isEdit) await discardDraftOf(db, changed.id, now);
+  else if (hasEffects) await followEdit(db, changed, { own, at: change.at }, now);
+  return true;
+}
+
+/** What the new text asks for. */
+async function followEdit(
+  db: TenantDb,
+  reply: InboundRow,
+  { own, at }: { own: string; at: Date },
+  now: Date,
+): Promise<void> {
+  const { address, lineId, keyword } = reply;
+  if (keyword === null) return suspectOptOut(db, { ...reply, body: own }, now);
+  if (keyword === 'stop') {
+    await discardDraftOf(db, reply.id, now);
+    if (!(await isOptedOut(db, address))) db.lineSignals.add(lineId, now, { optouts: 1 });
+  }
+  await applyKeyword(db, reply, keyword, at, now);
+}
+
+async function emitChange(
+  db: TenantDb,
+  { id: messageId, address, senderPhone, leadId, body, campaignId }: InboundRow,
+  change: ReplyChange,
+  now: Date,
+): Promise<void> {
+  const lead = leadId === null ? null : await findLead(db, leadId);
+  const at = change.at.toISOString();
+  const from = address.includes('@') ? { fromEmail: address } : { fromPhone: senderPhone ?? address };
+  const about = { messageId, direction: 'in' as const, ...from };
+  const head = {
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    messageId,
+    data: {},
+    ...(lead && { leadId: lead.id, lead: presentLead(lead) }),
+    ...(campaignId !== null && { campaignId }),
+    ...crmEcho({}),
+  };
+  const event: NewEvent =
+    change.kind === 'edited'
+      ? {
+          event: 'message.edited',
+          ...head,
+          message: { ...about, message: shownReply(body), editedAtUtc: at },
+        }
+      : { event: 'message.unsent', ...head, message: { ...about, unsentAtUtc: at } };
+  await emitEvents(db, [event], now);
+}

@@ -1,0 +1,59 @@
+import type { NormalizedLead } from '#domain/contacts/lead.ts';
+import type { MessageDraft } from '#domain/messages/message-draft.ts';
+import { contactKey } from '#domain/contacts/contact-key.ts';
+import { findLeadsByAddress, insertLeads } from '#db/queries/contacts/leads.ts';
+import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { contactOwners } from '#db/queries/accounts/workspace-users.ts';
+
+/**
+ * Assigns each draft the lead with its address. An unknown phone number becomes a lead in Quick Sends. Uses a constant
+ * number of queries, one if all leads are known.
+ */
+export async function ensureLeads(
+  db: TenantDb,
+  drafts: readonly MessageDraft[],
+  now: Date,
+): Promise<MessageDraft[]> {
+  const unknown = drafts.filter(({ leadId }) => leadId === null);
+  const known = await findLeadsByAddress(
+    db,
+    unknown.map(({ address }) => address),
+  );
+  const strangers = unknown.filter(
+    ({ address, recipientPhone }) =>
+      recipientPhone !== null && address === contactKey(recipientPhone) && !known.has(address),
+  );
+  if (strangers.length > 0) {
+    const listId = await quickSendsList(db);
+    await lockList(db, listId);
+    const owner = (await contactOwners(db, []))(null);
+    const saved = await insertLeads(
+      db,
+      listId,
+      strangers.map((draft) => newLead(draft, owner)),
+      { source: 'message', now },
+    );
+    strangers.forEach(({ address }, index) => known.set(address, saved[index]?.id ?? ''));
+  }
+  return drafts.map((draft) => ({ ...draft, leadId: draft.leadId ?? known.get(draft.address) ?? null }));
+}
+
+function newLead(
+  { recipientName, recipientPhone, recipientEmail }: MessageDraft,
+  owner: string | null,
+): NormalizedLead {
+  const [firstName = '', ...others] = (recipientName ?? '').trim().split(/\s+/);
+  return {
+    firstName,
+    lastName: others.join(' '),
+    emails: recipientEmail === null ? [] : [recipientEmail],
+    phones: recipientPhone === null ? [] : [recipientPhone],
+    companyName: '',
+    jobTitle: '',
+    notes: '',
+    contactOwnerEmail: owner,
+    timezone: null,
+    customFields: {},
+  };
+}

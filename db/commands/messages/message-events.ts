@@ -1,0 +1,40 @@
+import type { EventPayload } from '#domain/events/payloads.ts';
+import { messageEventPayload, type MessageEventName } from '#domain/events/message-event.ts';
+import { campaignNames } from '#db/queries/campaigns/campaigns.ts';
+import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
+import { findLeads, presentLead } from '#db/queries/contacts/leads.ts';
+import { type MessageRow, presentMessage } from '#db/queries/messages/messages.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+
+/** A changed message and the data of its event. */
+export type MessageChange = {
+  [Name in MessageEventName]: { event: Name; message: MessageRow; data: EventPayload<Name>['data'] };
+}[MessageEventName];
+
+/** Emits the events of messages that changed in this transaction. */
+export async function emitMessageEvents(
+  db: TenantDb,
+  changed: readonly MessageChange[],
+  now: Date,
+): Promise<void> {
+  if (changed.length === 0) return;
+  const leads = await findLeads(
+    db,
+    changed.flatMap(({ message }) => message.leadId ?? []),
+  );
+  const campaigns = await campaignNames(
+    db,
+    changed.flatMap(({ message }) => message.campaignId ?? []),
+  );
+  await emitEvents(
+    db,
+    changed.map(({ event, message, data }) => {
+      const lead = leads.get(message.leadId ?? '');
+      const campaign = campaigns.get(message.campaignId ?? '');
+      const context = { data, ...(lead && { lead: presentLead(lead) }), ...(campaign && { campaign }) };
+      // The type of `changed` relates name and data, which TypeScript loses in the destructuring.
+      return messageEventPayload(event, presentMessage(message), context, now) as NewEvent;
+    }),
+    now,
+  );
+}

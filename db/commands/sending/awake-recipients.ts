@@ -1,0 +1,32 @@
+import { recipientOf } from '#db/queries/messages/message-recipient.ts';
+import { sendWindow } from '#db/queries/messages/message-window.ts';
+import { findMessages } from '#db/queries/messages/messages.ts';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import { type PacedLine, quietUntil } from '#domain/sending/pacing.ts';
+
+/**
+ * Returns the messages to send as SMS now whose recipients have no quiet hours. The others are in no lane that could hold them.
+ * @param ids in the order in which they are sent.
+ * @param postpone moves messages to the ends of their recipients' quiet hours.
+ */
+export async function awakeAmong(
+  db: TenantDb,
+  line: PacedLine,
+  ids: readonly string[],
+  now: Date,
+  postpone: (db: TenantDb, asleep: ReadonlyMap<string, Date>) => Promise<void>,
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const asleep = new Map<string, Date>();
+  for (const message of await findMessages(db, ids)) {
+    const isAnswer = message.answersUntil !== null && message.answersUntil > now;
+    const until = quietUntil(
+      line,
+      { isAnswer, recipient: recipientOf(message), ...sendWindow(message) },
+      now,
+    );
+    if (until) asleep.set(message.id, until);
+  }
+  await postpone(db, asleep);
+  return ids.filter((id) => !asleep.has(id));
+}

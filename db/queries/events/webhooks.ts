@@ -1,0 +1,119 @@
+import { NoRows } from '#db/connection/rows.ts';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { EventName } from '#domain/events/event.ts';
+import { ROTATION_HOURS, type Webhook, type WebhookPatch } from '#domain/events/webhook.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+
+export const WebhookRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  name: z.string(),
+  url: z.string(),
+  events: z.array(EventName),
+  isActive: z.boolean(),
+  secretSealed: z.string(),
+  previousSecretSealed: z.string().nullable(),
+  previousSecretUntil: z.date().nullable(),
+  failureCount: z.int(),
+  lastSuccessAt: z.date().nullable(),
+  lastFailureAt: z.date().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type WebhookRow = z.infer<typeof WebhookRow>;
+
+/** The webhooks of some workspaces, newest first. */
+export async function listWebhooksOf(db: SystemDb, workspaceIds: readonly string[]): Promise<WebhookRow[]> {
+  const rows = await db.any(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = any(${sql.array([...workspaceIds], 'text')})
+    order by id desc`);
+  return [...rows];
+}
+
+/** Newest first; returns `limit + 1` rows if there are more. */
+export async function pageOfWebhooks(
+  db: TenantDb,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<WebhookRow[]> {
+  const rows = await db.any(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = ${db.workspaceId}
+      ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
+    order by id desc limit ${limit + 1}`);
+  return [...rows];
+}
+
+export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow | null> {
+  return db.maybeOne(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
+export async function insertWebhooks(
+  db: TenantDb | SystemDb,
+  { name, url, events }: Pick<WebhookRow, 'name' | 'url' | 'events'>,
+  webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
+): Promise<WebhookRow[]> {
+  const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
+  const inserted = await db.any(sql.type(WebhookRow)`
+    insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
+    select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed
+    from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
+    returning *`);
+  return inserted.toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1));
+}
+
+/** @returns null if there is no such webhook. */
+export async function updateWebhook(
+  db: TenantDb,
+  id: string,
+  patch: WebhookPatch,
+): Promise<WebhookRow | null> {
+  const { name = null, url = null, events, isActive = null } = patch;
+  return db.maybeOne(sql.type(WebhookRow)`
+    update webhooks set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
+      events = ${events ? sql.array([...new Set(events)], 'text') : sql.fragment`events`},
+      is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}
+    returning *`);
+}
+
+/** Sets a new secret. The previous one keeps signing for `ROTATION_HOURS`; an older one stops. */
+export async function rotateSecret(
+  db: TenantDb,
+  id: string,
+  secretSealed: string,
+): Promise<WebhookRow | null> {
+  return db.maybeOne(sql.type(WebhookRow)`
+    update webhooks set secret_sealed = ${secretSealed}, previous_secret_sealed = secret_sealed,
+      previous_secret_until = now() + make_interval(hours => ${ROTATION_HOURS}), updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}
+    returning *`);
+}
+
+/** Stops all deliveries. Their log is no longer accessible and is deleted by retention. */
+export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    delete from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
+  return rowCount > 0;
+}
+
+/** The URL without its path and query, which may be secret. */
+const hostOf = (url: string): string => `${new URL(url).origin}/…`;
+
+/** @param sees whether the reader may see the whole URL, which often contains a token. */
+export function presentWebhook(row: WebhookRow, sees: 'url' | 'host' = 'url'): Webhook {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    name: row.name,
+    url: sees === 'url' ? row.url : hostOf(row.url),
+    events: row.events,
+    isActive: row.isActive,
+    failureCount: row.failureCount,
+    lastSuccessAt: row.lastSuccessAt?.toISOString() ?? null,
+    lastFailureAt: row.lastFailureAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

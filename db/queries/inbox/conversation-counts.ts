@@ -1,0 +1,41 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { TenantDb } from '#db/connection/transactions.ts';
+import type { ConversationCounts } from '#domain/inbox/conversation.ts';
+import { isOfStatus, isUnanswered, unreadSince } from './conversation-filters.ts';
+import type { Reader } from './conversation-reads.ts';
+import { isListed } from './conversations.ts';
+
+const CountsRow = z.object({
+  open: z.int(),
+  mine: z.int(),
+  unassigned: z.int(),
+  unread: z.int(),
+  unanswered: z.int(),
+  snoozed: z.int(),
+  drafts: z.int(),
+  suspected: z.int(),
+});
+
+/** The numbers of the views of the inbox, for a user. */
+export async function countConversations(db: TenantDb, reader: Reader): Promise<ConversationCounts> {
+  const { now, userId } = reader;
+  const listed = isListed(db);
+  const isOpen = isOfStatus('open', now);
+  return db.one(sql.type(CountsRow)`
+    select o.*, (
+      select count(*)::int from conversations c where ${listed} and ${isUnanswered(now)}
+    ) unanswered, (
+      select count(*)::int from conversations c where ${listed} and ${isOfStatus('snoozed', now)}
+    ) snoozed, (
+      select count(*)::int from ai_drafts where workspace_id = ${db.workspaceId} and status = 'drafted'
+    ) drafts, (
+      select count(*)::int from opt_out_suspicions where workspace_id = ${db.workspaceId} and status = 'open'
+    ) suspected
+    from (
+      select count(*)::int "open", count(*) filter (where c.assignee_id = ${userId})::int mine,
+        count(*) filter (where c.assignee_id is null)::int unassigned,
+        count(*) filter (where ${unreadSince(reader)})::int unread
+      from conversations c where ${listed} and ${isOpen}
+    ) o`);
+}

@@ -1,0 +1,47 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { FallbackRow } from '../sending/fallback-config.ts';
+import { LineRow } from './lines.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
+
+const CallbackLineRow = LineRow.pick({
+  id: true,
+  workspaceId: true,
+  carrier: true,
+  carrierConfig: true,
+}).extend({
+  /** The line may have sent messages for another workspace. */
+  hasMoved: z.boolean(),
+  provider: FallbackRow.shape.provider.nullable(),
+  accountSid: FallbackRow.shape.accountSid,
+  authTokenSealed: FallbackRow.shape.authTokenSealed,
+  fromNumber: FallbackRow.shape.fromNumber,
+  messagingServiceSid: FallbackRow.shape.messagingServiceSid,
+});
+
+/** A line that a carrier reports about, with the accounts whose secret may have signed the report. */
+export interface CallbackLine {
+  line: Pick<LineRow, 'id' | 'workspaceId' | 'carrier' | 'carrierConfig'>;
+  hasMoved: boolean;
+  fallbackAccount: Pick<
+    FallbackRow,
+    'provider' | 'accountSid' | 'authTokenSealed' | 'fromNumber' | 'messagingServiceSid'
+  > | null;
+}
+
+/** Before a callback is authenticated, the workspace of its line is unknown. @returns the lines that exist, by id. */
+export async function findCallbackLines(
+  db: SystemDb,
+  lineIds: readonly string[],
+): Promise<ReadonlyMap<string, CallbackLine>> {
+  const rows = await db.any(sql.type(CallbackLineRow)`
+    select * from callback_lines(${sql.array([...new Set(lineIds)], 'text')})`);
+  return new Map(
+    rows.map((row) => {
+      const { hasMoved, provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid, ...line } =
+        row;
+      const account = provider && { provider, accountSid, authTokenSealed, fromNumber, messagingServiceSid };
+      return [line.id, { line, hasMoved, fallbackAccount: account }];
+    }),
+  );
+}

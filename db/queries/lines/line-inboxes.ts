@@ -1,0 +1,45 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/connection/rows.ts';
+import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
+
+const PositionRow = z.object({ position: z.string() });
+
+/** The position up to which the inbox was read, in the carrier's format; null if it never was. */
+export async function inboxPosition(db: TenantDb, lineId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(PositionRow)`
+    select position from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
+}
+
+/** Sets the initial position; an inbox that was read before keeps its position. */
+export async function initInboxPosition(db: TenantDb, lineId: string, position: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    insert into line_inboxes (workspace_id, line_id, position) values (${db.workspaceId}, ${lineId}, ${position})
+    on conflict do nothing`);
+}
+
+/**
+ * Advances the position, under a lock on the line and before what was read is stored in the same transaction.
+ * @returns false if another reader has advanced it.
+ */
+export async function advanceInboxPosition(
+  db: TenantDb,
+  lineId: string,
+  { from, to }: { from: string; to: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update line_inboxes set position = ${to}
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and position = ${from}`);
+  return rowCount > 0;
+}
+
+const AgeRow = z.object({ seconds: z.coerce.number().nullable() });
+
+/** The seconds since the mailbox that was not read for longest was read, of the active lines of all workspaces; 0: there is none. */
+export async function inboxReadAge(db: SystemDb): Promise<number> {
+  const seconds = await db.oneFirst(sql.type(AgeRow)`
+    select extract(epoch from now() - min(coalesce(i.read_at, l.inbox_failing_since)))::float8 seconds
+    from line_inboxes i join lines l on l.workspace_id = i.workspace_id and l.id = i.line_id
+    where l.is_active and l.provisioning_status = 'active'`);
+  return Math.max(0, seconds ?? 0);
+}

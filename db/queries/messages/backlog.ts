@@ -1,0 +1,81 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { ReputationState } from '#domain/lines/reputation.ts';
+import type { SystemDb } from '#db/connection/transactions.ts';
+
+/** Ages in seconds; 0 if nothing waits. */
+const Backlog = z.object({
+  bufferedDrips: z.int(),
+  oldestDripSeconds: z.number(),
+  lateDripWorkspaces: z.int(),
+  openDeliveries: z.int(),
+  lateWebhooks: z.int(),
+  oldestDeliverySeconds: z.number(),
+  overdueWorkflows: z.int(),
+  openAttempts: z.int(),
+  undraftedReplies: z.int(),
+  runningImports: z.int(),
+  setAside: z.int(),
+  exhaustedModelBudgets: z.int(),
+  misfitSenders: z.int(),
+  deadlocks: z.int(),
+});
+/** The pending work of all workspaces. */
+export type Backlog = z.infer<typeof Backlog>;
+
+/** Larger backlogs are not counted exactly. */
+const MAX_COUNT = 100_000;
+
+/** Then operators are told. */
+const DRIPS_LATE = sql.fragment`interval '1 minute'`;
+const DELIVERIES_LATE = sql.fragment`interval '10 minutes'`;
+
+const age = (column: string) =>
+  sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
+
+/** Reads only partial indexes and tables whose rows are deleted when they are processed. */
+export async function readBacklog(db: SystemDb): Promise<Backlog> {
+  return db.one(sql.type(Backlog)`
+    select drips.count buffered_drips, drips.age oldest_drip_seconds, drips.late late_drip_workspaces,
+      deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds, deliveries.late late_webhooks,
+      (select count(*) from workflow_wakes where sweep_at < now()) overdue_workflows,
+      (select count(*) from attempts where outcome is null) open_attempts,
+      (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
+      (select count(*) from lead_imports where status = 'running') running_imports,
+      (select count(*) from set_aside where set_aside_at is not null) set_aside,
+      (select count(*) from ai_usage u join workspaces w on w.id = u.workspace_id
+        where u.day = (now() at time zone w.timezone)::date and u.tokens >= w.ai_tokens_per_day) exhausted_model_budgets,
+      (select count(*) from inbound_messages
+        where warning = 'invalid_sender' and created_at > now() - interval '1 day') misfit_senders,
+      (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
+    from
+      (select count(*), ${age('created_at')} age,
+          count(distinct workspace_id) filter (where created_at < now() - ${DRIPS_LATE})::int late
+        from (select workspace_id, created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
+      (select count(*), ${age('created_at')} age,
+          count(distinct webhook_id) filter (where created_at < now() - ${DELIVERIES_LATE})::int late
+        from (select webhook_id, created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
+}
+
+const LineCount = z.object({
+  carrier: z.string(),
+  state: z.string(),
+  /** The reputation of active lines; null for others. */
+  reputation: ReputationState.nullable(),
+  count: z.int(),
+});
+export type LineCount = z.infer<typeof LineCount>;
+
+/** The number of lines by carrier, state and reputation. Reads all lines. */
+export async function countLines(db: SystemDb): Promise<readonly LineCount[]> {
+  return db.any(sql.type(LineCount)`
+    select carrier, case
+        when provisioning_status <> 'active' then 'not_provisioned'
+        when not is_active then 'inactive'
+        when paused_at is not null then 'paused'
+        when blocked_at is not null and health_status <> 'down' then 'blocked'
+        else health_status
+      end state,
+      case when is_active and provisioning_status = 'active' then reputation_state end reputation, count(*) count
+    from lines group by 1, 2, 3`);
+}

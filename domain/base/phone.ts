@@ -1,0 +1,108 @@
+import {
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  isSupportedCountry,
+  type PhoneNumber,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/max';
+import { contactKey } from '../contacts/contact-key.ts';
+
+/**
+ * A normalized number of the plan in which every number has ten digits: the most frequent case, at a hundredth of the cost of
+ * parsing it.
+ */
+const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+
+const CALLING_CODES = new Set(getCountries().map((country) => `+${getCountryCallingCode(country)}`));
+
+/** Whether a country has this calling code, for example `+49`. */
+export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
+
+/**
+ * Normalizes a phone number to E.164; null if it is not a phone number.
+ * @param country ISO 3166-1 alpha-2, for numbers without a country code.
+ * @param callingCode for example `+49`; takes precedence over `country`.
+ */
+export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
+  if (NORTH_AMERICAN.test(text)) return hasOneDigit(text.slice(2)) ? null : text;
+  const written = wholeNumber(text);
+  if (written === null || !mayBeNumber(written)) return null;
+  const defaultCountry = defaultCountryOf(country, callingCode);
+  const national = parsePhoneNumberFromString(written, defaultCountry);
+  const number = national && (withoutPlus(written, national) ?? national);
+  if (!number || hasOneDigit(number.nationalNumber)) return null;
+  return number.isPossible() ? number.number : formerForm(number.number);
+}
+
+/** Prefixes of trunks and of mobile numbers that people and exports keep behind the country code. */
+const TRUNKS: readonly [form: RegExp, number: string][] = [
+  [/^\+52(?:01|044|045)(\d{10})$/, '+52$1'],
+  [/^\+549([1-3]\d{11})$/, '+54$1'],
+];
+
+/** A number that the numbering plan of today does not contain, but another form of which it does. @param number E.164. */
+function formerForm(number: string): string | null {
+  const key = contactKey(number);
+  if (key !== number) return parsePhoneNumberFromString(key)?.isPossible() ? number : null;
+  const trunk = TRUNKS.find(([form]) => form.test(number));
+  const parsed = trunk && parsePhoneNumberFromString(number.replace(trunk[0], trunk[1]));
+  return parsed?.isPossible() && parsed.number !== number ? parsed.number : null;
+}
+
+/**
+ * The number of a text that begins with the calling code of its country but lacks the +, such as 4915112345678. Exports write
+ * numbers so. National numbers that begin with the same digits are rare, and people write them with the prefix 0.
+ */
+function withoutPlus(text: string, { countryCallingCode }: PhoneNumber): PhoneNumber | null {
+  if (!text.trim().startsWith(countryCallingCode)) return null;
+  const international = parsePhoneNumberFromString(`+${text.trim()}`);
+  return international?.isValid() ? international : null;
+}
+
+/** Whether a number can exist, as far as is known of the numbering plan of its country. @param phone E.164. */
+export const isLikelyNumber = (phone: string): boolean =>
+  parsePhoneNumberFromString(contactKey(phone))?.isValid() ?? false;
+
+/** The address of a contact if it is a phone number. */
+export const phoneOf = (address: string): string | null => (/^\+\d+$/.test(address) ? address : null);
+
+/** A placeholder such as 000-0000. */
+const hasOneDigit = (national: string): boolean => /^(\d)\1*$/.test(national);
+
+/** A number as a spreadsheet or a data frame writes a quantity: with a fraction, or as a power of ten. */
+const FRACTION = /^\s*(\+?[\d ()-]{7,})\.(0+|\d{1,2})\s*$/;
+/** A number in groups of thousands. */
+const GROUPED = /^\s*\d{1,3}(?:[.,' ]\d{3}){2,}(?:[.,]0+)?\s*$/;
+const POWER = /^\s*(\d)[.,](\d+)e\+?(\d{1,2})\s*$/i;
+
+/** The text of a number before a program took it for a quantity; null if digits are lost. */
+function wholeNumber(text: string): string | null {
+  const [, first = '', digits = '', exponent = ''] = POWER.exec(text) ?? [];
+  if (first !== '') return digits.length === Number(exponent) ? first + digits : null;
+  if (GROUPED.test(text)) return text.replace(/[.,]0{1,2}\s*$/, '').replaceAll(/\D/g, '');
+  const [, whole, fraction] = FRACTION.exec(text) ?? [];
+  if (whole === undefined) return text;
+  return Number(fraction) === 0 ? whole : null;
+}
+
+/** The digits, and the +, of a searched text in the format in which numbers are displayed, `(415) 555-0123`; null if it has another. */
+export const digitsSearched = (text: string): string | null =>
+  /^[+\d().\s-]{3,}$/.test(text) && /\d/.test(text) ? text.replaceAll(/[^+\d]/g, '') : null;
+
+/** More than a number with its extension and a word about it; the parser searches a longer text for one. */
+const MAX_LENGTH = 80;
+/** The digits of the shortest national numbers, in any script. */
+const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
+
+/** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */
+const mayBeNumber = (text: string): boolean => text.length <= MAX_LENGTH && FOUR_DIGITS.test(text);
+
+/** Undefined if no country has the calling code: numbers need one of their own then. */
+function defaultCountryOf(
+  country: string,
+  callingCode?: string,
+): CountryCode | { defaultCallingCode: string } | undefined {
+  if (callingCode === undefined) return isSupportedCountry(country) ? country : 'US';
+  return isCallingCode(callingCode) ? { defaultCallingCode: callingCode.replace('+', '') } : undefined;
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { anyText } from '#test/support/any-text.ts';
+import { isAutomaticText } from '../inbox/automatic-text.ts';
+import { CarrierEvent } from '../lines/carrier-event.ts';
+import { complainsInText } from '../lines/complaint.ts';
+import { optOutSuspicion } from '../contacts/doubtful-opt-out.ts';
+import { verdictPrompt } from '../contacts/opt-out-verdict.ts';
+import { optOutKeyword } from '../contacts/opt-out.ts';
+import { ownText, unquoted, withoutOurTexts } from '../inbox/own-words.ts';
+import { plain } from '../contacts/suspected-opt-out.ts';
+import { normalize, shortenMarks } from './text.ts';
+import { textReactions } from '../inbox/text-reaction.ts';
+
+const MARKS = '\u0301\u0316';
+const HOSTILE = `a${MARKS.repeat(50_000)}`;
+const LONG_RUN = /\p{M}{31}/u;
+
+describe('a text with long runs of combining marks', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    HOSTILE,
+    `STOP\n${HOSTILE}`,
+    `${HOSTILE}\nSTOP`,
+    `a${MARKS.repeat(90)}`,
+    `Liked “${HOSTILE.slice(0, 10_000)}”`,
+    'a\u0301'.repeat(50_000),
+    '\uFDFA'.repeat(100_000),
+  ])('is never normalized as a whole, nor with such a run', (text) => {
+    const normalized = vi.spyOn(String.prototype, 'normalize');
+    for (const judge of [
+      optOutKeyword,
+      optOutSuspicion,
+      complainsInText,
+      unquoted,
+      isAutomaticText,
+      textReactions,
+      plain,
+      (all: string) => ownText(all, 300),
+      (all: string) => withoutOurTexts(all, [all.slice(0, 1000)]),
+      (all: string) => verdictPrompt([all, all]),
+    ])
+      judge(text);
+    for (const given of normalized.mock.contexts as string[]) {
+      expect(given.length).toBeLessThanOrEqual(1200);
+      expect(LONG_RUN.test(given)).toBe(false);
+    }
+  });
+
+  it('is shortened once it arrives', () => {
+    const event = CarrierEvent.parse({
+      kind: 'reply',
+      eventId: 'e',
+      at: new Date(),
+      carrierMessageId: 'm',
+      from: '+14155550123',
+      text: HOSTILE,
+      attachments: [],
+      autoReply: false,
+    });
+    expect(event).toMatchObject({ text: `a${MARKS.repeat(15)}` });
+  });
+
+  it('changes no text that people write', () => {
+    for (const text of ['naïve', 'Việt', 'ก็', 'हिन्दी', 'שָׁלוֹם', '👨‍👩‍👧', `a${'\u0301'.repeat(30)}`])
+      expect(shortenMarks(text)).toBe(text);
+  });
+
+  it('is at most as long as asked for, whatever its form', () => {
+    fc.assert(
+      fc.property(
+        anyText(100),
+        fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD' as const),
+        fc.nat(120),
+        (text, form, max) => {
+          expect(normalize(text, form, max).length).toBeLessThanOrEqual(max);
+        },
+      ),
+    );
+    expect(normalize('é', 'NFD', 10)).toBe('e\u0301');
+  });
+});

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { Channel } from '../base/channel.ts';
+import { Id, UserId, WorkspaceId } from '../base/ids.ts';
+import { MAX_BODY_LENGTH, MessageInput, SubjectLine, TimeZone } from '../messages/message.ts';
+import { CampaignQuietHours } from '../sending/quiet-hours.ts';
+import { StepVariants, textsOf } from './step-variants.ts';
+import { TemplateBudget, templateProblem } from '../messages/template.ts';
+import { isBlank, SINGLE_LINE } from '../base/text.ts';
+
+export const CampaignStatus = z
+  .enum(['draft', 'active', 'paused', 'completed', 'archived'])
+  .meta({ id: 'CampaignStatus' });
+export type CampaignStatus = z.infer<typeof CampaignStatus>;
+
+/** The delay after the previous step; for the first step, after the lead enters the campaign. */
+const StepDelay = z.object({
+  days: z.int().min(0).max(365).optional(),
+  hours: z.int().min(0).max(8760).optional(),
+  minutes: z.int().min(0).max(525_600).optional(),
+});
+
+/** One message of a sequence. */
+export const CampaignStep = z
+  .object({
+    message: z.string().max(MAX_BODY_LENGTH).default(''),
+    messageType: Channel.default('imessage'),
+    subject: z.string().max(500).optional(),
+    variants: StepVariants.optional().meta({
+      description:
+        'A/B variants, named A to D by their position. They replace `message`: each lead gets one of them, chosen by campaign, step and lead in proportion to the weights. Everything else in the step is the same for all.',
+    }),
+    delay: StepDelay.default({}),
+    attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),
+    smsFallbackEnabled: z.boolean().default(false),
+    smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
+  })
+  .meta({ id: 'CampaignStep' });
+export type CampaignStep = z.output<typeof CampaignStep>;
+
+const subjectProblem = (subject = '', budget: TemplateBudget): string | null =>
+  SubjectLine.safeParse(subject).error?.issues[0]?.message ?? templateProblem(subject, budget);
+
+/** Validated steps of a request. All their templates share one budget. */
+const NewSteps = z
+  .array(CampaignStep)
+  .min(1, 'at least one step is required')
+  .max(50)
+  .superRefine((steps, context) => {
+    const budget = new TemplateBudget();
+    for (const [index, step] of steps.entries()) {
+      const { message, variants, smsFallbackMessage, subject, attachmentUrls } = step;
+      const refuse = (path: readonly (string | number)[], problem: string | null): void => {
+        if (problem !== null) context.addIssue({ code: 'custom', path: [index, ...path], message: problem });
+      };
+      for (const { variant, body, path } of textsOf(step)) {
+        if (isBlank(body) && attachmentUrls.length === 0)
+          refuse(path, `a ${variant === null ? 'message' : 'body'} or attachmentUrls is required`);
+        refuse(path, templateProblem(body, budget));
+      }
+      // Sent only if the step has no variants.
+      if (variants) refuse(['message'], templateProblem(message, budget));
+      refuse(['subject'], subjectProblem(subject, budget));
+      variants?.forEach((variant, number) =>
+        refuse(['variants', number, 'subject'], subjectProblem(variant.subject, budget)),
+      );
+      refuse(['smsFallbackMessage'], templateProblem(smsFallbackMessage ?? '', budget));
+    }
+  });
+
+const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stickinessPolicy } =
+  MessageInput.shape;
+
+const fields = {
+  name: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(200)
+    .refine(...SINGLE_LINE),
+  description: z.string().max(2000).optional(),
+  steps: NewSteps,
+  listId: Id.nullish().meta({
+    description:
+      'The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.',
+  }),
+  eligibleLineIds: eligibleLineIds.nullish(),
+  poolId: Id.nullish().meta({
+    description:
+      'The pool whose lines send the messages; its `sticky` overrides `stickinessPolicy`. Cannot be combined with `eligibleLineIds`.',
+  }),
+  stickinessPolicy,
+  timezone: TimeZone.nullish(),
+  sendWindowStart: sendWindowStart.nullish(),
+  sendWindowEnd: sendWindowEnd.nullish(),
+  allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
+  quietHours: CampaignQuietHours.nullish().meta({
+    description: "Replaces the workspace's quiet hours; null: the workspace's apply.",
+  }),
+  requireConsent: z.boolean().optional().meta({
+    description:
+      'Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.',
+  }),
+  stopOnReply: z.boolean().optional(),
+  needsAiPersonalization: z.boolean().optional().meta({
+    description:
+      'The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.',
+  }),
+};
+
+/** The body of `POST /api/campaigns`. */
+export const CampaignInput = z
+  .object({ ...fields, start: z.boolean().default(false) })
+  .meta({ id: 'CampaignInput' });
+export type CampaignInput = z.output<typeof CampaignInput>;
+
+/** The body of `PATCH /api/campaigns/{id}`. Once a lead has entered, the steps cannot change. */
+export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
+export type CampaignPatch = z.output<typeof CampaignPatch>;
+
+/** A campaign as the API returns it. */
+export const Campaign = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    name: z.string(),
+    description: z.string(),
+    status: CampaignStatus,
+    steps: z.array(CampaignStep),
+    listId: Id.nullable(),
+    eligibleLineIds: z.array(z.string()).nullable(),
+    poolId: Id.nullable(),
+    stickinessPolicy: z.enum(['sticky', 'round_robin']),
+    timezone: z.string().nullable(),
+    sendWindowStart: z.string().nullable(),
+    sendWindowEnd: z.string().nullable(),
+    allowedDaysOfWeek: z.array(z.int()).nullable(),
+    quietHours: CampaignQuietHours.nullable(),
+    requireConsent: z.boolean(),
+    stopOnReply: z.boolean(),
+    needsAiPersonalization: z.boolean(),
+    createdByUserId: UserId.nullable(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Campaign' });
+export type Campaign = z.infer<typeof Campaign>;
+
+/** How many leads are in each state of a campaign. */
+export const CampaignProgress = z
+  .object({
+    entered: z.int(),
+    running: z.int().meta({ description: 'Leads with remaining steps.' }),
+    finished: z.int().meta({ description: 'Leads that were sent every step.' }),
+    stopped: z.int().meta({
+      description: 'Leads that replied, opted out, could not be reached, had not consented or were removed.',
+    }),
+    noConsent: z.int().meta({
+      description: 'The stopped leads that had not consented (`requireConsent`).',
+    }),
+    enteredAll: z.boolean().meta({ description: 'Whether all leads of the list have entered.' }),
+  })
+  .meta({ id: 'CampaignProgress' });
+export type CampaignProgress = z.infer<typeof CampaignProgress>;

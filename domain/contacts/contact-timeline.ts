@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { Call } from '../inbox/call.ts';
+import { Consent } from './consent.ts';
+import { ConversationNote } from '../inbox/conversation-note.ts';
+import { ThreadItem } from '../inbox/conversation.ts';
+import { Id } from '../base/ids.ts';
+import { OptOutChange } from './opt-out.ts';
+
+const at = z.iso.datetime();
+const campaign = z.object({ _id: Id, name: z.string() });
+
+/** What happened with a contact at one time. */
+export const ContactTimelineEntry = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('message'), at, address: z.string(), message: ThreadItem }),
+    z.object({ type: z.literal('campaign_joined'), at, campaign }),
+    z.object({
+      type: z.literal('campaign_left'),
+      at,
+      campaign,
+      reason: z.string().nullable().meta({
+        description:
+          '`reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.',
+      }),
+    }),
+    z.object({ type: z.literal('consent'), at, consent: Consent }),
+    z.object({ type: z.literal('opt_out'), at, optOut: OptOutChange }),
+    z.object({ type: z.literal('note'), at, note: ConversationNote }),
+    z.object({ type: z.literal('call'), at, call: Call }),
+  ])
+  .meta({ id: 'ContactTimelineEntry' });
+export type ContactTimelineEntry = z.infer<typeof ContactTimelineEntry>;

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { ApprovalChannel, DraftSource } from '../events/ai-draft.ts';
+import { Id } from '../base/ids.ts';
+import { MessageInput, TemplateText } from '../messages/message.ts';
+
+/** `drafted` is open; the next three are resolutions; a newer reply or draft supersedes an open draft. */
+export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
+export type DraftStatus = z.infer<typeof DraftStatus>;
+
+/** Adds the internal states before a draft exists, which the API never returns. */
+export const StoredDraftStatus = z.enum(['waiting', 'failed', ...DraftStatus.options]);
+
+export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
+export type DraftAction = z.infer<typeof DraftAction>;
+
+/** The status that each action sets. */
+export const RESOLVED_AS = {
+  approve: 'approved',
+  reject: 'rejected',
+  mark_sent: 'claimed',
+} as const satisfies Record<DraftAction, DraftStatus>;
+
+/** A closed set: a contact cannot inject tags of their own through the model. */
+export const DraftTag = z.enum([
+  'interested',
+  'not_interested',
+  'question',
+  'objection',
+  'meeting_requested',
+  'call_back',
+  'wrong_person',
+]);
+export const Sentiment = z.enum(['positive', 'neutral', 'negative']);
+
+/** A draft that somebody writes for a contact. */
+export const DraftInput = z
+  .object({
+    replyId: z.string().max(100).optional().meta({ description: 'The reply that it answers.' }),
+    leadId: z.string().min(1).max(100).optional(),
+    phone: z.string().max(40).optional(),
+    email: z.string().max(320).optional(),
+    message: TemplateText.trim().min(1),
+  })
+  .refine(
+    ({ replyId, leadId, phone, email }) =>
+      [replyId, leadId, phone, email].filter((name) => name !== undefined).length === 1,
+    { path: ['replyId'], message: 'name the contact by exactly one of replyId, leadId, phone and email' },
+  )
+  .meta({ id: 'DraftInput' });
+export type DraftInput = z.infer<typeof DraftInput>;
+
+/** A draft as the API lists it. */
+export const AutoReply = z
+  .object({
+    replyId: Id.meta({
+      description: "The draft's id. For a draft of the copilot, the id of the reply that it answers.",
+    }),
+    answeredReplyId: Id.nullable().meta({
+      description: 'The reply that the draft answers; null if the contact has not written.',
+    }),
+    source: DraftSource,
+    status: DraftStatus,
+    draftMessage: z.string(),
+    conversationRecipient: z.string(),
+    inboundText: z.string().meta({ description: 'The text of that reply; empty if there is none.' }),
+    leadId: Id.nullable(),
+    confidence: z
+      .number()
+      .min(0)
+      .max(1)
+      .meta({ description: "The copilot's confidence; 0 if somebody else wrote the draft." }),
+    tags: z.array(z.string()),
+    sentiment: Sentiment.nullable(),
+    mode: z.literal('copilot'),
+    approvalChannel: ApprovalChannel.nullable(),
+    messageId: Id.nullable().meta({ description: 'The message that answered the contact.' }),
+    model: z.string().nullable(),
+    promptTokens: z.int().nullable(),
+    completionTokens: z.int().nullable(),
+    createdAt: z.iso.datetime(),
+    resolvedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'AutoReply' });
+export type AutoReply = z.infer<typeof AutoReply>;
+
+/** A reviewer's decision on a draft. */
+export const DraftResolution = z
+  .object({
+    replyId: z.string().max(100),
+    action: DraftAction,
+    message: TemplateText.trim()
+      .min(1)
+      .optional()
+      .meta({ description: 'With `approve`: the text to send instead of the draft.' }),
+    scheduledDate: MessageInput.shape.scheduledDate.meta({
+      description:
+        "With `approve`: the earliest time to send it, for example a few seconds ahead in which it can be canceled. Without an offset, in the workspace's time zone.",
+    }),
+  })
+  .refine(({ action, message }) => action === 'approve' || message === undefined, {
+    path: ['message'],
+    message: 'is only allowed with the action approve',
+  })
+  .refine(({ action, scheduledDate }) => action === 'approve' || scheduledDate === undefined, {
+    path: ['scheduledDate'],
+    message: 'is only allowed with the action approve',
+  })
+  .meta({ id: 'DraftResolution' });

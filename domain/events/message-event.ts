@@ -1,0 +1,35 @@
+import { crmEcho } from './base.ts';
+import type { EventPayload } from './payloads.ts';
+import type { Lead } from '../contacts/lead.ts';
+import type { Message } from '../messages/message.ts';
+
+/** The status events of an outbound message. */
+export type MessageEventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened';
+
+export interface MessageEventContext<Name extends MessageEventName> {
+  data: EventPayload<Name>['data'];
+  /** The full lead object, when the message has one. */
+  lead?: Lead | undefined;
+  campaign?: { id: string; name: string } | undefined;
+}
+
+/** Builds the body of a status event. */
+export function messageEventPayload<Name extends MessageEventName>(
+  event: Name,
+  message: Message,
+  { lead, campaign, data }: MessageEventContext<Name>,
+  now: Date,
+) {
+  return {
+    event,
+    timestamp: now.toISOString(),
+    workspaceId: message.workspaceId,
+    messageId: message._id,
+    message,
+    data,
+    ...(message.leadId !== null && { leadId: message.leadId }),
+    ...(lead && { lead }),
+    ...(campaign && { campaignId: campaign.id, campaignName: campaign.name }),
+    ...crmEcho(message),
+  };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { DeliveredEvent, EventName } from './event.ts';
+import { Id, WorkspaceId } from '../base/ids.ts';
+import { SINGLE_LINE } from '../base/text.ts';
+
+/** A webhook registration. */
+export const Webhook = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    name: z.string(),
+    url: z.string().meta({
+      description:
+        'Keys without the scope `manage` and members who are no admins see only its host, and `/…` in place of the path.',
+    }),
+    events: z.array(EventName),
+    isActive: z.boolean(),
+    failureCount: z.int(),
+    lastSuccessAt: z.iso.datetime().nullable(),
+    lastFailureAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.infer<typeof Webhook>;
+
+export const WebhookInput = z
+  .object({
+    url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .max(2000, 'must be at most 2000 characters'),
+    events: z.array(EventName).min(1).max(50),
+    name: z
+      .string()
+      .max(200)
+      .refine(...SINGLE_LINE)
+      .optional(),
+  })
+  .meta({ id: 'WebhookInput' });
+export type WebhookInput = z.infer<typeof WebhookInput>;
+
+export const WebhookPatch = WebhookInput.partial()
+  .extend({
+    isActive: z.boolean().optional().meta({
+      description:
+        'false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.',
+    }),
+  })
+  .meta({ id: 'WebhookPatch' });
+export type WebhookPatch = z.infer<typeof WebhookPatch>;
+
+/** How long the previous secret keeps signing after a rotation. */
+export const ROTATION_HOURS = 24;
+
+/** An entry of the delivery log. */
+export const WebhookDelivery = z
+  .object({
+    id: Id,
+    eventId: Id.meta({ description: '`X-Svc-Event-Id`; the same in a replay.' }),
+    event: DeliveredEvent,
+    isReplayOf: Id.optional(),
+    success: z.boolean().nullable().meta({ description: 'null: in progress.' }),
+    responseStatus: z.int().nullable(),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: '`interrupted`: a crash interrupted it; it may have arrived.' }),
+    latencyMs: z.int().nullable(),
+    attemptCount: z.int(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+
+/** An entry of the delivery log with what was sent and answered. */
+export const DeliveryExchange = WebhookDelivery.extend({
+  requestBody: z
+    .string()
+    .nullable()
+    .meta({ description: 'The payload, exactly as it was sent. null: its contact was erased.' }),
+  responseBody: z.string().nullable().meta({
+    description:
+      'The first 2,000 characters of the response. null: the delivery succeeded or is a replay, the response was empty, or the contact was erased.',
+  }),
+}).meta({ id: 'DeliveryExchange' });
+
+/** The result of a replay or a test ping. */
+export const DeliveryReport = z
+  .object({
+    success: z.boolean().meta({ description: 'The endpoint returned 2xx.' }),
+    deliveryId: Id,
+    isReplayOf: Id.nullable().meta({ description: 'null: a test ping.' }),
+    responseStatus: z.int().nullable(),
+    error: z.string().nullable(),
+    latencyMs: z.int().meta({ description: 'The total, including a second attempt.' }),
+    attemptCount: z.int().min(1).max(2),
+  })
+  .meta({ id: 'DeliveryReport' });
+export type DeliveryReport = z.infer<typeof DeliveryReport>;

@@ -1,0 +1,351 @@
+import { inAllLanguages, type Language } from '../base/languages.ts';
+
+/*
+ * What did this person write themselves? Mail programs append the message that is answered, and signatures. Everything here
+ * takes linear time: lines longer than MAX_LINE are not compared with any pattern.
+ */
+
+/** Neither headings nor signatures have longer lines. */
+const MAX_LINE = 400;
+/** Lines of a header of a quoted message, with recipients and blank lines. */
+const MAX_HEADER = 16;
+/** An attribution ("On …, Ada wrote:") spans at most this many lines. */
+const MAX_FOLDS = 3;
+
+const SPACES = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
+const INVISIBLE = /[\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
+
+/** A line as it is compared with patterns: '' if it is too long. */
+const plainLine = (line: string): string =>
+  line.length > MAX_LINE ? '' : line.replaceAll(SPACES, ' ').replaceAll(INVISIBLE, '').trim();
+
+const linesOf = (text: string): string[] => text.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
+
+/** Not inside a longer word. Scripts without spaces have no such words. */
+const word = (source: string): string =>
+  String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}])${source}(?![\p{Script=Latin}\p{Script=Cyrillic}])`;
+
+type Label = keyof Language['labels'];
+
+/** A line of the header that Outlook writes above a quoted message; also in bold (`*From:*`), and with the value on the next line. */
+const labelPattern = (label: Label): RegExp =>
+  new RegExp(
+    String.raw`^[*_]{0,2}${inAllLanguages(({ labels }) => labels[label])} ?[*_]{0,2} ?[:：][*_]{0,2}(?<value>.*)$`,
+    'iu',
+  );
+const LABELS = (['from', 'sent', 'date', 'to', 'cc', 'subject'] as const).map((label) => ({
+  label,
+  pattern: labelPattern(label),
+}));
+
+/** `A:` is "To" in Spanish and "From" in no language, but `De:` and `Da:` may be several: the first unused one counts. */
+function labelOf(line: string, used: ReadonlySet<Label>): { label: Label; value: string } | null {
+  if (!/[:：]/.test(line)) return null;
+  for (const { label, pattern } of LABELS) {
+    const value = used.has(label) ? undefined : pattern.exec(line)?.groups?.['value'];
+    if (value !== undefined) return { label, value };
+  }
+  return null;
+}
+
+/**
+ * The header of a quoted message: at least two different labels in consecutive lines. Somebody may write "From: Berlin" and
+ * "To: Munich" themselves, so the header also has an address, a subject, or the label "Sent".
+ */
+function isHeader(lines: readonly string[], at: number): boolean {
+  const found = new Set<Label>();
+  let hasAddress = false;
+  let isValueBelow = false;
+  let blanks = 0;
+  for (const line of lines.slice(at, at + MAX_HEADER)) {
+    // HTML mails have a paragraph for each line.
+    if (line === '' && blanks === 1) break;
+    blanks = line === '' ? 1 : 0;
+    if (line === '') continue;
+    const labeled = labelOf(line, found);
+    // A long list of recipients continues on the next lines.
+    if (labeled === null && !(isValueBelow || (found.has('to') && line.includes('@')))) break;
+    hasAddress ||= (labeled?.value ?? line).includes('@');
+    isValueBelow = labeled !== null && labeled.value.trim() === '';
+    if (labeled) found.add(labeled.label);
+  }
+  return found.size >= 2 && found.has('from') && (hasAddress || found.has('subject') || found.has('sent'));
+}
+
+const DASHES = String.raw`[-–—_=*~]`;
+const ORIGINAL = inAllLanguages(({ original }) => original);
+/** "-----Original Message-----", "Begin forwarded message:". */
+const HEADING = new RegExp(`^(?:${DASHES}{2,} ?${ORIGINAL} ?:?${DASHES}*|${ORIGINAL} ?[:：])$`, 'iu');
+/** The same in any other language. A header follows. */
+const OTHER_HEADING = /^-{3,} ?\p{L}[^-]{0,80}-{3,}$/u;
+const RULE = /^[-_–—]{10,}$/;
+
+const WROTE = new RegExp(word(inAllLanguages(({ wrote }) => wrote)), 'iu');
+const ON = new RegExp(`^${inAllLanguages(({ on }) => on)}(?![\\p{Script=Latin}\\p{Script=Cyrillic}])`, 'iu');
+const DATE = /(?:19|20)\d\d|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|[年月]/;
+const TIME = /\d{1,2} ?[:.h時点时] ?\d{2}/;
+const ADDRESS = /[<([] ?[^\s<>()[\]@]{1,64}@[^\s<>()[\]@]{1,255}[>)\]]/;
+/** "3 nov …", "пн, 3 …", "pon., 3 …", "2026年…", "Dana <…> 于…". */
+const BEGINS_WITH_DATE = /^(?:\D{0,2}\d|\p{L}{2,12}[.,]{1,2} ?(?:\p{L}+[., ]{1,2})?\d)/u;
+
+const beginsAttribution = (line: string): boolean => ON.test(line) || BEGINS_WITH_DATE.test(line);
+
+function isAttribution(text: string, isAboveMarks: boolean): boolean {
+  if (text.length > MAX_LINE || !/[:：]$/.test(text)) return false;
+  const wrote = WROTE.test(text);
+  const begins = beginsAttribution(text);
+  if (isAboveMarks && wrote && (begins || /\d/.test(text) || ADDRESS.test(text))) return true;
+  if (!DATE.test(text) && !(wrote && TIME.test(text))) return false;
+  if (ADDRESS.test(text)) return wrote || begins || isAboveMarks;
+  return wrote && TIME.test(text) && (begins || isAboveMarks);
+}
+
+/** @returns the number of lines of the attribution that begins here; 0 if there is none. */
+function attributionAt(lines: readonly string[], at: number): number {
+  const first = lines[at] ?? '';
+  for (let folds = 0; folds < MAX_FOLDS; folds += 1) {
+    const last = lines[at + folds];
+    if (last === undefined || last === '' || last.startsWith('>')) return 0;
+    if (!/[:：]$/.test(last)) continue;
+    const next = lines.slice(at + folds + 1, at + folds + 4).find((line) => line !== '');
+    const isAboveMarks = next?.startsWith('>') ?? false;
+    if (!isAttribution(lines.slice(at, at + folds + 1).join(' '), isAboveMarks)) return 0;
+    if (folds === 0) return 1;
+    // Otherwise the first lines may be the contact's own, above an attribution that is complete without them.
+    const rest = lines.slice(at + 1, at + folds + 1).join(' ');
+    const isWhole = isAttribution(rest, isAboveMarks) && (ON.test(rest) || !DATE.test(first));
+    return beginsAttribution(first) && !isWhole ? folds + 1 : 0;
+  }
+  return 0;
+}
+
+/** What begins at a line: a quotation that is marked with `>`, one that extends to the end, or neither. */
+function quotationAt(
+  lines: readonly string[],
+  at: number,
+): { kind: 'marked' | 'rest'; length: number } | null {
+  const line = lines[at] ?? '';
+  if (line === '') return null;
+  const next = (from: number): string => lines.slice(from, from + 3).find((other) => other !== '') ?? '';
+  const attribution = attributionAt(lines, at);
+  if (attribution > 0)
+    return { kind: next(at + attribution).startsWith('>') ? 'marked' : 'rest', length: attribution };
+  if (HEADING.test(line)) return { kind: next(at + 1).startsWith('>') ? 'marked' : 'rest', length: 1 };
+  if ((OTHER_HEADING.test(line) || RULE.test(line)) && labelOf(next(at + 1), new Set())?.label === 'from')
+    return { kind: 'rest', length: 1 };
+  return isHeader(lines, at) ? { kind: 'rest', length: 1 } : null;
+}
+
+interface Line {
+  text: string;
+  isOwn: boolean;
+  isSignature?: boolean;
+}
+
+/** Lines that the contact wrote, lines that they quote, and blank ones, which belong to those above. */
+function classify(text: string): { lines: Line[]; hasHeading: boolean } {
+  const raw = linesOf(text);
+  const plain = raw.map(plainLine);
+  const lines: Line[] = [];
+  let hasHeading = false;
+  for (let at = 0; at < raw.length;) {
+    const line = plain[at] ?? '';
+    const isMarked = line.startsWith('>');
+    // A line of the quotation that a mail program wrapped.
+    const isWrapped =
+      hasHeading &&
+      line !== '' &&
+      (plain[at - 1]?.startsWith('>') ?? false) &&
+      (plain[at + 1]?.startsWith('>') ?? false);
+    const quotation = isMarked ? null : quotationAt(plain, at);
+    if (quotation) hasHeading = true;
+    if (quotation?.kind === 'rest') break;
+    const length = quotation?.length ?? 1;
+    for (const one of raw.slice(at, at + length))
+      lines.push({ text: one, isOwn: !(isMarked || isWrapped || quotation) });
+    at += length;
+  }
+  return { lines, hasHeading };
+}
+
+const joined = (lines: readonly Line[]): string =>
+  lines
+    .map(({ text }) => text)
+    .join('\n')
+    .trim();
+
+/** Removes the quoted message from a reply; the whole text if nothing else remains. */
+export function unquoted(text: string): string {
+  const { lines, hasHeading } = classify(text);
+  const last = lines.findLastIndex((line) => line.isOwn && line.text.trim() !== '');
+  // Without a heading, quoted lines above and between are context that the contact chose.
+  const own = joined(hasHeading ? lines.filter(({ isOwn }) => isOwn) : lines.slice(0, last + 1));
+  return last < 0 || own === '' ? linesOf(text).join('\n').trim() : own;
+}
+
+const DIVIDER = new RegExp(`^${DASHES}{2,}$`);
+const DEVICE =
+  '(?:iphone|ipad|ipod|apple watch|android|samsung|galaxy|huawei|xiaomi|redmi|pixel|nokia|sony|xperia|motorola|oneplus|oppo|blackberry|windows|outlook|yahoo|gmail|gmx|web\\.de|freenet|t-online|proton|protonmail|tutanota|aqua ?mail|k-9|bluemail|spark|mailbird|thunderbird|mail\\.ru|yandex|orange|free|laposte|libero|virgilio|interia|onet|wp\\.pl|qq|163|(?:mobile?|mobil|smart)\\p{L}*|handy|phone|telefon\\p{L}*|tel[eé]fono|téléphone|celular|móvil|ノート|スマホ|携帯|手机|手機|телефон\\p{L}*|mail|email|e-mail|app)';
+const SENT_FROM = new RegExp(`^[-–—*_ ]{0,3}${inAllLanguages(({ sentFrom }) => sentFrom)}`, 'iu');
+const SENT_FROM_DEVICE = new RegExp(
+  `^(?=.*${DEVICE})[-–—*_ ]{0,3}${inAllLanguages(({ sentFrom }) => sentFrom)}`,
+  'iu',
+);
+/** "Get Outlook for iOS", "Outlook für iOS beziehen", in any language. */
+const OUTLOOK = /^[^.!?]{0,60}outlook[^.!?]{0,40}(?:ios|android|mac|windows)/iu;
+const MAX_DEVICE_LINE = 160;
+const CLOSING = new RegExp(
+  `^${inAllLanguages(({ closing }) => closing)}(?:[ ,.!;–—-]*$|[,.!;/|、。，！ ]+(?:\\p{L}[\\p{L}.'’-]*[ ,.]*){0,4}$)`,
+  'iu',
+);
+const MAX_CLOSING_LINE = 80;
+
+const isDeviceLine = (line: string): boolean =>
+  line.length <= MAX_DEVICE_LINE &&
+  (SENT_FROM_DEVICE.test(line) || (SENT_FROM.test(line) && line.length <= 60) || OUTLOOK.test(line));
+
+const isClosing = (line: string): boolean => line.length <= MAX_CLOSING_LINE && CLOSING.test(line);
+
+/** What may precede what somebody wrote: "Dear Ms Lovelace,". */
+const GREETING = new RegExp(
+  `^${inAllLanguages(({ greeting }) => greeting)}(?<name>(?![\\p{Script=Latin}\\p{Script=Cyrillic}]).*)$`,
+  'iu',
+);
+const MAX_GREETING_LINE = 60;
+
+const MAX_NAME_LINE = 60;
+const MAX_NAME_WORDS = 6;
+const PARTICLES =
+  'of|the|and|for|at|von|vom|und|zu|zur|van|der|den|de|del|della|dos|das|da|do|di|du|des|et|y|e|i|la|le|los|las|en|och|og|av|af|w|z|a|all|team';
+/** A word of a name, a position or a company. Scripts without case have no others. */
+const NAME_WORD = new RegExp(`^(?:[^\\p{L}]*(?:\\p{Lu}|\\p{Lt}|\\p{Lo})|\\P{L}+$|(?:${PARTICLES})$)`, 'u');
+
+/** Whether a line may be the name of somebody: no sentence. */
+export function isName(line: string): boolean {
+  if (line.length > MAX_NAME_LINE || /[?!？！。]/.test(line)) return false;
+  const words = line.split(' ').filter(Boolean);
+  return (
+    words.length <= MAX_NAME_WORDS && (words.length === 1 || words.every((word) => NAME_WORD.test(word)))
+  );
+}
+
+function isGreeting(line: string): boolean {
+  const name = line.length > MAX_GREETING_LINE ? undefined : GREETING.exec(line)?.groups?.['name'];
+  return name !== undefined && isName(name.replace(/[!！]+$/, '').trim());
+}
+
+/**
+ * The lines without signatures. One follows what somebody wrote, and extends to the next quotation: it begins with a divider, a line
+ * about the device, or a closing that a name or nothing follows.
+ * @param below whether a closing with nothing below it is one.
+ */
+function withoutSignatures(lines: readonly Line[], { bareClosing }: { bareClosing: boolean }): Line[] {
+  let hasLines = false;
+  let hasText = false;
+  let isSignature = false;
+  return lines.map((line, at) => {
+    const plain = plainLine(line.text);
+    if (!line.isOwn) isSignature = false;
+    const signed = { text: line.text, isOwn: false, isSignature: true };
+    if (!line.isOwn || line.text.trim() === '') return isSignature ? signed : line;
+    const isCertain = DIVIDER.test(plain) || isDeviceLine(plain);
+    if (!isSignature)
+      isSignature = isCertain ? hasLines : hasText && isClosing(plain) && isSigned(lines, at, bareClosing);
+    hasLines ||= !isCertain;
+    hasText ||= !isCertain && !isClosing(plain) && !isGreeting(plain);
+    return isSignature || isCertain ? signed : line;
+  });
+}
+
+/** Lines between a closing and the name. */
+const MAX_BLANKS = 6;
+
+/** Whether a name follows a closing, and no sentence. */
+function isSigned(lines: readonly Line[], at: number, bareClosing: boolean): boolean {
+  const next = lines
+    .slice(at + 1, at + 1 + MAX_BLANKS)
+    .find(({ text, isOwn }) => !isOwn || text.trim() !== '');
+  if (!next?.isOwn) return bareClosing;
+  const plain = plainLine(next.text);
+  return DIVIDER.test(plain) || isDeviceLine(plain) || isClosing(plain) || isName(plain);
+}
+
+/** The part of an email to show: without the quoted message and a signature. Null if nothing else remains. */
+export function writtenPart(text: string): string | null {
+  const { lines, hasHeading } = classify(text);
+  const marked = withoutSignatures(lines, { bareClosing: false });
+  const last = marked.findLastIndex((line) => line.isOwn && line.text.trim() !== '');
+  if (last < 0) return null;
+  // As in `unquoted`.
+  return joined(
+    hasHeading
+      ? marked.filter(({ isOwn }) => isOwn)
+      : marked.slice(0, last + 1).filter(({ isSignature }) => isSignature !== true),
+  );
+}
+
+/**
+ * The lines of a reply that its sender wrote: without quotations, signatures, greetings, closings and blank lines. Empty if there
+ * are none.
+ */
+export function ownLines(text: string): string[] {
+  const own: string[] = [];
+  const skipped: string[] = [];
+  for (const { text: raw, isOwn } of withoutSignatures(classify(text).lines, { bareClosing: true })) {
+    const line = raw.replaceAll(SPACES, ' ').trim();
+    if (!isOwn || line === '') continue;
+    const plain = plainLine(line);
+    if (own.length === 0 && (isClosing(plain) || isGreeting(plain))) skipped.push(line);
+    else own.push(line);
+  }
+  // Who writes nothing but "Thanks!" means it.
+  return own.length > 0 ? own : skipped;
+}
+
+/** The last line below a signature, after a blank one: it may be the sender's own. Empty if there is none. */
+export function belowSignature(text: string): string {
+  const lines = withoutSignatures(classify(text).lines, { bareClosing: true });
+  const last = lines.findLastIndex((line) => line.isSignature === true && line.text.trim() !== '');
+  const isApart = lines[last - 1]?.isSignature === true && lines[last - 1]?.text.trim() === '';
+  return isApart ? (lines[last]?.text.trim() ?? '') : '';
+}
+
+/** A reply without quoted text and what mail clients add; null if that is longer than `maxLength`. */
+export function ownText(text: string, maxLength: number): string | null {
+  const own = ownLines(text).join('\n');
+  return own.length > maxLength ? null : own;
+}
+
+/** Shorter texts of ours may also be the contact's own words. */
+const MIN_LETTERS = 15;
+
+/** Letters and digits in lower case, and where each is in the text: carriers and mail programs change everything else. */
+function lettersOf(text: string): { letters: string; places: number[] } {
+  const places: number[] = [];
+  const letters: string[] = [];
+  for (const { 0: letter, index } of text.matchAll(/[\p{L}\p{N}]/gu)) {
+    const lower = letter.toLowerCase();
+    letters.push(lower);
+    for (let unit = 0; unit < lower.length; unit += 1) places.push(index);
+  }
+  return { letters: letters.join(''), places };
+}
+
+/** Only letters and digits, in lower case: two forms of one text are equal. */
+export const lettersOnly = (text: string): string => lettersOf(text).letters;
+
+/** Removes the texts that we sent from what a contact wrote, however they quote them. */
+export function withoutOurTexts(text: string, ours: readonly string[]): string {
+  let rest = text;
+  for (const sent of new Set(ours)) {
+    const wanted = lettersOnly(sent);
+    if (wanted.length < MIN_LETTERS) continue;
+    const { letters, places } = lettersOf(rest);
+    const at = letters.indexOf(wanted);
+    if (at < 0) continue;
+    const from = places[at] ?? 0;
+    const last = places[at + wanted.length - 1] ?? 0;
+    rest = rest.slice(0, from) + rest.slice(last + String.fromCodePoint(rest.codePointAt(last) ?? 0).length);
+  }
+  return rest;
+}

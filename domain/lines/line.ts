@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { Channel } from '../base/channel.ts';
+import { Id, WorkspaceId } from '../base/ids.ts';
+import { LineReputation, ReputationPolicy } from './reputation.ts';
+import { SINGLE_LINE } from '../base/text.ts';
+import { UsRegistration } from './us-registration.ts';
+
+/** Shared by lines and line requests. */
+export const ProvisioningStatus = z.enum([
+  'awaiting_payment',
+  'provisioning',
+  'active',
+  'failed',
+  'canceled',
+]);
+export const PaymentStatus = z.enum(['not_required', 'pending', 'paid', 'failed', 'canceled', 'invoiced']);
+export const HealthStatus = z.enum(['healthy', 'degraded', 'down', 'unknown']);
+export const LineType = z.enum(['purchased', 'byo']);
+export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
+export type RequestSource = z.infer<typeof RequestSource>;
+
+/** Used in place of a carrier's name while the line is not connected to one. */
+export const NO_CARRIER = 'none';
+
+/** A line as the API returns it. */
+export const Line = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    firstName: z.string(),
+    lastName: z.string(),
+    phone: z.string().nullable(),
+    email: z.string().nullable(),
+    isActive: z.boolean(),
+    provisioningStatus: ProvisioningStatus,
+    paymentStatus: PaymentStatus,
+    requestSource: RequestSource,
+    requestedChannelType: Channel,
+    requestedLineType: LineType,
+    paymentLinkUrl: z.string().nullable(),
+    paymentProviderInvoiceId: z.string().nullable(),
+    dailyNewConversationsLimit: z.int(),
+    dailyTotalMessagesLimit: z.int(),
+    hourlyNewConversationsLimit: z
+      .int()
+      .nullable()
+      .meta({ description: 'null: a random limit from 3 to 7 for each hour.' }),
+    minGapSeconds: z.int(),
+    contactGapSeconds: z.int(),
+    lineDownNotifications: z.boolean(),
+    isPaused: z
+      .boolean()
+      .meta({ description: 'It sends nothing until it is resumed, and its messages wait.' }),
+    reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
+    reputation: LineReputation,
+    usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
+    blocked: z.object({ since: z.iso.datetime(), reason: z.string().nullable() }).nullable().meta({
+      description: "Its carrier takes no messages, with the carrier's reason. They keep their places.",
+    }),
+    healthCheck: z
+      .object({
+        status: HealthStatus,
+        lastCheckedAt: z.iso.datetime(),
+        inbox: z.object({ failingSince: z.iso.datetime(), reason: z.string() }).optional().meta({
+          description:
+            'Present while the mailbox of the line cannot be read. After ten minutes the line is `degraded`.',
+        }),
+        reason: z.string().optional().meta({ description: 'Why the last check failed.' }),
+      })
+      .optional(),
+    usRegistration: UsRegistration.optional(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Line' });
+export type Line = z.infer<typeof Line>;
+
+const Limit = z.int().min(0).max(10_000);
+
+/** The body of `POST /api/lines/{id}/pause`. */
+export const LinePauseInput = z
+  .object({
+    reason: z
+      .string()
+      .trim()
+      .min(1)
+      .max(500)
+      .refine(...SINGLE_LINE)
+      .optional()
+      .meta({ description: 'For the audit log and the timelines of the messages that wait.' }),
+  })
+  .meta({ id: 'LinePauseInput' });
+
+/** The body of `PATCH /api/lines/{id}`. Setting a limit ends the warm-up. */
+export const LinePatch = z
+  .object({
+    firstName: z
+      .string()
+      .max(100)
+      .refine(...SINGLE_LINE),
+    lastName: z
+      .string()
+      .max(100)
+      .refine(...SINGLE_LINE),
+    isActive: z.boolean(),
+    dailyTotalMessagesLimit: Limit,
+    dailyNewConversationsLimit: Limit,
+    hourlyNewConversationsLimit: Limit.nullable(),
+    minGapSeconds: Limit,
+    contactGapSeconds: Limit,
+    lineDownNotifications: z.boolean(),
+    reputationPolicy: ReputationPolicy.nullable().meta({ description: "null: the workspace's." }),
+  })
+  .partial()
+  .meta({ id: 'LinePatch' });
+export type LinePatch = z.infer<typeof LinePatch>;

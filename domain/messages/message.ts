@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { isTimeZone } from '../base/calendar.ts';
+import { Channel } from '../base/channel.ts';
+import { Id, UserId, WorkspaceId } from '../base/ids.ts';
+import { MessageStatus } from './message-status.ts';
+import { Moment } from '../base/moment.ts';
+import { ShownReaction } from './reaction.ts';
+import { templateProblem } from './template.ts';
+import { isLonger, SINGLE_LINE } from '../base/text.ts';
+import { VariantName } from './variant-name.ts';
+
+export const MAX_BODY_LENGTH = 10_000;
+
+/** A Liquid template: validated when it is accepted, rendered with the lead's fields when it is sent. */
+export const TemplateText = z
+  .string()
+  .max(MAX_BODY_LENGTH)
+  .superRefine((text, context) => {
+    // `max` reports a text that is too long; parsing it could be slow.
+    const problem = isLonger(text, MAX_BODY_LENGTH) ? null : templateProblem(text);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  })
+  .meta({ description: "A Liquid template, rendered with the lead's fields when the message is sent." });
+
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
+export const TimeZone = z
+  .string()
+  .refine(isTimeZone, 'must be an IANA time zone')
+  .meta({ example: 'America/New_York' });
+
+/** The maximum length of names and correlation ids. */
+export const MAX_NAME_LENGTH = 200;
+
+const Name = z
+  .string()
+  .max(MAX_NAME_LENGTH)
+  .refine(...SINGLE_LINE);
+const MAX_SUBJECT_LENGTH = 500;
+/** The subject of an email, which is a template as well. */
+export const SubjectLine = z
+  .string()
+  .max(MAX_SUBJECT_LENGTH)
+  .refine(...SINGLE_LINE);
+const Subject = SubjectLine.superRefine((text, context) => {
+  const problem = isLonger(text, MAX_SUBJECT_LENGTH) ? null : templateProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+}).meta({
+  description:
+    "The subject of an email, a Liquid template like `message`. Default: the first line of the message, or for an answer or a later step of a sequence, the thread's.",
+});
+
+/** Ids of external CRMs: stored unchanged and returned in every event of the message. */
+export const CrmIds = z.object({
+  crmAContactId: Name.optional(),
+  crmAPortalId: Name.optional(),
+  crmBContactId: Name.optional(),
+  crmBLocationId: Name.optional(),
+  crmCCompanyId: Name.optional(),
+  crmCPersonId: Name.optional(),
+  crmCLeadId: Name.optional(),
+});
+export type CrmIds = z.infer<typeof CrmIds>;
+export const CRM_FIELDS = CrmIds.keyof().options;
+
+/** The body of `POST /api/drip`; the other fields of a message are ignored. */
+export const DripInput = z
+  .object({
+    message: TemplateText.optional(),
+    messageType: Channel.optional(),
+    recipientPhone: z.string().max(40).optional(),
+    recipientEmail: z.string().max(320).optional(),
+    recipientName: Name.optional(),
+    leadId: z.string().min(1).max(100).optional(),
+    fromLineId: z.string().min(1).max(100).optional(),
+    poolId: z.string().min(1).max(100).optional().meta({
+      description:
+        'A pool, whose strategy selects the line. Cannot be combined with `fromLineId` or `eligibleLineIds`.',
+    }),
+    subject: Subject.optional(),
+    attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
+    attachmentNames: z
+      .array(
+        z
+          .string()
+          .max(255)
+          .refine(...SINGLE_LINE),
+      )
+      .max(2)
+      .optional(),
+    voiceNote: z.boolean().optional(),
+    sendFallbackSmsOnFailed: z.boolean().optional(),
+    smsFallbackEnabled: z.boolean().optional(),
+    forceFallback: z.boolean().optional(),
+    smsFallbackMessage: TemplateText.optional(),
+    correlationId: Name.optional(),
+    traceId: Name.optional(),
+    timezone: TimeZone.optional(),
+    sendWindowStart: TimeOfDay.optional(),
+    sendWindowEnd: TimeOfDay.optional(),
+    allowedDaysOfWeek: z.array(z.int().min(0).max(6)).min(1).max(7).optional(),
+    ...CrmIds.shape,
+  })
+  .meta({ id: 'DripInput' });
+export type DripInput = z.infer<typeof DripInput>;
+
+/** The body of `POST /api/messages`. */
+export const MessageInput = DripInput.extend({
+  scheduledDate: Moment.optional().meta({
+    description:
+      "The earliest time to send it. A date means the start of that day; without an offset it is in `timezone`, otherwise in the workspace's time zone.",
+  }),
+  batchId: Name.optional(),
+  stepIndex: z.int().min(0).max(10_000).optional(),
+  eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),
+  stickinessPolicy: z.enum(['sticky', 'round_robin']).optional(),
+}).meta({ id: 'MessageInput' });
+export type MessageInput = z.infer<typeof MessageInput>;
+
+/** A message as the API returns it; fields that are not set are null. */
+export const Message = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    message: z.string().meta({ description: 'The template; once the message is sent, the rendered text.' }),
+    messageType: Channel,
+    subject: z.string().nullable().meta({
+      description: 'Of an email: as given; once the message is sent, as sent.',
+    }),
+    status: MessageStatus,
+    holdReason: z.string().nullable().meta({
+      description: 'Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.',
+    }),
+    fromLineId: Id.nullable(),
+    poolId: Id.nullable(),
+    recipientPhone: z.string().nullable(),
+    recipientEmail: z.string().nullable(),
+    recipientName: z.string().nullable(),
+    leadId: Id.nullable(),
+    createdByUserId: UserId.nullable(),
+    attachmentUrls: z.array(z.string()),
+    attachmentNames: z.array(z.string()),
+    voiceNote: z.boolean(),
+    fallbackSmsDispatched: z.boolean(),
+    source: z.string(),
+    correlationId: z.string().nullable(),
+    traceId: z.string().nullable(),
+    scheduledDate: z.iso.datetime().nullable(),
+    batchId: z.string().nullable(),
+    stepIndex: z.int().nullable(),
+    variant: VariantName.nullable().meta({
+      description: "The A/B text of the campaign's step; null: the step has none.",
+    }),
+    campaignId: Id.nullable(),
+    errorMessage: z.string().nullable(),
+    sentAt: z.iso.datetime().nullable(),
+    deliveredAt: z.iso.datetime().nullable(),
+    readAt: z.iso.datetime().nullable(),
+    reactions: z.array(ShownReaction).meta({ description: "The contact's reactions to it." }),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    ...CrmIds.shape,
+  })
+  .meta({ id: 'Message' });
+export type Message = z.infer<typeof Message>;

@@ -1,0 +1,473 @@
+import { z } from 'zod';
+import { JsonValue } from '../base/json-value.ts';
+import { earliest } from '../base/earliest.ts';
+import { Id } from '../base/ids.ts';
+import type { LineStop } from '../lines/line-stop.ts';
+import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
+import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } from '../sending/waiting.ts';
+
+export const TimelineEvent = z
+  .object({
+    at: z.iso.datetime(),
+    type: z
+      .enum([
+        'accepted',
+        'scheduled',
+        'moved',
+        'held',
+        'ordered',
+        'claimed',
+        'sent',
+        'delivered',
+        'read',
+        'failed',
+        'fallback',
+        'canceled',
+        'reconciled',
+        'webhook_delivered',
+        'webhook_failed',
+      ])
+      .meta({
+        description:
+          '`moved`: a rule, or the carrier, put it off until a later time. `held`: it was due, and its line could not send; ' +
+          '`data` has `reason`, `from`, `until` (null: it still cannot), `by` and `note` (the reason) of whoever paused the line, ' +
+          'and `error` of the carrier. `ordered`: an operator sent or skipped it; `data` has `action`, `by` and `reason`.',
+      }),
+    text: z.string().meta({ description: 'For people; may change.' }),
+    data: z.record(z.string(), JsonValue),
+  })
+  .meta({ id: 'TimelineEvent' });
+export type TimelineEvent = z.infer<typeof TimelineEvent>;
+
+/** The history of a message, in order, and what it waits for. */
+export const Timeline = z
+  .object({
+    messageId: Id,
+    status: MessageStatus,
+    waitingFor: WaitingFor.nullable().meta({ description: 'null: it waits for nothing.' }),
+    events: z.array(TimelineEvent).meta({ description: 'Oldest first.' }),
+  })
+  .meta({ id: 'Timeline' });
+export type Timeline = z.infer<typeof Timeline>;
+
+/** Everything recorded about a message. */
+export interface MessageRecord {
+  timezone: string;
+  message: {
+    status: StoredStatus;
+    source: string;
+    campaignId: string | null;
+    createdAt: Date;
+    scheduledAt: Date;
+    deliveredAt: Date | null;
+    readAt: Date | null;
+    updatedAt: Date;
+    holdReason: string | null;
+    errorMessage: string | null;
+    /** It is in a lane of new contacts. */
+    isNew: boolean;
+  };
+  /** In order of time, like all lists here. */
+  moves: readonly Move[];
+  /** The holds of its line while the message was due. */
+  holds: readonly RecordedHold[];
+  /** The orders of operators about this message. */
+  orders: readonly RecordedOrder[];
+  attempts: readonly RecordedAttempt[];
+  /** The events of the message, of the last 30 days. */
+  events: readonly { event: string; createdAt: Date }[];
+  deliveries: readonly RecordedDelivery[];
+}
+
+interface RecordedOrder {
+  at: Date;
+  action: string;
+  by: string | null;
+  reason: string | null;
+  /** When a message that was sent now was to be sent before. */
+  plannedFor?: Date | null;
+}
+
+interface Move {
+  at: Date;
+  movedFrom: Date;
+  movedTo: Date;
+  reason: string;
+  /** Set if it moved to another line, at the same time. */
+  fromLineId?: string | null;
+  toLineId?: string | null;
+  /** The rule of its pool. */
+  rule?: string | null;
+}
+
+/** When and why a line could not send. */
+export interface RecordedHold {
+  beganAt: Date;
+  /** null: not yet. */
+  endedAt: Date | null;
+  reason: string;
+  /** The operator, and their reason. */
+  by: string | null;
+  note: string | null;
+  /** The carrier's error. */
+  error: string | null;
+}
+
+interface RecordedAttempt {
+  id: string;
+  lineId: string;
+  /** It opened a conversation. */
+  isNew: boolean;
+  kind: 'primary' | 'fallback';
+  channel: string;
+  carrier: string;
+  startedAt: Date;
+  answerBy: Date;
+  finishedAt: Date | null;
+  outcome:
+    | 'accepted'
+    | 'unavailable'
+    | 'refused'
+    | 'transient'
+    | 'unknown'
+    | 'not_sent'
+    | 'unsendable'
+    | null;
+  reason: string | null;
+}
+
+interface RecordedDelivery {
+  id: string;
+  webhookId: string;
+  event: string;
+  success: boolean;
+  responseStatus: number | null;
+  error: string | null;
+  latencyMs: number | null;
+  finishedAt: Date;
+}
+
+/** Builds the timeline of the API. */
+export const presentTimeline = (messageId: string, record: MessageRecord, facts: WaitFacts): Timeline => ({
+  messageId,
+  status: shownStatus(record.message.status),
+  waitingFor: waitingFor(facts),
+  events: timelineEvents(record),
+});
+
+/** The history of a message, oldest first, in words for a person. */
+function timelineEvents(record: MessageRecord): TimelineEvent[] {
+  const events = [
+    ...beginning(record),
+    ...record.moves.map((move) => moved(record, move)),
+    ...heldWhileDue(record),
+    ...record.orders.map(ordered),
+    ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
+  ];
+  // The clocks of the API, of the database and of its nodes differ, but nothing happens to a message before it is accepted.
+  const { createdAt } = record.message;
+  return [...events, ...ending(record, events), ...record.deliveries.map(delivered)]
+    .map((event) => ({ ...event, at: event.at > createdAt ? event.at : createdAt }))
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
+    .map((event) => ({ ...event, at: event.at.toISOString() }));
+}
+
+type Happened = Omit<TimelineEvent, 'at'> & { at: Date };
+
+const SOURCES: Record<string, string> = {
+  api: 'Accepted from the API.',
+  'crm-drip': 'Accepted from the API for paced sending.',
+  inbox: 'Written in the inbox.',
+  device: 'Sent from the phone or computer of the line, not through this service.',
+  campaign: 'Created by a campaign.',
+  'ai-draft': 'Created from an approved draft.',
+  'fallback-sms': 'Requested as an SMS in place of another message.',
+};
+
+function beginning({ message, moves, orders, attempts, timezone }: MessageRecord): Happened[] {
+  const { createdAt: at, source, campaignId } = message;
+  const accepted: Happened = {
+    at,
+    type: 'accepted',
+    text: SOURCES[source] ?? `Accepted (${source}).`,
+    data: { source, ...(campaignId !== null && { campaignId }) },
+  };
+  const [first] = attempts;
+  // An order to send it now overwrites its time, as a move does.
+  const changes = [
+    ...moves.map((move) => ({ at: move.at, planned: move.movedFrom })),
+    ...orders.flatMap((order) => (order.plannedFor ? { at: order.at, planned: order.plannedFor } : [])),
+  ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  // What changed later is a retry, or the fallback SMS.
+  const change = changes.find((one) => !first || one.at <= first.startedAt);
+  const planned = change?.planned ?? message.scheduledAt;
+  // An attempt after the first is a retry.
+  const isRetry = !change && first !== undefined && planned > first.startedAt;
+  if (isRetry || planned.getTime() - at.getTime() < 1000) return [accepted];
+  const text = `Scheduled for ${momentText(planned, at, timezone)}.`;
+  return [accepted, { at, type: 'scheduled', text, data: { scheduledDate: planned.toISOString() } }];
+}
+
+const RULES: Record<MoveReason, string> = {
+  line_resting: 'the reputation of the line is critical, so it opens no new conversations',
+  carrier_pause: 'the carrier takes no messages',
+  carrier_retry: 'the carrier did not take it',
+  contact_gap: 'the contact had just been sent another message',
+  credentials_refused: 'the carrier refused the credentials of the line',
+  daily_new_cap: 'the line had reached its limit of new contacts of the day',
+  daily_total_cap: 'the line had reached its limit of messages of the day',
+  hourly_new_cap: 'the line had reached its limit of new contacts of the hour',
+  recipient_quiet_hours: 'it was too early or too late where the recipient is',
+  send_window: 'it was outside of its send window',
+};
+
+/** Why a message left its line. */
+const LEFT: Record<LineStop | 'line_stopped' | 'line_left' | 'by_operator', string> = {
+  by_operator: 'an operator moved it',
+  line_down: 'its line was down',
+  line_inactive: 'its line was not active',
+  line_left: 'its line has left the workspace',
+  line_paused: 'its line was paused',
+  line_resting: 'its line was resting',
+  line_stopped: 'its line could not send',
+};
+
+function moved({ timezone }: MessageRecord, move: Move): Happened {
+  const { at, movedFrom, movedTo, reason, fromLineId, toLineId, rule } = move;
+  if (fromLineId && toLineId) {
+    const where = rule ? 'another line of its pool' : 'another line';
+    return {
+      at,
+      type: 'moved',
+      text: `Moved to ${where}: ${(LEFT as Record<string, string>)[reason] ?? reason}.`,
+      data: { reason, fromLineId, toLineId, ...(rule && { rule }) },
+    };
+  }
+  const why = (RULES as Record<string, string>)[reason] ?? reason;
+  return {
+    at,
+    type: 'moved',
+    text: `Moved to ${momentText(movedTo, at, timezone)}: ${why}.`,
+    data: { reason, from: movedFrom.toISOString(), to: movedTo.toISOString() },
+  };
+}
+
+const HOLDS: Record<string, string> = {
+  carrier_pause: 'the carrier took no messages',
+  line_down: 'the line was down',
+  line_inactive: 'the line was switched off',
+  line_not_connected: 'the line was not connected to a carrier',
+  line_paused: 'the line was paused',
+  workspace_suspended: 'the workspace was suspended',
+  subscription_past_due: 'the subscription was past due or canceled',
+};
+
+/** A message that is claimed at the moment at which a hold begins or ends has not waited for it. */
+const SHORTEST_HOLD_MS = 1000;
+
+/** From when until when a message could have been sent. `until` null: it still can. */
+export function dueTime({
+  message,
+  moves,
+  orders,
+  attempts,
+}: Pick<MessageRecord, 'message' | 'moves' | 'orders' | 'attempts'>) {
+  const { createdAt, scheduledAt, status, updatedAt } = message;
+  const planned = [
+    moves[0]?.movedFrom,
+    ...orders.map(({ plannedFor }) => plannedFor),
+    attempts[0]?.startedAt,
+  ].reduce<Date>((a, b) => earliest(a, b ?? null), scheduledAt);
+  const isWaiting = status === 'pending' || status === 'scheduled';
+  const until = isWaiting
+    ? null
+    : (attempts.findLast(({ kind }) => kind === 'primary')?.startedAt ?? updatedAt);
+  return { from: planned > createdAt ? planned : createdAt, until };
+}
+
+function heldWhileDue(record: MessageRecord): Happened[] {
+  const { from, until } = dueTime(record);
+  return record.holds.flatMap(({ beganAt, endedAt, reason, by, note, error }) => {
+    const at = beganAt > from ? beganAt : from;
+    const end = endedAt && (until === null || endedAt < until) ? endedAt : until;
+    if (end !== null && end.getTime() - at.getTime() < SHORTEST_HOLD_MS) return [];
+    if (reason === 'line_resting') return movedByRest(record, at, endedAt);
+    const said = error === null ? '' : ` (“${error}”)`;
+    const lasted = endedAt === null ? '' : ` until ${momentText(endedAt, at, record.timezone)}`;
+    return {
+      at,
+      type: 'held' as const,
+      text: `Held${lasted}: ${HOLDS[reason] ?? reason}${byText(by, note)}${said}.`,
+      data: { reason, from: beganAt.toISOString(), until: endedAt?.toISOString() ?? null, by, note, error },
+    };
+  });
+}
+
+/**
+ * A line that rests holds only new conversations. While it does, the wait of the message follows from the line; a rest that was lifted
+ * before its end is known only by the record.
+ */
+function movedByRest(record: MessageRecord, from: Date, endedAt: Date | null): Happened[] {
+  const isNew = record.attempts[0]?.isNew ?? record.message.isNew;
+  const isTold = record.moves.some(({ reason }) => reason === 'line_resting');
+  if (!isNew || isTold || endedAt === null) return [];
+  return [moved(record, { at: from, movedFrom: from, movedTo: endedAt, reason: 'line_resting' })];
+}
+
+/** By `action` of the audit log. */
+const ORDERS: Record<string, string> = {
+  'message.sent_now': 'To be sent at once, regardless of its time and of gaps',
+  'message.skipped': 'To be canceled',
+};
+
+const ordered = ({ at, action, by, reason }: RecordedOrder): Happened => ({
+  at,
+  type: 'ordered',
+  text: `${ORDERS[action] ?? action}: ordered${byText(by, reason)}.`,
+  data: { action, by, reason },
+});
+
+const byText = (by: string | null, reason: string | null): string =>
+  `${by === null ? '' : ` by ${by}`}${reason === null ? '' : ` (${reason})`}`;
+
+function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] {
+  const { id: attemptId, lineId, carrier, channel, kind, startedAt, answerBy, finishedAt } = attempt;
+  const data = { attemptId, lineId, carrier, channel };
+  const claimed: Happened = {
+    at: startedAt,
+    type: 'claimed',
+    text:
+      kind === 'fallback'
+        ? `Handed to the carrier ${carrier} as an SMS.`
+        : `Handed to the carrier ${carrier}.`,
+    data,
+  };
+  if (finishedAt === null || attempt.outcome === null) return [claimed];
+  // A receipt may come before the carrier's response to the call.
+  const at = earliest(finishedAt, attempt.outcome === 'accepted' ? record.message.deliveredAt : null);
+  const outcome = { at, data: { ...data, outcome: attempt.outcome, reason: attempt.reason } };
+  const result = { ...outcome, ...resultOf(record, attempt) };
+  // A receipt within the carrier's response time counts as its response.
+  if (finishedAt <= answerBy) return [claimed, result];
+  return [
+    claimed,
+    { ...outcome, type: 'reconciled', text: RECONCILED[attempt.outcome] ?? RECONCILED_OTHERWISE },
+    result,
+  ];
+}
+
+const RECONCILED: Partial<Record<NonNullable<RecordedAttempt['outcome']>, string>> = {
+  accepted: 'The carrier had not answered; asked again, it had accepted the message.',
+  not_sent: 'The carrier had not answered; asked again, it had not taken the message.',
+  unknown: 'The carrier had not answered, and could not tell whether it took the message.',
+};
+const RECONCILED_OTHERWISE = 'The carrier answered late.';
+
+function resultOf(
+  { message }: MessageRecord,
+  { kind, outcome, reason }: RecordedAttempt,
+): Pick<Happened, 'type' | 'text'> {
+  const said = reason === null ? '' : `: ${reason}`;
+  const tried = outcome === 'transient' || outcome === 'not_sent';
+  if (kind === 'fallback') {
+    if (outcome === 'accepted') return { type: 'fallback', text: 'The carrier accepted the SMS.' };
+    return { type: 'fallback', text: `The SMS was not sent${said}.${tried ? ' It is tried again.' : ''}` };
+  }
+  switch (outcome) {
+    case 'accepted':
+      return { type: 'sent', text: 'The carrier accepted the message.' };
+    case 'unavailable':
+      return { type: 'fallback', text: `The contact cannot be reached on this channel${said}.` };
+    case 'transient':
+    case 'not_sent':
+      return { type: 'moved', text: `The carrier did not take the message${said}. It is tried again later.` };
+    case 'unknown':
+      return { type: 'failed', text: FAILURES['outcome_unknown'] ?? '' };
+    case 'refused':
+    case 'unsendable':
+    case null:
+      return message.status === 'fallback'
+        ? { type: 'fallback', text: `The carrier refused the message${said}.` }
+        : { type: 'failed', text: failureText(reason) };
+  }
+}
+
+/** The final result, if no attempt shows it. */
+function ending({ message, events }: MessageRecord, told: readonly Happened[]): Happened[] {
+  const { status, deliveredAt, readAt, updatedAt, errorMessage, holdReason } = message;
+  const end = (type: 'failed' | 'fallback', text: string): Happened[] => {
+    if (told.some((event) => event.type === type)) return [];
+    const at = events.find(({ event }) => event === `message.${type}`)?.createdAt ?? updatedAt;
+    return [{ at, type, text, data: { reason: errorMessage } }];
+  };
+  return [
+    ...(deliveredAt === null
+      ? []
+      : [
+          {
+            at: deliveredAt,
+            type: 'delivered' as const,
+            text: 'Delivered, as the carrier reports.',
+            data: {},
+          },
+        ]),
+    ...(readAt === null
+      ? []
+      : [{ at: readAt, type: 'read' as const, text: 'Read by the contact.', data: {} }]),
+    ...(status === 'failed' ? end('failed', failureText(errorMessage)) : []),
+    ...(status === 'fallback' ? end('fallback', fallbackText(errorMessage)) : []),
+    ...(status === 'canceled'
+      ? [
+          {
+            at: updatedAt,
+            type: 'canceled' as const,
+            text: cancelText(holdReason),
+            data: { reason: holdReason },
+          },
+        ]
+      : []),
+  ];
+}
+
+/** By `errorMessage`. */
+const FAILURES: Record<string, string> = {
+  recipient_opted_out: 'Not sent: the contact has opted out of messages.',
+  recipient_suppressed: 'Not sent: the agency has suppressed this address or its domain.',
+  outcome_unknown: 'Failed: nobody can tell whether the carrier took the message, so it is not sent again.',
+  empty_message: 'Not sent: the text was empty once it was filled in.',
+  message_too_long: 'Not sent: the text was longer than 10,000 characters once it was filled in.',
+  fallback_not_configured: 'Not sent: the workspace has no SMS fallback.',
+  no_phone_number_for_sms: 'Not sent: the contact has no phone number for an SMS.',
+};
+
+const failureText = (reason: string | null): string =>
+  FAILURES[reason ?? ''] ?? (reason === null ? 'Failed.' : `Failed: ${reason}.`);
+
+const fallbackText = (reason: string | null): string =>
+  reason === 'forced' || reason === null
+    ? 'An SMS is sent in place of the message.'
+    : `The contact cannot be reached on this channel: ${reason}.`;
+
+/** By `holdReason`. */
+const CANCELLATIONS: Record<string, string> = {
+  campaign_ended: 'Canceled: the campaign ended.',
+  reply: 'Canceled: the contact replied, which ends the campaign for this contact.',
+  opt_out: 'Canceled: the contact opted out.',
+  no_consent: 'Canceled: the contact withdrew consent.',
+  failed: 'Canceled: an earlier message of the campaign could not be sent to this contact.',
+  lead_deleted: 'Canceled: the contact was deleted.',
+};
+
+const cancelText = (reason: string | null): string =>
+  CANCELLATIONS[reason ?? ''] ?? 'Canceled before it was sent.';
+
+function delivered({ finishedAt, success, event, ...delivery }: RecordedDelivery): Happened {
+  const { id: deliveryId, webhookId, responseStatus, error, latencyMs } = delivery;
+  const why = error ?? (responseStatus === null ? 'no answer' : `status ${responseStatus}`);
+  return {
+    at: finishedAt,
+    type: success ? 'webhook_delivered' : 'webhook_failed',
+    text: success ? `A webhook took ${event}.` : `A webhook did not take ${event}: ${why}.`,
+    data: { deliveryId, webhookId, event, responseStatus, error, latencyMs },
+  };
+}

@@ -1,0 +1,138 @@
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import { newUserId } from '#domain/base/ids.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { apiClient, type ApiClient } from '#test/support/client.ts';
+import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { firstMailTo, mailsTo } from '#test/support/mails.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await sharedApp();
+});
+
+async function newWorkspace() {
+  const workspace = await createWorkspace(app);
+  const { ownerId: userId, id: organizationId } = workspace;
+  return { ...workspace, owner: await sessionClient(app, { userId, organizationId, role: 'org:admin' }) };
+}
+
+async function keyOf(owner: ApiClient, settings: object = {}) {
+  const { status, body } = await owner('POST', '/api/keys', { name: 'Key', ...settings });
+  expect(status).toBe(201);
+  return { id: body._id as string, api: apiClient(app.url, body.key) };
+}
+
+async function addMember({ id }: TestWorkspace, role: string): Promise<string> {
+  const userId = newUserId();
+  await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Mia' });
+  await insertRow(app, 'workspace_members', { workspace_id: id, user_id: userId, role });
+  return userId;
+}
+
+const newEmail = (): string => `${newUserId()}@example.test`;
+const invite = (api: ApiClient, email: string, role?: string) =>
+  api('POST', '/api/team/invite', { email, ...(role !== undefined && { role }) });
+
+/** The path of the link in the last email to an address. */
+const linkTo = async (email: string): Promise<string> =>
+  /\/invitations\/[\w-]+/.exec((await firstMailTo(app, email)).text)?.[0] ?? '';
+
+const accept = async (email: string): Promise<number> =>
+  (await fetch(app.url + (await linkTo(email)), { method: 'POST' })).status;
+
+const NARROW: Record<string, object> = {
+  'with fewer scopes': { scopes: ['read', 'manage'] },
+  'that expires': { expiresInDays: 1 },
+  'of some networks': { allowedIps: ['127.0.0.0/8', '::1'] },
+};
+
+describe('a key', () => {
+  it.each(Object.keys(NARROW))('%s invites members, and no admins', async (kind) => {
+    const { owner } = await newWorkspace();
+    const { api } = await keyOf(owner, NARROW[kind]);
+    expect(await invite(api, newEmail(), 'org:admin')).toMatchObject({
+      status: 403,
+      body: { code: 'INSUFFICIENT_SCOPE' },
+    });
+    const email = newEmail();
+    expect((await invite(owner, email, 'org:admin')).status).toBe(201);
+    expect((await invite(api, email, 'org:admin')).status).toBe(403);
+    expect((await invite(api, newEmail())).status).toBe(201);
+  });
+
+  it('that nothing narrows invites an admin', async () => {
+    const { owner } = await newWorkspace();
+    const { api } = await keyOf(owner);
+    expect((await invite(api, newEmail(), 'org:admin')).status).toBe(201);
+  });
+
+  it('changes no roles, and removes neither admins nor keys', async () => {
+    const workspace = await newWorkspace();
+    const { api } = await keyOf(workspace.owner);
+    const [admin, member] = [
+      await addMember(workspace, 'org:admin'),
+      await addMember(workspace, 'org:member'),
+    ];
+    const refused = { status: 403, body: { code: 'SESSION_REQUIRED' } };
+    expect(await api('PATCH', `/api/team/${member}`, { role: 'org:admin' })).toMatchObject(refused);
+    expect(await api('DELETE', `/api/team/${admin}`)).toMatchObject(refused);
+    expect(await api('DELETE', `/api/team/${member}?revokeKeys=true`)).toMatchObject(refused);
+    expect(await api('DELETE', `/api/team/${member}`)).toMatchObject({ status: 200 });
+    expect((await workspace.owner('DELETE', `/api/team/${admin}?revokeKeys=true`)).status).toBe(200);
+  });
+
+  it('takes its open invitations with it when it ends', async () => {
+    const { owner } = await newWorkspace();
+    const { id, api } = await keyOf(owner);
+    const [early, late] = [newEmail(), newEmail()];
+    await invite(api, early);
+    await invite(api, late, 'org:admin');
+    expect(await accept(early)).toBe(200);
+    const link = await linkTo(late);
+    expect((await owner('DELETE', `/api/keys/${id}`)).status).toBe(200);
+    expect((await fetch(app.url + link, { method: 'POST' })).status).toBe(404);
+    const { invitations } = (await owner('GET', '/api/team/invitations')).body;
+    expect(invitations.map(({ email }: { email: string }) => email)).toEqual([early]);
+    // Whoever may still invite can do so again.
+    expect((await invite(owner, late)).status).toBe(201);
+  });
+});
+
+describe('the owner', () => {
+  it('hears of each new admin', async () => {
+    const workspace = await newWorkspace();
+    const own = `${workspace.ownerId}@example.test`;
+    const { api } = await keyOf(workspace.owner);
+    const email = newEmail();
+    await invite(api, email, 'org:admin');
+    expect(await accept(email)).toBe(200);
+    const count = (mails: number) => eventually(async () => (await mailsTo(app, own)).length === mails);
+    await count(1);
+    expect((await mailsTo(app, own))[0]).toMatchObject({ subject: 'There is a new admin (Test)' });
+    const member = await addMember(workspace, 'org:member');
+    await workspace.owner('PATCH', `/api/team/${member}`, { role: 'org:admin' });
+    await count(2);
+    expect((await mailsTo(app, own))[1]?.text).toContain('Mia is now an admin');
+    await invite(api, newEmail());
+  });
+});
+
+test('the key that an expiring key of an agency makes for a new client ends with that key', async () => {
+  const agency = await createAgency(app);
+  const owner = await sessionClient(app, { userId: agency.ownerId, organizationId: null, role: null });
+  const made = await owner('POST', '/api/agency/keys', { name: 'Import', expiresInDays: 1 });
+  expect(made.status).toBe(201);
+  const byKey = apiClient(app.url, made.body.key);
+  const client = await byKey('POST', '/api/agency/subaccounts', { name: 'Acme', timezone: 'Europe/Berlin' });
+  expect(client.status).toBe(201);
+  const first = apiClient(app.url, client.body.workspaceApiKey);
+  expect((await first('GET', '/api/workspace')).status).toBe(200);
+  const admin = await sessionClient(app, {
+    userId: agency.ownerId,
+    organizationId: client.body.subAccount.idpOrgId,
+    role: 'org:admin',
+  });
+  const [key] = (await admin('GET', '/api/keys')).body.keys;
+  expect(key.expiresAt).toBe(made.body.expiresAt);
+});

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { planSends } from '#db/commands/sending/send-plan.ts';
+import { settleAccepted } from '#db/commands/sending/accepted-sends.ts';
+import { settlePrimary } from '#db/commands/sending/outcomes.ts';
+import { happenedIn } from '#db/connection/message-traces.ts';
+import type { AttemptRow } from '#db/queries/sending/attempts.ts';
+import { withTenant } from '#db/connection/transactions.ts';
+import { newId } from '#domain/base/ids.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/messages/send-outcome.ts';
+import { lineGapMs } from '#domain/sending/line-limits.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+
+// No worker: the test is the carrier.
+beforeAll(async () => void (app = await sharedApp({ worker: false })));
+
+const ANSWERS = {
+  accepted: { kind: 'accepted', carrierMessageId: '' },
+  refused: { kind: 'refused', reason: 'Message filtered' },
+  elsewhere: { kind: 'transient', reason: 'the carrier responded 404', ofLine: true },
+  credentials: refusedCredentials('Authenticate'),
+  overloaded: { kind: 'transient', reason: 'Too many requests' },
+  unavailable: { kind: 'unavailable', reason: 'not on iMessage' },
+} as const satisfies Record<string, SendOutcome>;
+type Answer = keyof typeof ANSWERS;
+
+const MESSAGES = 14;
+
+/** A line with due messages, and a carrier that answers as the test says. */
+async function startLine(minGapSeconds: number) {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLine(app, workspace.id, 'imessage', {
+    min_gap_seconds: minGapSeconds,
+    hourly_new_limit: 100,
+  });
+  const api = apiClient(app.url, workspace.key);
+  for (let n = 0; n < MESSAGES; n += 1)
+    await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone(), fromLineId: lineId });
+  const settle = (attempt: AttemptRow, outcome: SendOutcome, at: Date) =>
+    withTenant(app.pools, workspace.id, async (db) => {
+      if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, at);
+      const send = { attempt, carrierMessageId: newId(), text: null, at, happenedIn: happenedIn() };
+      await settleAccepted(db, [send], at);
+    });
+  const calls: { at: number; answer: Answer }[] = [];
+  let time = Date.now() + 1000;
+  return {
+    lineId,
+    calls,
+    api,
+    /** Plans, and answers what is sent, until the line rests. */
+    async run(answer: (call: number) => Answer, { rounds = 40 } = {}): Promise<void> {
+      for (let round = 0; round < rounds; round += 1) {
+        const at = new Date(time);
+        const plan = await withTenant(app.pools, workspace.id, (db) => planSends(db, lineId, 1000, () => at));
+        for (const { attempt } of plan?.claims ?? []) {
+          const given = answer(calls.length);
+          calls.push({ at: time, answer: given });
+          await settle(attempt, ANSWERS[given], at);
+        }
+        if (!plan?.nextAt) return;
+        time = Math.max(time + 1, plan.nextAt.getTime());
+      }
+    },
+    messages: async (): Promise<{ status: string; holdReason: string | null }[]> =>
+      (await api('GET', `/api/messages?lineId=${lineId}&limit=100`)).body.messages,
+    line: async () =>
+      (await api('GET', '/api/lines/by-user')).body.lines.find(({ _id }: { _id: string }) => _id === lineId),
+  };
+}
+
+const failed = (messages: readonly { status: string }[]): number =>
+  messages.filter(({ status }) => status === 'failed').length;
+
+test('a line whose carrier refuses five recipients in a row fails no further message until one is accepted', async () => {
+  const line = await startLine(0);
+  await line.run(() => 'refused');
+  const waiting = await line.messages();
+  expect(failed(waiting)).toBe(5);
+  expect(waiting.filter(({ holdReason }) => holdReason === 'carrier_pause')).toHaveLength(MESSAGES - 5);
+  expect(await line.line()).toMatchObject({
+    blocked: { since: expect.any(String), reason: 'Message filtered' },
+  });
+  const before = line.calls.length;
+  await line.run((call) => (call === before + 2 ? 'accepted' : 'refused'), { rounds: 8 });
+  expect(failed(await line.messages())).toBeLessThanOrEqual(10);
+});
+
+test('an operator who resumes a blocked line has its carrier tried again at once', async () => {
+  const line = await startLine(0);
+  await line.run(() => 'refused', { rounds: 12 });
+  expect((await line.line()).blocked).not.toBeNull();
+  const { status, body } = await line.api('POST', `/api/lines/${line.lineId}/resume`, {});
+  expect(status).toBe(200);
+  expect(body.line.blocked).toBeNull();
+});
+
+test('messages keep their places while somebody else answers for the carrier', async () => {
+  const line = await startLine(20);
+  await line.run(() => 'elsewhere', { rounds: 30 });
+  const waiting = await line.messages();
+  expect(failed(waiting)).toBe(0);
+  expect(new Set(waiting.map(({ holdReason }) => holdReason))).toEqual(new Set(['carrier_pause']));
+  expect((await line.line()).blocked).toMatchObject({ reason: 'the carrier responded 404' });
+  // One is tried after a growing pause.
+  expect(line.calls.length).toBeLessThan(20);
+});
+
+test('no sequence of answers makes a line call its carrier faster than its gap, or fail more than five messages in a row', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          answer: fc.constantFrom(...(Object.keys(ANSWERS) as Answer[])),
+          times: fc.integer({ min: 1, max: 9 }),
+        }),
+        { minLength: 2, maxLength: 5 },
+      ),
+      fc.constantFrom(0, 20),
+      async (runs, gap) => {
+        const line = await startLine(gap);
+        const answers = runs.flatMap(({ answer, times }) => Array.from({ length: times }, () => answer));
+        await line.run((call) => answers[call % answers.length] ?? 'accepted');
+        const { calls } = line;
+        for (const [n, call] of calls.slice(1).entries()) {
+          const last = calls[n] as (typeof calls)[number];
+          const gapMs = lineGapMs({ id: line.lineId, minGapSeconds: gap }, new Date(last.at));
+          expect(call.at - last.at).toBeGreaterThanOrEqual(gap === 0 ? 0 : gapMs);
+        }
+        const accepted = calls.filter(({ answer }) => answer === 'accepted').length;
+        expect(failed(await line.messages())).toBeLessThanOrEqual(5 * (accepted + 1));
+        if (accepted === 0 && calls.filter(({ answer }) => answer === 'refused').length > 5)
+          expect((await line.line()).blocked).not.toBeNull();
+      },
+    ),
+    { numRuns: 12 },
+  );
+}, 120_000);
