@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { AGENCY_LIMITS, WORKSPACE_LIMITS } from '#domain/accounts/limits.ts';
-import { UNPAID_USE, unpaidCostPerDay } from '#domain/billing/unpaid-cost.ts';
+import { UNPAID_USE, unpaidCostPerDay } from '#domain/accounts/unpaid-cost.ts';
 
 const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8');
 

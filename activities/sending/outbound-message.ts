@@ -9,7 +9,7 @@ import { currentTime } from '#domain/base/clock.ts';
 import { emailSubject } from '#domain/messages/email-thread.ts';
 import { type OutgoingText, outgoingText } from '#domain/messages/outgoing-text.ts';
 import { renderTemplate, templateProblem } from '#domain/messages/template.ts';
-import { dialled } from '#domain/contacts/contact-key.ts';
+import { dialled } from '#domain/base/contact-key.ts';
 import type { OutboundMessage } from '#providers/carriers/carrier.ts';
 import { callbackAddress } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';

@@ -6,7 +6,7 @@ import { findLine } from '#db/queries/lines/lines.ts';
 import { findMessage } from '#db/queries/messages/messages.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { fallbackText } from '#domain/messages/outgoing-text.ts';
-import { dialled } from '#domain/contacts/contact-key.ts';
+import { dialled } from '#domain/base/contact-key.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { type AttemptContent, type CarrierAccount, type CarrierCalls, lineAccount } from './carrier-calls.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -1,7 +1,7 @@
 import type { PhonePlace } from '#domain/sending/quiet-hours.ts';
 import { callingCodeOf, isGeographic } from '#domain/base/phone-area.ts';
 import { US_STATES } from '#domain/sending/us-states.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { STATES_BY_AREA_CODE } from './phone-areas.ts';
 import { readPhoneData } from './phone-data.ts';
 

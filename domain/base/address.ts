@@ -1,4 +1,4 @@
-import { contactKey } from '../contacts/contact-key.ts';
+import { contactKey } from './contact-key.ts';
 import { normalizePhone } from './phone.ts';
 import { normalize } from './text.ts';
 

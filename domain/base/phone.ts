@@ -6,7 +6,7 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
-import { contactKey } from '../contacts/contact-key.ts';
+import { contactKey } from './contact-key.ts';
 
 /**
  * A normalized number of the plan in which every number has ten digits: the most frequent case, at a hundredth of the cost of

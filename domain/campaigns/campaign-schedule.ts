@@ -1,4 +1,4 @@
-import { contactKey } from '../contacts/contact-key.ts';
+import { contactKey } from '../base/contact-key.ts';
 import type { CampaignStep } from './campaign.ts';
 import type { Channel } from '../base/channel.ts';
 import { clampToWindow, type SendWindow } from '../sending/send-window.ts';

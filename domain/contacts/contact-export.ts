@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonValue } from '../base/json-value.ts';
-import { SenderAuthentication, SenderWarning } from '../inbox/sender-authentication.ts';
+import { SenderAuthentication, SenderWarning } from '../lines/sender-authentication.ts';
 import { AutoReply } from '../drafts/ai-draft.ts';
 import { Call } from '../inbox/call.ts';
 import { Consent } from './consent.ts';

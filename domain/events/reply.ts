@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from '../base/ids.ts';
 import { Lead } from '../contacts/lead.ts';
 import { Reply } from '../inbox/reply.ts';
-import { SenderWarning } from '../inbox/sender-authentication.ts';
+import { SenderWarning } from '../lines/sender-authentication.ts';
 import { eventBase } from './base.ts';
 
 /** A lead or contact replied. Optional fields are present only if known. */

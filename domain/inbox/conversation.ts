@@ -4,7 +4,7 @@ import { Id } from '../base/ids.ts';
 import { MessageStatus } from '../messages/message-status.ts';
 import { ShownReaction } from '../messages/reaction.ts';
 import { ReplyWarning } from './reply.ts';
-import { SenderAuthentication } from './sender-authentication.ts';
+import { SenderAuthentication } from '../lines/sender-authentication.ts';
 import { SINGLE_LINE } from '../base/text.ts';
 
 export const ConversationStatus = z.enum(['open', 'snoozed', 'closed']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../base/ids.ts';
-import { SenderAuthentication, SenderWarning } from './sender-authentication.ts';
+import { SenderAuthentication, SenderWarning } from '../lines/sender-authentication.ts';
 import { truncate } from '../base/text.ts';
 import { VariantName } from '../messages/variant-name.ts';
 

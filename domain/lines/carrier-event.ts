@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SenderAuthentication } from '../inbox/sender-authentication.ts';
+import { SenderAuthentication } from './sender-authentication.ts';
 import { shortenMarks, textProblem, toStorable, truncate } from '../base/text.ts';
 
 /** The six reactions of Apple's Messages, in the order of Apple's numbers. */

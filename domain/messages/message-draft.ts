@@ -3,7 +3,7 @@ import { normalizeEmail } from '../base/address.ts';
 import { CARRYING_CHANNELS, DEFAULT_CHANNEL, Channel } from '../base/channel.ts';
 import { newId } from '../base/ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
-import { contactKey } from '../contacts/contact-key.ts';
+import { contactKey } from '../base/contact-key.ts';
 import { normalizePhone } from '../base/phone.ts';
 import {
   firstSendTime,

@@ -1,4 +1,4 @@
-import { contactKey } from '../contacts/contact-key.ts';
+import { contactKey } from '../base/contact-key.ts';
 import { DRIP_SOURCE, MessageDraft } from './message-draft.ts';
 
 /** The values that nearly all drips share. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { smsSegments } from './sms-segments.ts';
-import { campaignWarnings, quietUntil, type WarnedMessage, warningsOf } from './warnings.ts';
+import { quietUntil, type WarnedMessage, warningsOf } from './warnings.ts';
 
 const plain: WarnedMessage = {
   channel: 'imessage',
@@ -61,10 +61,6 @@ describe('a warning', () => {
     // The window opens later anyway.
     const window = { timezone: 'America/Los_Angeles', start: '10:00', end: '12:00' };
     expect(quietUntil({ window, quiet }, night)).toBeNull();
-    const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step], until, []).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^Step 1: Quiet hours/),
-    ]);
   });
 
   it('names each field that no contact can have once, with the one that was probably meant', () => {
@@ -75,18 +71,6 @@ describe('a warning', () => {
       { code: 'unknown_field', name: 'customFields.paln', suggestion: 'customFields.plan' },
       { code: 'unknown_field', name: 'zodiac', suggestion: null },
     ]);
-    const step = { message: '{{ company }}', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step], null, [])).toMatchObject([
-      { code: 'unknown_field', name: 'company', text: expect.stringMatching(/^Step 1: .*companyName/) },
-    ]);
-  });
-
-  it('of a campaign names the step', () => {
-    const step = { message: 'Hi', messageType: 'imessage' as const, attachmentUrls: [] };
-    expect(campaignWarnings([step, step], null, [])).toEqual([]);
-    const warnings = campaignWarnings([{ ...step, message: 'www.example.com' }, step, step, step], null, []);
-    expect(warnings.map(({ code }) => code)).toEqual(['first_message_link', 'many_unanswered']);
-    expect(warnings[1]?.text).toMatch(/^Step 4: The contact has not answered the last 3 messages/);
   });
 });
 

@@ -5,7 +5,6 @@ import { hasLink } from '../lines/first-touch.ts';
 import { isLikelyNumber } from '../base/phone.ts';
 import { firstSendTime, type SendTimes } from '../sending/quiet-hours.ts';
 import { smsSegments } from './sms-segments.ts';
-import { type StepVariant, textsOf } from '../campaigns/step-variants.ts';
 import { unknownFields } from './template-fields.ts';
 import { isLonger } from '../base/text.ts';
 
@@ -119,8 +118,11 @@ const clockOf = ({ at, zone }: QuietUntil): string =>
 const first = (isFirst: boolean | null): string =>
   isFirst ? 'The first message to the contact' : 'The message, if it is the first one to the contact,';
 
+/** In the order in which they are shown. Those about fields come last. */
+export const CHECKED = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
+
 export const warningsOf = (message: WarnedMessage): Warning[] => [
-  ...(Object.keys(CHECKS) as (keyof typeof CHECKS)[]).flatMap((code) => {
+  ...CHECKED.flatMap((code) => {
     const text = CHECKS[code](message);
     return text === null ? [] : [{ code, text }];
   }),
@@ -136,48 +138,4 @@ function fieldWarnings({ text, subject, fallbackText, customFields }: WarnedMess
     suggestion,
     text: `No contact has a field ${name}, so it is always empty.${suggestion === null ? '' : ` Do you mean ${suggestion}?`}`,
   }));
-}
-
-/**
- * The steps of a campaign as messages, for a contact who never answers.
- * @param quiet until when quiet hours postpone its first step, by the clock of its zone.
- */
-export function campaignWarnings(
-  steps: readonly {
-    message: string;
-    variants?: readonly StepVariant[] | undefined;
-    messageType: Channel;
-    attachmentUrls: readonly string[];
-    smsFallbackMessage?: string | undefined;
-  }[],
-  quiet: QuietUntil | null,
-  customFields: readonly string[],
-): Warning[] {
-  const found = steps.flatMap((step, index) =>
-    textsOf(step).flatMap(({ variant, subject, body: text }) =>
-      warningsOf({
-        channel: step.messageType,
-        text,
-        files: step.attachmentUrls.length,
-        fallbackText: step.smsFallbackMessage,
-        isFirst: index === 0,
-        unanswered: index,
-        quietUntil: index === 0 ? quiet : null,
-        subject,
-        customFields,
-      }).map((warning) => ({
-        ...warning,
-        text: `Step ${index + 1}${variant === null ? '' : ` ${variant}`}: ${warning.text}`,
-      })),
-    ),
-  );
-  // The first of each kind, but the last step for many unanswered messages.
-  const fields = found.filter(({ code }) => code === 'unknown_field');
-  const ofSteps = (Object.keys(CHECKS) as Warning['code'][]).flatMap((code) => {
-    const ofCode = found.filter((warning) => warning.code === code);
-    const one = code === 'many_unanswered' ? ofCode.at(-1) : ofCode[0];
-    return one ? [one] : [];
-  });
-  const names = fields.map(({ name }) => name);
-  return [...ofSteps, ...fields.filter(({ name }, index) => names.indexOf(name) === index)];
 }

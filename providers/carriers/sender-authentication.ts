@@ -1,4 +1,4 @@
-import type { SenderAuthentication } from '#domain/inbox/sender-authentication.ts';
+import type { SenderAuthentication } from '#domain/lines/sender-authentication.ts';
 import { toStorable } from '#domain/base/text.ts';
 import { header, type InboundEmail } from './inbound-email.ts';
 

@@ -33,8 +33,9 @@ import {
   TemplateError,
   type TemplateLead,
 } from '#domain/messages/template.ts';
-import { campaignWarnings, Warnings } from '#domain/messages/warnings.ts';
-import { dialled } from '#domain/contacts/contact-key.ts';
+import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
+import { Warnings } from '#domain/messages/warnings.ts';
+import { dialled } from '#domain/base/contact-key.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import { requireLines } from './campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '#api/http/errors.ts';

@@ -28,7 +28,8 @@ import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { knownCustomFields } from '#db/queries/accounts/limits.ts';
 import { acceptsSends } from '#domain/billing/entitlement.ts';
 import { Id } from '#domain/base/ids.ts';
-import { campaignWarnings, Warnings } from '#domain/messages/warnings.ts';
+import { campaignWarnings } from '#domain/campaigns/campaign-warnings.ts';
+import { Warnings } from '#domain/messages/warnings.ts';
 import { PersonalizationProgress } from '#domain/campaigns/personalization.ts';
 import {
   checkCampaign,

@@ -18,7 +18,7 @@ import { KnowledgeBase } from '#domain/drafts/knowledge-base.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { shownReply } from '#domain/inbox/reply.ts';
 import { renderTemplate, TemplateError, withoutTemplates } from '#domain/messages/template.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { writtenAddressesOf } from '../inbox/contact-addresses.ts';
 import { ApiError } from '#api/http/errors.ts';
 import { NextCursor, page, PageQuery } from '#api/http/page.ts';

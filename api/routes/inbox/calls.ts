@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findCalls, presentCall } from '#db/queries/inbox/calls.ts';
 import { Call } from '#domain/inbox/call.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 import { ApiError, invalid } from '#api/http/errors.ts';
 import { wholeNumber } from '#api/http/page.ts';
 import { workspaceRoute } from '#api/http/route.ts';

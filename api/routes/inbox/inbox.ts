@@ -11,7 +11,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import type { WorkspaceCaller } from '#domain/accounts/caller.ts';
 import { Message, MessageInput, TemplateText } from '#domain/messages/message.ts';
 import { draftMessage } from '#domain/messages/message-draft.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { startOf } from '#domain/base/moment.ts';
 import { writtenAddressesOf } from './contact-addresses.ts';
 import { perMinute } from '#api/http/rate-limits.ts';

@@ -23,7 +23,7 @@ import type { Contact } from '#domain/contacts/contact.ts';
 import { newId } from '#domain/base/ids.ts';
 import { DRIP_SOURCE } from '#domain/messages/message-draft.ts';
 import { POSITIVE_TAGS } from '#domain/shared/positive-tags.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 
 /**
  * Begins to erase the contact of a lead. This transaction ends the contact: its leads are deleted, no waiting message is sent any

@@ -8,7 +8,7 @@ import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/base/ids.ts';
 import { draftMessage } from '#domain/messages/message-draft.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { acceptMessages } from '#db/commands/messages/accept-messages.ts';
 import { channelForPhone } from '#db/commands/messages/line-choice.ts';
 import { DraftRow, findAnswered, findDraft } from '#db/queries/drafts/ai-drafts.ts';

@@ -4,7 +4,7 @@ import { currentTime, fromNow, realTime, toRealTime } from '#domain/base/clock.t
 import { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import { failureSignals } from '#domain/lines/signal-replay.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/sending/message-locks.ts';
 import { happenedIn, type Happening } from '#db/connection/message-traces.ts';

@@ -5,7 +5,7 @@ import { isSameText } from '#domain/sending/carrier-listing.ts';
 import { Channel } from '#domain/base/channel.ts';
 import { realTime } from '#domain/base/clock.ts';
 import { firstId, newId } from '#domain/base/ids.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { claimOpenDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { emitMessageEvents } from '#db/commands/messages/message-events.ts';
 import { AttemptOutcome, finishAttempt, insertAttempts } from '#db/queries/sending/attempts.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CarrierEvent } from '#domain/lines/carrier-event.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { StoredReaction, withReaction } from '#domain/messages/reaction.ts';
-import { dialled } from '#domain/contacts/contact-key.ts';
+import { dialled } from '#domain/base/contact-key.ts';
 import { contactAddress } from '#db/queries/contacts/contact-address.ts';
 import { emitEvents } from '#db/commands/events/events.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';

@@ -5,7 +5,7 @@ import type { TenantDb } from '#db/connection/transactions.ts';
 import { optOutKeyword } from '#domain/contacts/opt-out.ts';
 import { quotes, type TextReaction, textReactions } from '#domain/inbox/text-reaction.ts';
 import { withoutOurTexts } from '#domain/inbox/own-words.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 
 const SentRow = z.object({
   id: z.string(),

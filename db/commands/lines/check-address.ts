@@ -1,6 +1,6 @@
 import { currentTime } from '#domain/base/clock.ts';
 import type { AvailabilityResult, AvailabilityStatus } from '#domain/lines/availability.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/lines/availability.ts';
 import { findLine, type LineRow } from '#db/queries/lines/lines.ts';
 import type { Pools } from '#db/connection/pools.ts';

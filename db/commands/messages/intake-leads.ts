@@ -1,6 +1,6 @@
 import type { NormalizedLead } from '#domain/contacts/lead.ts';
 import type { MessageDraft } from '#domain/messages/message-draft.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/contacts/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/contacts/lists.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

@@ -17,7 +17,7 @@ import {
 import { continueSequence } from '#db/commands/campaigns/campaign-steps.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { isErased, reasonCode } from '#domain/contacts/erasure.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { isOfDeleted, shownAddress } from '#db/queries/contacts/erasures.ts';
 import { findFallbackAccount } from '#db/queries/sending/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/contacts/leads.ts';

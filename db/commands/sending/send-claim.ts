@@ -28,7 +28,7 @@ import {
   type PacedLine,
   type QueuedMessage,
 } from '#domain/sending/pacing.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 
 /** A message that may be sent now, with its recorded attempt. */
 export interface Claim {

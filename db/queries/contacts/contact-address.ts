@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { writtenAddress } from '#domain/base/address.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 
 const CountryRow = z.object({ country: z.string() });

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Contact } from '#domain/contacts/contact.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 import { AddressRow } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 

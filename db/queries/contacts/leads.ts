@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/base/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/contacts/lead.ts';
 import { digitsSearched } from '#domain/base/phone.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { AddressRow, IdRow, NameRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';

@@ -4,7 +4,7 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { isErased } from '#domain/contacts/erasure.ts';
 import type { OptOut } from '#domain/contacts/opt-out.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 
 export const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;

@@ -4,7 +4,7 @@ import { findCallsById, presentCall } from './calls.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import type { FileLinks, LinkReader } from '#domain/messages/attachment.ts';
 import type { ContactTimelineEntry } from '#domain/contacts/contact-timeline.ts';
-import { formsOf } from '#domain/contacts/contact-key.ts';
+import { formsOf } from '#domain/base/contact-key.ts';
 import { findConsents, presentConsent } from '../contacts/consents.ts';
 import { texts } from '../contacts/contacts.ts';
 import { findNotes, presentNotes } from './conversation-notes.ts';

@@ -21,8 +21,8 @@ import { findLeads, findLeadsByAddress, type LeadRow } from '../contacts/leads.t
 import { optedOutAmong } from '../contacts/opt-outs.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { DISPATCHED_AT, IS_DISPATCHED } from '../messages/messages.ts';
-import { SenderAuthentication, SenderWarning } from '#domain/inbox/sender-authentication.ts';
-import { dialled } from '#domain/contacts/contact-key.ts';
+import { SenderAuthentication, SenderWarning } from '#domain/lines/sender-authentication.ts';
+import { dialled } from '#domain/base/contact-key.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({

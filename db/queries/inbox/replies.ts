@@ -9,7 +9,7 @@ import {
   shownReply,
   type WholeReply,
 } from '#domain/inbox/reply.ts';
-import { SenderAuthentication, SenderWarning } from '#domain/inbox/sender-authentication.ts';
+import { SenderAuthentication, SenderWarning } from '#domain/lines/sender-authentication.ts';
 import { VariantName } from '#domain/messages/variant-name.ts';
 import { type InboundFiles, inboundFiles } from '../messages/attachments.ts';
 import { findLeads, type LeadRow } from '../contacts/leads.ts';

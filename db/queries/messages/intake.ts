@@ -7,7 +7,7 @@ import { Channel } from '#domain/base/channel.ts';
 import { hasSendWindow, type IntakeContext, namedAddresses } from '#domain/messages/message-draft.ts';
 import type { MessageInput } from '#domain/messages/message.ts';
 import { NO_QUIET_POLICY, quietHoursApplyTo } from '#domain/sending/quiet-hours.ts';
-import { contactKey } from '#domain/contacts/contact-key.ts';
+import { contactKey } from '#domain/base/contact-key.ts';
 import type { SystemTransaction, TenantDb } from '#db/connection/transactions.ts';
 import { placeOfRecipient } from '#db/phones/phone-places.ts';
 import { inWorkspace } from '../accounts/agency.ts';

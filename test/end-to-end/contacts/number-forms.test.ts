@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'slonik';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { contactKey, formsOf } from '#domain/contacts/contact-key.ts';
+import { contactKey, formsOf } from '#domain/base/contact-key.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, later, now } from '#test/support/campaigns.ts';
 import { sentTo } from '#test/support/carrier.ts';

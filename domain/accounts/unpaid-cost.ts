@@ -4,7 +4,7 @@ import {
   UNSUBSCRIBED_KB_PER_DAY,
   UNSUBSCRIBED_MAILS_PER_DAY,
   WORKSPACE_LIMITS,
-} from '../accounts/limits.ts';
+} from './limits.ts';
 import {
   MAX_TEST_LINES,
   MAX_TEST_MESSAGES,
