@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
 import type { Caller } from '#domain/accounts/caller.ts';
 import type { Services } from '../services.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Exchange, Middleware } from './exchange.ts';
 import { INTAKE } from './rate-limits.ts';
 import type { Route } from './route.ts';
 
@@ -15,7 +15,7 @@ export interface RequestState {
   code?: ErrorCode;
 }
 
-export async function requestId(context: Exchange, next: () => Promise<void>): Promise<void> {
+export async function requestId(context: Context, next: () => Promise<void>): Promise<void> {
   const given = context.get('x-request-id');
   // Any visible ASCII character, because some callers use base64 or paths as ids.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();

@@ -6,8 +6,6 @@ import { accessLog, requestId } from './access-log.ts';
 import { proxySettings } from './client-address.ts';
 import { errorResponses } from './error-responses.ts';
 import { ApiError } from './errors.ts';
-import { composed, type Exchange, type FrequentRoute, type Middleware, withoutKoa } from './exchange.ts';
-import { INTAKE } from './rate-limits.ts';
 import { requestSpan } from './request-span.ts';
 import type { Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -20,16 +18,7 @@ type FixedRoutes = Map<string, Map<string, Koa.Middleware>>;
 export function createApp(routes: readonly Route[], services: Services): { callback(): RequestListener } {
   const app = new Koa(proxySettings(services.config.trustedProxies));
   const router = new Router({ sensitive: true });
-  const middleware: readonly Middleware[] = [
-    securityHeaders(services.config.publicUrl),
-    requestId,
-    requestSpan,
-    accessLog(services),
-    errorResponses(services),
-  ];
   const fixed: FixedRoutes = new Map();
-  /** The routes that are called so often that the framework would be the largest cost. */
-  const frequent: FrequentRoute[] = [];
   for (const route of routes) {
     const handle: Koa.Middleware = async (context) => {
       context.state['route'] = route;
@@ -40,19 +29,15 @@ export function createApp(routes: readonly Route[], services: Services): { callb
     };
     if (!route.path.includes('{'))
       fixed.set(route.path, (fixed.get(route.path) ?? new Map()).set(route.method, handle));
-    const answer = frequentAnswer(route, services);
-    if (answer) {
-      const respond: Middleware = async (exchange) => {
-        exchange.state['route'] = route;
-        await answer(exchange);
-      };
-      frequent.push({ method: route.method, path: route.path, answer: composed([...middleware, respond]) });
-    }
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
     router.register(path, [route.method], [handle]);
   }
-  for (const each of middleware) app.use(each);
-  const refuse = unmatched(routes, fixed);
+  app.use(securityHeaders(services.config.publicUrl));
+  app.use(requestId);
+  app.use(requestSpan);
+  app.use(accessLog(services));
+  app.use(errorResponses(services));
+  const refuse = unmatched(router, fixed);
   app.use((context, next) => {
     const methods = fixed.get(context.path);
     const handle = methods?.get(context.method);
@@ -63,15 +48,7 @@ export function createApp(routes: readonly Route[], services: Services): { callb
   app.use(router.routes());
   app.use(refuse);
   app.on('error', failedResponse(services));
-  return { callback: () => withoutKoa(app, frequent) };
-}
-
-/** The handler of a frequent route for requests that do not need Koa; null: the route is not frequent. */
-function frequentAnswer(route: Route, services: Services): ((exchange: Exchange) => Promise<void>) | null {
-  if (route.caller !== 'anyone')
-    return route.limit === INTAKE ? (exchange) => answerTenant(route, exchange, services) : null;
-  const { respondDirectly } = route;
-  return respondDirectly ? (exchange) => respondDirectly(exchange, services) : null;
+  return app;
 }
 
 /** The errors caused by a client that disconnects before the end of the request or the response. */
@@ -86,19 +63,11 @@ function failedResponse({ logger }: Services): (error: NodeJS.ErrnoException, co
   };
 }
 
-function unmatched(routes: readonly Route[], fixed: FixedRoutes): Koa.Middleware {
-  const patterns = routes.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(
-      `^${path
-        .replaceAll('.', '\\.')
-        .replace('{*path}', '.+')
-        .replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
-    ),
-  }));
+function unmatched(router: Router, fixed: FixedRoutes): Koa.Middleware {
   return async (context) => {
-    const matching = () => patterns.filter(({ pattern }) => pattern.test(context.path));
-    const methods = new Set(fixed.get(context.path)?.keys() ?? matching().map(({ method }) => method));
+    const matching = () => router.match(context.path, context.method).path.flatMap(({ methods }) => methods);
+    const methods = new Set<string>(fixed.get(context.path)?.keys() ?? matching());
+    methods.delete('HEAD');
     if (methods.size === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
     context.set('Allow', [...methods].join(', '));
     throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);

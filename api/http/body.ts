@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { HttpMethodEnum, koaBody } from 'koa-body';
-import type Koa from 'koa';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Context } from 'koa';
 import { nextTurn } from '#domain/base/turns.ts';
 import { JsonTooComplex, parseUntrustedJson } from '#domain/base/untrusted-json.ts';
 import { ApiError, invalid } from './errors.ts';
-import { DirectExchange, type Exchange } from './exchange.ts';
 
 const BODY_LIMIT = 1024 * 1024;
 /** The limit for JSON without a credential, in bytes. */
@@ -13,24 +13,6 @@ const ANONYMOUS_BODY_LIMIT = 4096;
 const FORM_LIMIT = 16 * 1024;
 /** The length in characters from which a text is parsed and validated in separate turns of the event loop. */
 const LARGE = 32 * 1024;
-
-/**
- * Reads a JSON body as text, because koa-body would parse it whatever its structure; one character per byte, because
- * koa-body would replace invalid UTF-8.
- */
-const bytesReader = (limit: number) =>
-  koaBody({
-    encoding: 'latin1',
-    text: true,
-    textTypes: ['json'],
-    textLimit: limit,
-    json: false,
-    multipart: false,
-    urlencoded: false,
-    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
-  });
-const readLarge = bytesReader(BODY_LIMIT);
-const readSmall = bytesReader(ANONYMOUS_BODY_LIMIT);
 
 export interface BodyBounds {
   /** The maximum number of values in the JSON; default: `MAX_VALUES`. */
@@ -46,14 +28,11 @@ export interface BodyBounds {
  * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE; VALIDATION_ERROR if it is too complex.
  */
 export async function readBody(
-  context: Exchange,
+  context: Context,
   { maxValues, admit, csvField }: BodyBounds = {},
 ): Promise<unknown> {
-  if (csvField !== undefined && !(context instanceof DirectExchange) && context.is('text/csv'))
-    return { [csvField]: await readCsv(context) };
-  const text = decode(
-    await (context instanceof DirectExchange ? context.readBytes() : readJson(context, readLarge)),
-  );
+  if (csvField !== undefined && context.is('text/csv')) return { [csvField]: await readCsv(context) };
+  const text = decode(await readJson(context, BODY_LIMIT));
   await admit?.(text.length);
   const isLarge = text.length > LARGE;
   if (isLarge) await nextTurn();
@@ -63,7 +42,7 @@ export async function readBody(
 }
 
 /** @throws BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_ERROR */
-async function readCsv(context: Koa.Context): Promise<string> {
+async function readCsv(context: Context): Promise<string> {
   if (context.get('content-encoding') !== '')
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
   const bytes = await readRawBytes(context);
@@ -75,23 +54,57 @@ async function readCsv(context: Koa.Context): Promise<string> {
  * Reads the JSON body of a request that anybody may send: 4 KB, not compressed.
  * @throws as `readBody` does.
  */
-export async function readAnonymousBody(context: Koa.Context): Promise<unknown> {
+export async function readAnonymousBody(context: Context): Promise<unknown> {
   if (context.get('content-encoding') !== '')
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
-  return parseText(decode(await readJson(context, readSmall)));
+  return parseText(decode(await readJson(context, ANONYMOUS_BODY_LIMIT)));
 }
 
-async function readJson(context: Koa.Context, read: Koa.Middleware): Promise<Buffer> {
-  const length = context.request.length;
-  const hasBody = (length ?? 0) > 0 || context.get('transfer-encoding') !== '';
+async function readJson(context: Context, limit: number): Promise<Buffer> {
+  const hasBody = (context.request.length ?? 0) > 0 || context.get('transfer-encoding') !== '';
   if (!hasBody) return Buffer.alloc(0);
   if (!context.is('json')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
-  try {
-    await read(context, async () => {});
-  } catch (error) {
-    throw refusedBody(error);
-  }
-  return Buffer.from((context.request as { body?: string }).body ?? '', 'latin1');
+  return readStream(decompressed(context), limit);
+}
+
+const DECOMPRESSORS = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** @throws UNSUPPORTED_MEDIA_TYPE */
+function decompressed(context: Context): Readable {
+  const { req } = context;
+  const encoding = context.get('content-encoding').toLowerCase();
+  if (['', 'identity'].includes(encoding)) return req;
+  const decompressor = DECOMPRESSORS.get(encoding)?.();
+  if (!decompressor)
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
+  req.on('close', () => req.complete || decompressor.destroy());
+  return req.pipe(decompressor);
+}
+
+/**
+ * Reads a body as a whole. The rest of one that is refused stays unread: if the stream were destroyed, the client would not get
+ * the response.
+ * @param limit in bytes.
+ * @throws BODY_TOO_LARGE; INVALID_JSON if the body ends early or is not in its encoding.
+ */
+function readStream(stream: Readable, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= limit) return void chunks.push(chunk);
+      stream.off('data', take).pause();
+      reject(tooLarge(limit));
+    };
+    const fail = (): void => reject(new ApiError('INVALID_JSON'));
+    stream.on('data', take).on('error', fail).on('close', fail);
+    stream.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+  });
 }
 
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -111,26 +124,9 @@ function parseText(text: string, maxValues?: number): unknown {
   } catch (error) {
     if (error instanceof JsonTooComplex)
       throw invalid(error.path, error.path === '' ? `the body ${error.message}` : error.message);
-    throw refusedBody(error);
+    if (error instanceof SyntaxError) throw new ApiError('INVALID_JSON');
+    throw error;
   }
-}
-
-/** Translates an error of reading; defects of the reader itself are passed on. */
-function refusedBody(error: unknown): unknown {
-  const { status, errno, type, limit } = error as {
-    status?: number;
-    errno?: number;
-    type?: string;
-    limit?: number;
-  };
-  if (status === 413) return tooLarge(limit ?? BODY_LIMIT);
-  if (status === 415)
-    return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
-  // zlib errors, for a body that is not in the declared encoding, have an `errno` and no `status`.
-  // A client that disconnects mid-request leaves a stream that cannot be read.
-  const hungUp = type === 'stream.not.readable';
-  const unreadable = status === 400 || errno !== undefined || hungUp || error instanceof SyntaxError;
-  return unreadable ? new ApiError('INVALID_JSON') : error;
 }
 
 /** @param limit in bytes. */
@@ -145,23 +141,15 @@ const tooLarge = (limit: number): ApiError =>
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE.
  */
-export async function readRawBytes(context: Pick<Exchange, 'req'>, limit = BODY_LIMIT): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of context.req as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw tooLarge(limit);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
+export const readRawBytes = ({ req }: Pick<Context, 'req'>, limit = BODY_LIMIT): Promise<Buffer> =>
+  readStream(req, limit);
 
 /** Like `readRawBytes`, decoded as UTF-8; invalid bytes are replaced. */
-export async function readRawBody(context: Pick<Exchange, 'req'>, limit?: number): Promise<string> {
+export async function readRawBody(context: Pick<Context, 'req'>, limit?: number): Promise<string> {
   return (await readRawBytes(context, limit)).toString('utf8');
 }
 
 /** Reads the form of a page. @throws BODY_TOO_LARGE. */
-export async function readForm(context: Koa.Context): Promise<URLSearchParams> {
+export async function readForm(context: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await readRawBody(context, FORM_LIMIT));
 }

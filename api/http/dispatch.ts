@@ -1,5 +1,5 @@
+import type { Context } from 'koa';
 import { inject } from 'light-my-request';
-import type { Exchange } from './exchange.ts';
 
 export interface OwnRequest {
   method: string;
@@ -23,17 +23,17 @@ const CALLER_HEADERS = ['authorization', 'x-workspace-id', 'x-forwarded-for'];
  * metrics and logs are as if the caller had sent it.
  */
 export async function dispatch(
-  exchange: Pick<Exchange, 'app' | 'get' | 'req' | 'state'>,
+  context: Pick<Context, 'app' | 'get' | 'req' | 'state'>,
   { method, path, query, body }: OwnRequest,
 ): Promise<OwnResponse> {
-  const { remoteAddress } = exchange.req.socket;
+  const { remoteAddress } = context.req.socket;
   const headers = Object.fromEntries(
-    CALLER_HEADERS.flatMap((name) => (exchange.get(name) === '' ? [] : [[name, exchange.get(name)]])),
+    CALLER_HEADERS.flatMap((name) => (context.get(name) === '' ? [] : [[name, context.get(name)]])),
   );
-  const response = await inject(exchange.app.callback(), {
+  const response = await inject(context.app.callback(), {
     method,
     url: { pathname: path, query },
-    headers: { ...headers, 'x-request-id': String(exchange.state['requestId']) },
+    headers: { ...headers, 'x-request-id': String(context.state['requestId']) },
     ...(remoteAddress !== undefined && { remoteAddress }),
     ...(body && { payload: body }),
   });

@@ -1,3 +1,4 @@
+import type { Context, Middleware } from 'koa';
 import { LimitReached } from '#domain/accounts/limits.ts';
 import { Refusal } from '#domain/messages/message-draft.ts';
 import { isOverload } from '#db/connection/overload.ts';
@@ -5,12 +6,11 @@ import { StorageUnavailable } from '#providers/storage/storage.ts';
 import type { Services } from '../services.ts';
 import type { RequestState } from './access-log.ts';
 import { ApiError } from './errors.ts';
-import type { Exchange, Middleware } from './exchange.ts';
 import { RateLimited } from './rate-limits.ts';
 import { discardRest } from './upload.ts';
 
 /** Includes the request id, because bug reports quote the body rather than the headers. */
-const errorBody = (error: ApiError, context: Exchange): Record<string, unknown> => ({
+const errorBody = (error: ApiError, context: Context): Record<string, unknown> => ({
   ...error.body,
   requestId: context.state['requestId'],
 });
@@ -46,7 +46,7 @@ function headersOf(thrown: unknown, { status }: ApiError): Record<string, string
 /** Errors about the caller rather than the request. */
 const REFUSALS: readonly number[] = [403, 429];
 
-function recordRefusal(context: Exchange, { status, code }: ApiError, services: Services): void {
+function recordRefusal(context: Context, { status, code }: ApiError, services: Services): void {
   const { caller, route } = context.state as RequestState;
   if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
 }

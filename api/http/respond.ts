@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type { z } from 'zod';
 import { currentTime } from '#domain/base/clock.ts';
 import {
@@ -14,7 +15,6 @@ import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { dispatch, type OwnRequest } from './dispatch.ts';
-import type { Exchange } from './exchange.ts';
 import {
   agencyKeys,
   type IdempotentRequest,
@@ -29,15 +29,15 @@ import type { HandlerResult, TenantRoute } from './route.ts';
 export async function respond(
   route: TenantRoute,
   caller: Caller,
-  exchange: Exchange,
+  context: Context,
   body: unknown,
   authenticate: () => Promise<unknown>,
   services: Services,
 ): Promise<HandlerResult> {
   requireMode(route, caller);
   const parsed = {
-    params: route.params && parse(route.params, exchange['params'], () => new ApiError('NOT_FOUND')),
-    query: route.query && parse(route.query, parameters(exchange)),
+    params: route.params && parse(route.params, context['params'], () => new ApiError('NOT_FOUND')),
+    query: route.query && parse(route.query, parameters(context)),
     body: route.body && (await parseInTurns(route.body, body, { allowsEmpty: route.method !== 'PATCH' })),
   };
   const audit = auditRecorder(route.audit, caller, parsed.body);
@@ -47,10 +47,10 @@ export async function respond(
     caller,
     audit,
     now: currentTime(),
-    header: (name: string) => exchange.get(name),
-    raw: exchange.req,
+    header: (name: string) => context.get(name),
+    raw: context.req,
     authenticate,
-    dispatch: (own: OwnRequest) => dispatch(exchange, own),
+    dispatch: (own: OwnRequest) => dispatch(context, own),
   };
   const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
     if (route.adds && db) await requireRoom(db as TenantDb, route.adds);
@@ -62,8 +62,8 @@ export async function respond(
 
   await (route.check as Check | undefined)?.(request);
   // The same key for another resource is another request: the same lead may be added to each campaign once.
-  const target = [route.id, ...Object.values(exchange['params'] as Record<string, string>)].join(' ');
-  const key = route.idempotent ? exchange.get('idempotency-key') : '';
+  const target = [route.id, ...Object.values(context['params'] as Record<string, string>)].join(' ');
+  const key = route.idempotent ? context.get('idempotency-key') : '';
   const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
   const { heavy = false } = route;
   const isHeavy = typeof heavy === 'boolean' ? heavy : (heavy as IsHeavy)(parsed.query);
@@ -102,7 +102,7 @@ async function inTransaction(
 }
 
 /** The query without `__proto__`, which validation would refuse although no route declares it. */
-function parameters({ query }: Exchange): Record<string, unknown> {
+function parameters({ query }: Context): Record<string, unknown> {
   const { ['__proto__']: _, ...others } = query;
   return others;
 }

@@ -11,7 +11,6 @@ import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { OwnRequest, OwnResponse } from './dispatch.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Exchange } from './exchange.ts';
 import type { INTAKE, RateLimit } from './rate-limits.ts';
 
 type Schema = z.ZodType;
@@ -164,8 +163,6 @@ export interface PublicRoute {
   /** Excluded from the OpenAPI document. */
   hidden?: boolean;
   respond(context: KoaContext, services: Services): Promise<void>;
-  /** For a route that is called so often that Koa would be the largest cost: `respond` without Koa. */
-  respondDirectly?(exchange: Exchange, services: Services): Promise<void>;
 }
 
 // The list of routes contains routes with different schemas, so their types are erased there.

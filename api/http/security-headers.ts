@@ -1,4 +1,4 @@
-import type { Middleware } from './exchange.ts';
+import type { Middleware } from 'koa';
 
 /** The headers of every response; a route may replace one. */
 const HEADERS = {

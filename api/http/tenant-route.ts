@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type { Caller } from '#domain/accounts/caller.ts';
 import { acceptsSends, hasSubscription } from '#domain/billing/entitlement.ts';
 import { LimitReached, UNSUBSCRIBED_KB_PER_DAY } from '#domain/accounts/limits.ts';
@@ -12,7 +13,6 @@ import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, clientIp } from './client-address.ts';
 import { ApiError } from './errors.ts';
-import type { Exchange } from './exchange.ts';
 import { stringifyInTurns } from './parse.ts';
 import { furtherPoints, INTAKE } from './rate-limits.ts';
 import { respond } from './respond.ts';
@@ -23,7 +23,7 @@ const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
 const UNSUBSCRIBED_LIMIT = { requests: UNSUBSCRIBED_KB_PER_DAY, seconds: 86_400 };
 
 /** Answers a request to a route of a workspace or an agency. */
-export async function answerTenant(route: TenantRoute, context: Exchange, services: Services): Promise<void> {
+export async function answerTenant(route: TenantRoute, context: Context, services: Services): Promise<void> {
   // Nearly all responses contain personal data, and some a key or secret that is shown only once.
   context.set('Cache-Control', 'no-store');
   const request = credentialsOf(route, context);
@@ -62,7 +62,7 @@ export async function answerTenant(route: TenantRoute, context: Exchange, servic
 }
 
 /** What authentication needs to know of a request. */
-const credentialsOf = (route: TenantRoute, context: Exchange) => ({
+const credentialsOf = (route: TenantRoute, context: Context) => ({
   authorization: context.get('authorization'),
   path: context.path,
   cookies: context.get('cookie'),
@@ -76,7 +76,7 @@ const credentialsOf = (route: TenantRoute, context: Exchange) => ({
 });
 
 /** The header works for every route, the query for those that declare it; '' if neither is there. */
-function namedWorkspace(route: TenantRoute, context: Exchange): string {
+function namedWorkspace(route: TenantRoute, context: Context): string {
   const header = context.get('x-workspace-id');
   if (header !== '' || !route.ofClients) return header;
   return [context.query['workspaceId']].flat()[0] ?? '';
@@ -108,7 +108,7 @@ function inTestMode<T>(
 async function send(
   { status, headers = {}, body }: HandlerResult,
   route: TenantRoute,
-  context: Exchange,
+  context: Context,
 ): Promise<void> {
   context.status = status;
   context.set(headers);

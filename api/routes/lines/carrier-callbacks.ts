@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbox/carrier-events.ts';
 import { type CrossesTransfers, LineLeft, receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
@@ -24,7 +25,6 @@ import { Unreadable } from '#providers/untrusted/processes.ts';
 import { readRawBody } from '#api/http/body.ts';
 import { clientAddress } from '#api/http/client-address.ts';
 import { ApiError, fromZod, invalid, invalidFields } from '#api/http/errors.ts';
-import type { Exchange } from '#api/http/exchange.ts';
 import { publicRoute } from '#api/http/route.ts';
 import type { Services } from '#api/services.ts';
 
@@ -45,11 +45,10 @@ export const carrierCallbackRoutes = [
     contentTypes: { 200: '*/*' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
     respond: receive,
-    respondDirectly: receive,
   }),
 ];
 
-async function receive(context: Exchange, services: Services): Promise<void> {
+async function receive(context: Context, services: Services): Promise<void> {
   const { callbackLines, carriers, config } = services;
   const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
   const client = clientAddress(context);
