@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import Koa from 'koa';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBody } from './body.ts';
 import type { ApiError } from './errors.ts';
 
@@ -36,7 +36,7 @@ async function send(body: string | Uint8Array<ArrayBuffer>, encoding = 'identity
   return response.json();
 }
 
-it('reads a body that is compressed, sent in chunks, or neither', async () => {
+test('reads a body that is compressed, sent in chunks, or neither', async () => {
   const text = JSON.stringify({ text: 'é'.repeat(10_000) });
   const whole = { body: JSON.parse(text) as unknown };
   expect(await send(text)).toEqual(whole);
@@ -58,20 +58,20 @@ it('reads a body that is compressed, sent in chunks, or neither', async () => {
   expect(await response.json()).toEqual(whole);
 });
 
-it.each(['identity', 'gzip'])('answers a client whose body is too large (%s)', async (encoding) => {
+test.each(['identity', 'gzip'])('answers a client whose body is too large (%s)', async (encoding) => {
   const text = JSON.stringify('a'.repeat(5_000_000));
   const body = encoding === 'gzip' ? new Uint8Array(gzipSync(text)) : text;
   expect(await send(body, encoding)).toEqual({ code: 'BODY_TOO_LARGE' });
 });
 
-it('refuses a compressed body that ends early', async () => {
+test('refuses a compressed body that ends early', async () => {
   const text = JSON.stringify('a'.repeat(1000));
   expect(await send(new Uint8Array(gzipSync(text).subarray(0, -10)), 'gzip')).toEqual({
     code: 'INVALID_JSON',
   });
 });
 
-it.each(['identity', 'gzip'])('gives up a body whose client has gone (%s)', async (encoding) => {
+test.each(['identity', 'gzip'])('gives up a body whose client has gone (%s)', async (encoding) => {
   refused.length = 0;
   const client = connect(port(), '127.0.0.1');
   client.write(
