@@ -12,6 +12,7 @@ const refused: string[] = [];
 const app = new Koa();
 app.use(async (context) => {
   try {
+    if (context.get('x-read') === 'late') await new Promise((resolve) => context.req.once('close', resolve));
     context.body = { body: await readBody(context) };
   } catch (error) {
     const { code, status } = error as ApiError;
@@ -71,11 +72,16 @@ test('refuses a compressed body that ends early', async () => {
   });
 });
 
-test.each(['identity', 'gzip'])('gives up a body whose client has gone (%s)', async (encoding) => {
+test.each([
+  ['identity', 'at once'],
+  ['gzip', 'at once'],
+  ['identity', 'late'],
+  ['gzip', 'late'],
+])('gives up a body whose client has gone (%s, read %s)', async (encoding, read) => {
   refused.length = 0;
   const client = connect(port(), '127.0.0.1');
   client.write(
-    `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`,
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Encoding: ${encoding}\r\nX-Read: ${read}\r\nContent-Length: 100\r\n\r\n`,
   );
   client.write(gzipSync('{"a":1}').subarray(0, 15));
   await once(server, 'request');

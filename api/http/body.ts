@@ -81,6 +81,7 @@ function decompressed(context: Context): Readable {
   const decompressor = DECOMPRESSORS.get(encoding)?.();
   if (!decompressor)
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
+  if (req.destroyed) decompressor.destroy();
   req.on('close', () => req.complete || decompressor.destroy());
   return req.pipe(decompressor);
 }
@@ -102,6 +103,8 @@ function readStream(stream: Readable, limit: number): Promise<Buffer> {
       reject(tooLarge(limit));
     };
     const fail = (): void => reject(new ApiError('INVALID_JSON'));
+    // The client may have gone before, which is not reported again.
+    if (stream.destroyed) return fail();
     stream.on('data', take).on('error', fail).on('close', fail);
     stream.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
   });
