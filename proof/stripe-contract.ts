@@ -1,9 +1,7 @@
 import Stripe from 'stripe';
-import { type Plan, PLANS } from '#domain/billing/entitlement.ts';
-import { newId } from '#domain/base/ids.ts';
-import type { LineOrder } from '#domain/billing/payments.ts';
 import { freePort } from '#providers/free-port.ts';
-import { STRIPE_API_VERSION, stripePayments } from '#providers/payments/stripe.ts';
+import { STRIPE_API_VERSION } from '#providers/payments/stripe.ts';
+import { startStripePayments, stripeCalls } from '#test/support/stripe-requests.ts';
 import { goProgram, provePart, responds, startProgram } from './world/part.ts';
 
 /**
@@ -26,41 +24,8 @@ await provePart({
     const port = await freePort();
     const baseUrl = `http://127.0.0.1:${port}`;
     const server = await startProgram(program, ['-http-addr', `127.0.0.1:${port}`], responds(baseUrl));
-    const plans = Object.fromEntries(PLANS.map((plan) => [plan, `price_${plan}`])) as Record<Plan, string>;
-    const lines = { phone: 'price_phone', email: 'price_email' };
-    const payments = stripePayments({
-      apiKey: 'sk_test_123',
-      webhookSecret: 'whsec_proof',
-      baseUrl,
-      prices: { plans, lines },
-    });
-    const order: LineOrder = {
-      customerId: 'cus_1',
-      workspaceId: newId(),
-      lineId: newId(),
-      round: 1,
-      requestedAt: new Date(),
-      channel: 'email',
-      description: 'Line (email) for Ada Lovelace: Grüße & more',
-    };
-    const subscriptionId = 'sub_1';
-    const calls: Record<string, () => Promise<unknown>> = {
-      createCustomer: () => payments.createCustomer({ id: newId(), name: 'Grüße & Co' }),
-      openCardPage: () => payments.openCardPage({ customerId: 'cus_1', returnUrl: 'https://a.example/b' }),
-      setDefaultCard: () => payments.setDefaultCard({ customerId: 'cus_1', setupId: 'seti_1' }),
-      openInvoice: () => payments.openInvoice(order),
-      readInvoice: () => payments.readInvoice('in_1'),
-      voidInvoice: () => payments.voidInvoice('in_1'),
-      creditInvoice: () => payments.creditInvoice('in_1'),
-      addToNextInvoice: () => payments.addToNextInvoice(order),
-      subscribe: () =>
-        payments.subscribe({ customerId: 'cus_1', workspaceId: newId(), plan: 'growth', key: 'proof' }),
-      findSubscription: () => payments.findSubscription({ customerId: 'cus_1', workspaceId: newId() }),
-      changePlan: () => payments.changePlan({ subscriptionId, plan: 'starter', key: 'proof' }),
-      readSubscription: () => payments.readSubscription(subscriptionId),
-    };
     try {
-      for (const [name, call] of Object.entries(calls)) {
+      for (const [name, call] of Object.entries(stripeCalls(startStripePayments(baseUrl)))) {
         const problem = await call().then(() => null, reasonOf);
         const isKnown = name === 'openCardPage' && problem !== null && NEWER.test(problem);
         check(

@@ -71,8 +71,15 @@ export function matchPath(template: string, path: string): [string, string][] | 
   return match && names.map((name, index) => [name, decodeURIComponent(match[index + 1] ?? '')]);
 }
 
+/** `items[][price]` is the rule of `items[0][price]`, and `metadata[*]` of all that `metadata` has. */
+function ruleOf(rules: Record<string, Rule>, name: string): Rule | undefined {
+  const rule =
+    rules[name] ?? rules[name.replaceAll(/\[\d+\]/g, '[]')] ?? rules[name.replace(/\[[^[\]]+\]$/, '[*]')];
+  return rule?.items ?? rule;
+}
+
 function wrong(rules: Record<string, Rule>, name: string, value: string): string[] {
-  const rule = rules[name]?.items ?? rules[name];
+  const rule = ruleOf(rules, name);
   if (!rule) return [`${name} is unknown`];
   const { type, pattern, enum: allowed, format, minLength = 0, maxLength = Infinity } = rule;
   const { minimum = -Infinity, maximum = Infinity } = rule;
