@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { stringify } from 'yaml';
 import { startProduct } from '#bench/support/product.ts';
 import { until } from '#bench/support/waiting.ts';
 import { createBenchWorkspace, unpaced } from '#bench/support/workspace.ts';
@@ -10,25 +11,53 @@ import { callerOf } from '#bench/support/callers.ts';
 import { messageTraceId } from '#db/connection/message-traces.ts';
 import { freePort } from '#providers/free-port.ts';
 import { type ReceivedSpan, spansIn } from '#test/support/traces-receiver.ts';
-import { provePart, responds, startProgram } from './world/part.ts';
+import { FOLDER, provePart, responds, startProgram } from './world/part.ts';
 
 /**
- * `npm run prove -- collector`: sends a message, and reads its trace from the file exporter of a real OpenTelemetry collector. Skipped
- * unless `otelcol` or `otelcol-contrib` is in the PATH: its releases are in no package registry, and it takes minutes to build.
+ * `npm run prove -- collector`: sends a message, and reads its trace from the file exporter of a real OpenTelemetry collector:
+ * `otelcol` or `otelcol-contrib` in the PATH. Its releases are in no package registry, so that otherwise its own builder makes one of
+ * Go modules, once and in some minutes.
  */
 const PROGRAMS = ['otelcol', 'otelcol-contrib'];
+const VERSION = 'v0.161.0';
 const TEXT = 'A text that belongs into no trace';
 const TO = '+14155550123';
 const COMPLETE = ['message accepted', 'carrier send', 'message sent', 'message delivered'];
+
+function built(): string | null {
+  const output = join(FOLDER, `otelcol-${VERSION}`);
+  const program = join(output, 'otelcol');
+  if (existsSync(program)) return program;
+  console.log(`Building a collector ${VERSION}, once …`);
+  mkdirSync(output, { recursive: true });
+  const manifest = join(output, 'manifest.yaml');
+  writeFileSync(
+    manifest,
+    stringify({
+      dist: { name: 'otelcol', version: VERSION.slice(1), output_path: output },
+      receivers: [{ gomod: `go.opentelemetry.io/collector/receiver/otlpreceiver ${VERSION}` }],
+      exporters: [
+        {
+          gomod: `github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter ${VERSION}`,
+        },
+      ],
+    }),
+  );
+  const { status } = spawnSync(
+    'go',
+    ['run', `go.opentelemetry.io/collector/cmd/builder@${VERSION}`, '--config', manifest],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  return status === 0 ? program : null;
+}
 
 await provePart({
   name: 'collector',
   find() {
     const folders = (process.env['PATH'] ?? '').split(delimiter);
-    const program = PROGRAMS.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) =>
-      existsSync(path),
-    );
-    if (program === undefined) return `there is no ${PROGRAMS.join(' or ')} in the PATH`;
+    const installed = PROGRAMS.flatMap((name) => folders.map((folder) => join(folder, name)));
+    const program = installed.find((path) => existsSync(path)) ?? built();
+    if (program === null) return `there is no ${PROGRAMS.join(' or ')} in the PATH, and Go cannot build one`;
     return { version: spawnSync(program, ['--version']).stdout.toString().trim(), program };
   },
   async prove({ program }, check) {

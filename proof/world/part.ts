@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Where the programs are that a proof has installed. */
-const FOLDER = resolve(process.env['DATA_DIR'] ?? '.data', 'world');
+export const FOLDER = resolve(process.env['DATA_DIR'] ?? '.data', 'world');
 const START_MS = 60_000;
 
 /** Prints whether something holds. @param seen printed if it does not. */
