@@ -1,22 +1,24 @@
-export { agencyMailSender } from './agency-mail-sender.ts';
 export { aiDraft } from './ai-draft.ts';
-export { attachmentFetcher } from './attachment-fetcher.ts';
-export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';
-export { contactErasure } from './contact-erasure.ts';
-export { dripDrainer } from './drip-drainer.ts';
 export { housekeeping } from './housekeeping.ts';
-export { leadImport } from './lead-import.ts';
-export { lineHandover } from './line-handover.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
-export { listDeletion } from './list-deletion.ts';
-export { mailSender } from './mail-sender.ts';
 export { mailboxReader } from './mailbox-reader.ts';
-export { notifier } from './notifier.ts';
-export { optOutJudge } from './opt-out-judge.ts';
-export { personalizer } from './personalizer.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
-export { testClock } from './test-clock.ts';
-export { webhookDispatcher } from './webhook-dispatcher.ts';
+export {
+  agencyMailSender,
+  attachmentFetcher,
+  availabilityJob,
+  contactErasure,
+  dripDrainer,
+  leadImport,
+  lineHandover,
+  listDeletion,
+  mailSender,
+  notifier,
+  optOutJudge,
+  personalizer,
+  testClock,
+  webhookDispatcher,
+} from './table-workers.ts';
