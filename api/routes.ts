@@ -25,6 +25,8 @@ import { consoleRoutes, inboxLinkRoutes } from './routes/server/console.ts';
 import { contactExportRoutes } from './routes/contacts/contact-export.ts';
 import { conversationNoteRoutes } from './routes/inbox/conversation-notes.ts';
 import { conversationPresenceRoutes } from './routes/inbox/conversation-presence.ts';
+import { bulkLeadRoutes } from './routes/contacts/bulk-leads.ts';
+import { bulkConversationRoutes } from './routes/inbox/bulk-conversations.ts';
 import { conversationRoutes } from './routes/inbox/conversations.ts';
 import { dripRoutes } from './routes/messages/drip.ts';
 import { emailPreferenceRoutes } from './routes/events/email-preferences.ts';
@@ -96,6 +98,7 @@ export const routes: readonly Route[] = [
 
   ...under('/api/replies', replyRoutes),
   ...under('/api/conversations', [
+    ...bulkConversationRoutes,
     ...conversationRoutes,
     ...conversationNoteRoutes,
     ...conversationPresenceRoutes,
@@ -124,7 +127,7 @@ export const routes: readonly Route[] = [
   ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
-  ...under('/api/leads', [...leadRoutes, ...contactExportRoutes]),
+  ...under('/api/leads', [...bulkLeadRoutes, ...leadRoutes, ...contactExportRoutes]),
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),

@@ -3,6 +3,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
   requestSignInLink: { email: 'ada@example.com' },
   sendMessage: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
   drip: { message: 'Hello {{ firstName | default: "there" }}', recipientPhone: '+14155550123' },
+  changeConversations: { filter: { unanswered: 'false' }, change: { status: 'closed' }, dryRun: true },
   sendReply: { phone: '+14155550123', message: 'Tuesday works. Talk to you then!' },
   createLeads: { leads: [{ firstName: 'Ada', phone: '+14155550123', companyName: 'Analytical Engines' }] },
   setUpInstallation: {
@@ -11,6 +12,7 @@ export const EXAMPLES: Record<string, Record<string, unknown>> = {
     timezone: 'America/New_York',
     owner: { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' },
   },
+  changeLeads: { filter: { search: 'Acme' }, change: { customFields: { tier: 'gold' } }, dryRun: true },
   updateLead: { notes: 'Prefers mornings' },
   createCampaign: {
     name: 'Spring offer',

@@ -11,6 +11,7 @@ import type { attachmentRoutes } from '#api/routes/messages/attachments.ts';
 import type { agencyAuditLogRoutes, auditLogRoutes } from '#api/routes/accounts/audit-log.ts';
 import type { attentionRoutes } from '#api/routes/inbox/attention.ts';
 import type { availabilityRoutes } from '#api/routes/lines/availability.ts';
+import type { bulkConversationRoutes } from '#api/routes/inbox/bulk-conversations.ts';
 import type { callRoutes } from '#api/routes/inbox/calls.ts';
 import type { campaignCheckRoutes } from '#api/routes/campaigns/campaign-check.ts';
 import type { campaignFunnelRoutes } from '#api/routes/campaigns/campaign-funnel.ts';
@@ -82,6 +83,7 @@ type Declared = (
   | typeof auditLogRoutes
   | typeof attentionRoutes
   | typeof availabilityRoutes
+  | typeof bulkConversationRoutes
   | typeof callRoutes
   | typeof campaignForecastRoutes
   | typeof campaignCheckRoutes

@@ -17,19 +17,19 @@ const Addresses = z.array(z.string().max(320)).max(20);
 /** The maximum size of all custom fields of a lead, in characters, because a list returns hundreds of leads in one response. */
 const MAX_CUSTOM_TEXT = 50_000;
 
+export const CustomFieldName = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine(...SINGLE_LINE);
+export const CustomFieldValue = z
+  .string()
+  .max(5000)
+  .refine(...LINES);
+
 /** Fields that a tenant defines: string keys and values. */
-const CustomFields = z
-  .record(
-    z
-      .string()
-      .min(1)
-      .max(100)
-      .refine(...SINGLE_LINE),
-    z
-      .string()
-      .max(5000)
-      .refine(...LINES),
-  )
+export const CustomFields = z
+  .record(CustomFieldName, CustomFieldValue)
   .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields')
   .refine(
     (fields) => Object.values(fields).reduce((length, text) => length + text.length, 0) <= MAX_CUSTOM_TEXT,
@@ -75,6 +75,15 @@ export const DefaultCountryCode = z
   .regex(/^\+[1-9]\d{0,3}$/, 'must be a + followed by a country code')
   .refine(isCallingCode, 'must be the calling code of a country')
   .meta({ example: '+1' });
+
+/** The filters of `GET /api/leads`, which all have to match. */
+export const LeadFilter = {
+  listId: Id.optional(),
+  search: z.string().trim().min(1).max(200).optional().meta({
+    description:
+      'Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.',
+  }),
+};
 
 /** A lead in responses and events. */
 export const Lead = z

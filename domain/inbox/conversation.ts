@@ -137,6 +137,23 @@ export const ConversationCounts = z
   .meta({ id: 'ConversationCounts' });
 export type ConversationCounts = z.infer<typeof ConversationCounts>;
 
+/** A snooze has its end, and nothing else has. */
+export function snoozeHasTime(
+  {
+    status,
+    snoozedUntil,
+  }: { status?: ConversationStatus | undefined; snoozedUntil?: string | null | undefined },
+  context: z.RefinementCtx,
+): void {
+  const message =
+    status === 'snoozed' && !snoozedUntil
+      ? 'is required to snooze'
+      : status !== 'snoozed' && snoozedUntil
+        ? 'needs the status snoozed'
+        : null;
+  if (message !== null) context.addIssue({ code: 'custom', path: ['snoozedUntil'], message });
+}
+
 /** The body of `PATCH /api/conversations/{address}`. */
 export const ConversationPatch = z
   .object({
@@ -153,15 +170,7 @@ export const ConversationPatch = z
       .optional()
       .meta({ description: 'The id of a member; null: nobody.' }),
   })
-  .superRefine(({ status, snoozedUntil }, context) => {
-    const message =
-      status === 'snoozed' && !snoozedUntil
-        ? 'is required to snooze'
-        : status !== 'snoozed' && snoozedUntil
-          ? 'needs the status snoozed'
-          : null;
-    if (message !== null) context.addIssue({ code: 'custom', path: ['snoozedUntil'], message });
-  })
+  .superRefine(snoozeHasTime)
   .meta({ id: 'ConversationPatch' });
 export type ConversationPatch = z.infer<typeof ConversationPatch>;
 
@@ -187,21 +196,26 @@ export const ConversationFilters = z.object({
 });
 export type ConversationFilters = z.infer<typeof ConversationFilters>;
 
-const MAX_TAGS = 50;
+export const MAX_TAGS = 50;
+
+export const Tags = z
+  .array(
+    z
+      .string()
+      .trim()
+      .min(1)
+      .max(50)
+      .refine(...SINGLE_LINE),
+  )
+  .max(MAX_TAGS);
+
+/** Without duplicates, which differ in case only; the last spelling counts. */
+export const uniqueTags = (tags: readonly string[]): string[] => [
+  ...new Map(tags.map((tag) => [tag.toLowerCase(), tag])).values(),
+];
 
 /** The complete set of tags; duplicates are removed case-insensitively. */
 export const TagsInput = z
-  .object({
-    tags: z
-      .array(
-        z
-          .string()
-          .trim()
-          .min(1)
-          .max(50)
-          .refine(...SINGLE_LINE),
-      )
-      .max(MAX_TAGS),
-  })
-  .transform(({ tags }) => ({ tags: [...new Map(tags.map((tag) => [tag.toLowerCase(), tag])).values()] }))
+  .object({ tags: Tags })
+  .transform(({ tags }) => ({ tags: uniqueTags(tags) }))
   .meta({ id: 'TagsInput' });

@@ -109,8 +109,19 @@ const BODIES: Record<string, object> = {
   createSnippet: { name: 'Hours', text: 'We open at nine' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
-const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({
+const bodyOf = ({ id }: TenantRoute, { lineId, listId, leadId, person }: World, field = ''): object => ({
   ...BODIES[id],
+  ...(id === 'changeConversations' && {
+    addresses: [person.phone],
+    change: { status: 'closed' },
+    dryRun: true,
+  }),
+  ...(id === 'changeLeads' && {
+    // Either ids or a filter.
+    ...(!field.startsWith('filter.') && { leadIds: [leadId] }),
+    change: { removeFromListId: listId },
+    dryRun: true,
+  }),
   ...(id === 'updatePool' && { lines: [{ lineId }] }),
   ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
 });
@@ -223,7 +234,7 @@ function requestFor({ route, in: where, names }: Reference, values: readonly str
   return {
     path: pathOf(route, params) + (query === '' ? '' : `?${query}`),
     headers: where === 'header' ? given : {},
-    body: where === 'body' ? withField(bodyOf(route, by), name, given[name] ?? '') : bodyOf(route, by),
+    body: where === 'body' ? withField(bodyOf(route, by, name), name, given[name] ?? '') : bodyOf(route, by),
   };
 }
 

@@ -79,6 +79,15 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const suspicion = await eventually(
     async () => (await api('GET', '/api/opt-outs/suspected')).body.suspicions[0]?._id,
   );
+  const inBulk = async (path: string, body: object) => (await create('POST', path, body)).undo.id;
+  const bulkConversations = await inBulk('/api/conversations/bulk', {
+    addresses: [person.phone],
+    change: { addTags: ['bulk'] },
+  });
+  const bulkLeads = await inBulk('/api/leads/bulk', {
+    leadIds: [planted.leadId],
+    change: { customFields: { bulk: 'yes' } },
+  });
   const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
@@ -128,6 +137,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/messages/': planted.messages.scheduled,
       '/api/replies/': planted.replyId,
       '/api/conversations/': person.phone,
+      '/api/conversations/bulk/': bulkConversations,
+      '/api/leads/bulk/': bulkLeads,
       '/api/opt-outs/': person.email,
       '/api/opt-outs/suspected/': suspicion,
       '/api/lines/': lineId,
@@ -161,6 +172,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/agency/suppressions address': suppressed,
       leadId: planted.leadId,
       leadIds: planted.leadId,
+      addToListId: planted.listId,
+      removeFromListId: planted.listId,
       listId: planted.listId,
       campaignId: planted.campaignId,
       lineId,

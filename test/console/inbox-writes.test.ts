@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { eventually } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -12,7 +13,6 @@ const tab = openConsole();
 afterEach(() => tab.page.unrouteAll({ behavior: 'ignoreErrors' }));
 
 const CONVERSATIONS = '**/api/conversations?*';
-const CONVERSATION = '**/api/conversations/*';
 const SEND = '**/api/inbox/send-reply';
 
 /** Opens the inbox at the first of the contacts, who have each written a text. @returns their numbers. */
@@ -164,15 +164,38 @@ test('a draft is decided once, and its edited text stays', async () => {
   expect(decisions.count()).toBe(1);
 });
 
-test('a change of several conversations ends when the workspace is switched', async () => {
+const selectAll = async (page: Page): Promise<Locator> => {
+  for (const name of await page.getByRole('checkbox', { name: /^Select/ }).all()) await name.check();
+  await page.getByText('2 selected').waitFor();
+  return page.getByRole('group', { name: 'Selected conversations' });
+};
+
+test('several conversations are changed by one request, and come back with Undo', async () => {
+  const { page } = tab;
+  await openInbox('Undone one', 'Undone two');
+  await tab.go('/inbox');
+  const selected = await selectAll(page);
+  const changes = await holdResponses(page, 'POST', '**/api/conversations/bulk');
+  changes.release();
+  await selected.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Closed: 2').waitFor();
+  await page.getByText('No open conversations').waitFor();
+  expect(changes.count()).toBe(1);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 2').waitFor();
+  await page
+    .getByRole('checkbox', { name: /^Select/ })
+    .nth(1)
+    .waitFor();
+});
+
+test('a change of several conversations is not offered to be undone in another workspace', async () => {
   const { page } = tab;
   await openInbox('Bulk one', 'Bulk two');
   // Else the presence of the user ends in the other workspace, which has no such conversation.
   await tab.go('/inbox');
-  const changes = await holdResponses(page, 'PATCH', CONVERSATION);
-  for (const name of await page.getByRole('checkbox', { name: /^Select/ }).all()) await name.check();
-  await page.getByText('2 selected').waitFor();
-  const selected = page.getByRole('group', { name: 'Selected conversations' });
+  const changes = await holdResponses(page, 'POST', '**/api/conversations/bulk');
+  const selected = await selectAll(page);
   await selected.getByRole('button', { name: 'Close' }).click();
   await expect.poll(changes.count).toBe(1);
   await page.getByRole('button', { name: /Account/ }).click();
@@ -180,10 +203,10 @@ test('a change of several conversations ends when the workspace is switched', as
   await page.getByText('Test mode: nothing').waitFor();
   await tab.go('/inbox');
   await page.getByText('No open conversations').waitFor();
-  const refetches = countRequestsAfter(page, 'PATCH', '/api/conversations');
+  const refetches = countRequestsAfter(page, 'POST', '/api/conversations');
   changes.release();
   await expect.poll(refetches).toBeGreaterThan(0);
-  expect(changes.count()).toBe(1);
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
 });
 
 test('a conversation is snoozed for an hour from the moment of the choice', async () => {

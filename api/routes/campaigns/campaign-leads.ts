@@ -5,7 +5,7 @@ import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campai
 import { requireCustomFields } from '#db/queries/accounts/limits.ts';
 import { consentedAmong } from '#db/queries/contacts/consents.ts';
 import {
-  addLeadToList,
+  addLeadsToList,
   findLead,
   insertLeads,
   type LeadRow,
@@ -237,7 +237,7 @@ async function leadOf(
     // Also keeps a deletion, which cancels the lead's messages, from missing those that are inserted here.
     const known = await lockLead(db, leadId);
     if (!known) throw leadNotFound();
-    if (listId !== null && (await lockList(db, listId))) await addLeadToList(db, known, listId);
+    if (listId !== null && (await lockList(db, listId))) await addLeadsToList(db, [known], listId);
     return known;
   }
   const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
-import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
+import { deleteLeads } from '#db/commands/contacts/delete-leads.ts';
 import { placeMessagesOfLead } from '#db/commands/messages/message-places.ts';
 import {
   findLead,
@@ -19,6 +19,7 @@ import { Id } from '#domain/base/ids.ts';
 import {
   DefaultCountryCode,
   Lead,
+  LeadFilter,
   LeadInput,
   LeadPatch,
   type NormalizedLead,
@@ -138,13 +139,7 @@ export const leadRoutes = [
     tag: 'Contacts',
     summary: 'List leads, newest first',
     heavy: true,
-    query: PageQuery.extend({
-      listId: Id.optional(),
-      search: z.string().trim().min(1).max(200).optional().meta({
-        description:
-          'Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.',
-      }),
-    }),
+    query: PageQuery.extend(LeadFilter),
     responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
     async handler({ db, query: { limit, cursor, ...filter } }) {
       const { items, nextCursor } = page(await listLeads(db, filter, { limit: limit + 1, cursor }), limit);
@@ -253,7 +248,7 @@ export const leadRoutes = [
       }
       const lead = await lockLead(db, params.id);
       if (!lead) throw leadNotFound();
-      await deleteLead(db, lead, now);
+      await deleteLeads(db, [lead], now);
       return { status: 200, body: { success: true } };
     },
   }),

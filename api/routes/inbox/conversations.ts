@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { changeConversation } from '#db/commands/inbox/conversation-changes.ts';
+import { changeConversations } from '#db/commands/inbox/conversation-changes.ts';
 import { auditedContact } from '#db/queries/accounts/audit-log.ts';
 import { countConversations } from '#db/queries/inbox/conversation-counts.ts';
 import { conditionsOf, countUnread } from '#db/queries/inbox/conversation-filters.ts';
-import { markRead, readerOf } from '#db/queries/inbox/conversation-reads.ts';
+import { markRead, type Reader, readerOf } from '#db/queries/inbox/conversation-reads.ts';
 import {
   listConversations,
   listThread,
@@ -31,6 +31,17 @@ import { workspaceRoute } from '#api/http/route.ts';
 
 const OneConversation = z.object({ success: z.literal(true), conversation: Conversation });
 
+/** The filter's user instead of `me`. @throws VALIDATION_ERROR for a key */
+export function assigneeOf(
+  assignee: string | undefined,
+  { userId }: Reader,
+  field: string,
+): string | undefined {
+  if (assignee !== 'me') return assignee;
+  if (userId === null) throw invalid(field, 'me needs a session: a key has no user');
+  return userId;
+}
+
 export const conversationRoutes = [
   workspaceRoute({
     id: 'listConversations',
@@ -55,10 +66,7 @@ export const conversationRoutes = [
     },
     async handler({ db, caller, now, query: { limit, cursor, ...filters } }) {
       const reader = await readerOf(db, caller, now);
-      if (filters.assignee === 'me') {
-        if (reader.userId === null) throw invalid('assignee', 'me needs a session: a key has no user');
-        filters.assignee = reader.userId;
-      }
+      filters.assignee = assigneeOf(filters.assignee, reader, 'assignee');
       const conditions = await conditionsOf(db, filters, reader);
       const rows = await listConversations(db, conditions, { limit: limit + 1, after: cursor ?? null });
       const { items, nextCursor } = pageBy(rows, limit, ({ activeAt, address }) => ({
@@ -172,7 +180,8 @@ export const conversationRoutes = [
         throw invalid('snoozedUntil', 'must be in the future');
       if (typeof assigneeId === 'string' && !(await findInboxMember(db, assigneeId)))
         throw invalid('assigneeId', 'must be the id of a member of the workspace');
-      await changeConversation(db, address, { status, snoozedUntil, assigneeId }, { by: caller.actor, now });
+      const change = { status, snoozedUntil, assigneeId };
+      await changeConversations(db, new Map([[address, change]]), { by: caller.actor, now });
       await audit(db, [{ id: await auditedContact(db, address) }]);
       return { status: 200, body: { success: true, conversation: await conversationOf(context) } };
     },

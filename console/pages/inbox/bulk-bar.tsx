@@ -2,7 +2,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { X } from 'lucide-react';
 import { useState } from 'react';
 import { Button, IconButton } from '#console/components/button.tsx';
-import { forEach, markRead, patch } from './change.ts';
+import { type BulkChange, changeAll } from './change.ts';
 import { AssignMenu, SnoozeMenu } from './conversation-menus.tsx';
 import { useUserId } from './team.ts';
 
@@ -12,11 +12,10 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
   const userId = useUserId();
   const [busy, setBusy] = useState(false);
   const count = selected.size;
-  const act = async (each: (address: string) => Promise<unknown>, done: string): Promise<void> => {
+  const act = async (change: BulkChange, done: string): Promise<void> => {
     setBusy(true);
-    await forEach([...selected], each, `${done}: ${count}`);
+    if (await changeAll([...selected], change, done)) clear();
     setBusy(false);
-    clear();
   };
   return (
     <div
@@ -31,15 +30,11 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
         <X className="size-4" aria-hidden="true" />
       </IconButton>
       <div className="flex w-full flex-wrap gap-1.5">
-        <Button
-          small
-          busy={busy}
-          onClick={() => void act((address) => patch(address, { status: 'closed' }), t`Closed`)}
-        >
+        <Button small busy={busy} onClick={() => void act({ status: 'closed' }, t`Closed`)}>
           <Trans>Close</Trans>
         </Button>
         <SnoozeMenu
-          choose={(change, done) => void act((address) => patch(address, change), done)}
+          choose={(change, done) => void act(change, done)}
           trigger={
             <Button small disabled={busy}>
               <Trans>Snooze</Trans>
@@ -47,7 +42,7 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
           }
         />
         <AssignMenu
-          choose={(change, done) => void act((address) => patch(address, change), done)}
+          choose={(change, done) => void act(change, done)}
           trigger={
             <Button small disabled={busy}>
               <Trans>Assign</Trans>
@@ -55,7 +50,7 @@ export function BulkBar({ selected, clear }: { selected: ReadonlySet<string>; cl
           }
         />
         {userId !== null && (
-          <Button small disabled={busy} onClick={() => void act(markRead, t`Marked as read`)}>
+          <Button small disabled={busy} onClick={() => void act({ read: true }, t`Marked as read`)}>
             <Trans>Mark as read</Trans>
           </Button>
         )}

@@ -44,31 +44,41 @@ export function useChange() {
     );
 }
 
-/**
- * One after the other, as the API counts requests. What fails ends it, and is shown. A switch of the workspace ends it too:
- * the rest would be changed in the other one.
- */
-export async function forEach(
+export type BulkChange = RequestTo<'POST /api/conversations/bulk'>['body']['change'];
+
+/** Makes one change to several conversations, which can be undone. @returns whether it was made. */
+export async function changeAll(
   addresses: readonly string[],
-  act: (address: string) => Promise<unknown>,
+  change: BulkChange,
   done: string,
-): Promise<void> {
+): Promise<boolean> {
   const session = currentSession();
   try {
-    for (const address of addresses) {
-      await act(address);
-      if (currentSession() !== session) return;
-    }
-    toast(done);
+    const body = { addresses: [...addresses], change };
+    const { changed, skipped, undo } = await request('POST /api/conversations/bulk', { body });
+    // What was done in one workspace must not be undone in another.
+    if (currentSession() !== session) return true;
+    const left = skipped.filter(({ reason }) => reason !== 'unchanged').length;
+    toast(`${done}: ${changed}`, {
+      ...(left > 0 && { description: t`Left as they were: ${left}` }),
+      ...(undo && { undo: () => void undoAll(undo.id) }),
+    });
+    return true;
   } catch (error) {
     toastError(error);
+    return false;
   } finally {
     void refreshReads(REFRESH);
   }
 }
 
-export const patch = (address: string, body: Change): Promise<unknown> =>
-  request('PATCH /api/conversations/{address}', { params: { address }, body });
-
-export const markRead = (address: string): Promise<unknown> =>
-  request('POST /api/conversations/{address}/read', { params: { address } });
+async function undoAll(id: string): Promise<void> {
+  try {
+    const { changed, skipped } = await request('POST /api/conversations/bulk/{id}/undo', { params: { id } });
+    const left = skipped.length;
+    toast(t`Undone: ${changed}`, left > 0 ? { description: t`Changed since, and left: ${left}` } : {});
+  } catch (error) {
+    toastError(error);
+  }
+  await refreshReads(REFRESH);
+}

@@ -10,6 +10,7 @@ import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/que
 import { addressesOf, deleteLeadFromLists, lockLeads, lockListsOf } from '#db/queries/contacts/leads.ts';
 import { eraseConsents } from '#db/queries/contacts/consents.ts';
 import { deleteNotesOf } from '#db/queries/inbox/conversation-notes.ts';
+import { deleteBulkChangesOf } from '#db/queries/base/bulk-changes.ts';
 import { deleteReadsOf } from '#db/queries/inbox/conversation-reads.ts';
 import { deleteSavedFiltersNaming } from '#db/queries/inbox/saved-filters.ts';
 import { deleteSuspicionsOf } from '#db/queries/contacts/opt-out-suspicions.ts';
@@ -52,6 +53,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await deleteSuspicionsOf(db, contact.addresses);
   await deleteNotesOf(db, contact.addresses);
   await deleteReadsOf(db, contact.addresses);
+  await deleteBulkChangesOf(db, [...contact.leadIds, ...contact.addresses]);
   await deleteSavedFiltersNaming(db, contact.addresses);
   await endConversations(db, contact, erased);
   wake(db, contactErasureId(id), now, 'requested');

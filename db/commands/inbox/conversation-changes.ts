@@ -2,6 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { emitEvents, type NewEvent } from '#db/commands/events/events.ts';
 import { findLeadsByAddress } from '#db/queries/contacts/leads.ts';
+import { recordset } from '#db/connection/recordset.ts';
 import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import type { SystemDb, TenantDb } from '#db/connection/transactions.ts';
 import type { AuditActor } from '#domain/accounts/audit.ts';
@@ -13,6 +14,7 @@ const StateRow = z.object({
   assigneeId: z.string().nullable(),
 });
 type State = z.infer<typeof StateRow>;
+const StateOfRow = StateRow.extend({ address: z.string() });
 
 /** Omitted fields do not change. */
 export interface ConversationChange {
@@ -25,39 +27,65 @@ type By = Pick<AuditActor, 'type' | 'id'>;
 
 const SYSTEM: By = { type: 'system', id: null };
 
-/** Changes the status or the assignee of a conversation, with an event for each actual change. Requires its lock. */
-export async function changeConversation(
+/** Changes the status or the assignee of conversations, with an event for each actual change. Requires their locks. */
+export async function changeConversations(
   db: TenantDb,
-  address: string,
-  change: ConversationChange,
+  changes: ReadonlyMap<string, ConversationChange>,
   { by, now }: { by: AuditActor; now: Date },
 ): Promise<void> {
-  const before = await db.one(sql.type(StateRow)`
-    select status, snoozed_until, assignee_id from conversations
-    where workspace_id = ${db.workspaceId} and address = ${address}`);
-  const after: State = {
-    ...(change.status === undefined
-      ? { status: statusAt(before, now), snoozedUntil: before.snoozedUntil }
-      : { status: change.status, snoozedUntil: change.snoozedUntil ?? null }),
-    assigneeId: change.assigneeId === undefined ? before.assigneeId : change.assigneeId,
-  };
-  if (after.status !== 'snoozed') after.snoozedUntil = null;
+  if (changes.size === 0) return;
+  const addresses = [...changes.keys()];
+  const states = await db.any(sql.type(StateOfRow)`
+    select address, status, snoozed_until, assignee_id from conversations
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')}) order by address`);
+  const changed = states.map(({ address, ...before }) => ({
+    address,
+    before,
+    after: stateAfter(before, changes.get(address) ?? {}, now),
+  }));
   await db.query(sql.type(NoRows)`
-    update conversations set status = ${after.status},
-      snoozed_until = ${after.snoozedUntil && sql.timestamp(after.snoozedUntil)}, assignee_id = ${after.assigneeId}
-    where workspace_id = ${db.workspaceId} and address = ${address}`);
+    update conversations c set status = n.status, snoozed_until = n.snoozed_until, assignee_id = n.assignee_id
+    from ${recordset(
+      'conversations',
+      changed.map(({ address, after }) => ({ address, ...after })),
+    )} n
+    where c.workspace_id = ${db.workspaceId} and c.address = n.address`);
+  const leads = await findLeadsByAddress(db, addresses);
+  await emitEvents(
+    db,
+    changed.flatMap(({ address, before, after }) =>
+      eventsOf(head(db, address, leads.get(address), by, now), before, after, now),
+    ),
+    now,
+  );
+}
+
+function stateAfter(
+  before: State,
+  { status, snoozedUntil, assigneeId }: ConversationChange,
+  now: Date,
+): State {
+  const after = {
+    ...(status === undefined
+      ? { status: statusAt(before, now), snoozedUntil: before.snoozedUntil }
+      : { status, snoozedUntil: snoozedUntil ?? null }),
+    assigneeId: assigneeId === undefined ? before.assigneeId : assigneeId,
+  };
+  return after.status === 'snoozed' ? after : { ...after, snoozedUntil: null };
+}
+
+function eventsOf(about: Head, before: State, after: State, now: Date): NewEvent[] {
   const ended = hasEnded(before, now);
   const from = ended ? 'open' : before.status;
   const isSnoozedOtherwise =
     after.status === 'snoozed' && after.snoozedUntil?.getTime() !== before.snoozedUntil?.getTime();
   const events: NewEvent[] = [];
-  const head = await headOf(db, address, by, now);
-  if (ended) events.push(snoozeEnded({ ...head, by: SYSTEM }));
+  if (ended) events.push(snoozeEnded({ ...about, by: SYSTEM }));
   if (from !== after.status || isSnoozedOtherwise)
-    events.push(statusChanged(head, { from, to: after.status, snoozedUntil: after.snoozedUntil }));
+    events.push(statusChanged(about, { from, to: after.status, snoozedUntil: after.snoozedUntil }));
   if (before.assigneeId !== after.assigneeId)
-    events.push(assigned(head, before.assigneeId, after.assigneeId));
-  await emitEvents(db, events, now);
+    events.push(assigned(about, before.assigneeId, after.assigneeId));
+  return events;
 }
 
 /** Opens a closed or snoozed conversation because the contact wrote. Requires the lock of the conversation. */

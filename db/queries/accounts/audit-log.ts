@@ -39,9 +39,27 @@ export async function insertAuditEntry(
  * tells of it, or else the hash under which its opt-out outlives an erasure.
  */
 export async function auditedContact(db: TenantDb, address: string, messageId?: string): Promise<string> {
-  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
-  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
-  return leads?.get(address) ?? messageId ?? (await hash());
+  const [id] = (await auditedContacts(db, [address], messageId)).values();
+  return id ?? 'unknown';
+}
+
+/** Like `auditedContact`, of several. */
+export async function auditedContacts(
+  db: TenantDb,
+  addresses: readonly string[],
+  messageId?: string,
+): Promise<ReadonlyMap<string, string>> {
+  const leads = await findLeadsByAddress(
+    db,
+    addresses.filter((address) => !isErased(address)),
+  );
+  const others = addresses.filter((address) => !leads.has(address));
+  const hashes =
+    messageId === undefined && others.length > 0 ? await db.addressHashes.of(db.workspaceId, others) : null;
+  const hashOf = new Map(
+    others.map((address, index) => [address, messageId ?? hashes?.[index] ?? 'unknown']),
+  );
+  return new Map([...hashOf, ...leads]);
 }
 
 /** Whether an operator's update has been carried out. A retried activity finds out here that its first try committed. */

@@ -7,7 +7,7 @@ import { contactKey } from '#domain/base/contact-key.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { AddressRow, IdRow, NameRow, NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { insertion, ROWS_INSERTED } from '#db/connection/recordset.ts';
+import { insertion, recordset, ROWS_INSERTED } from '#db/connection/recordset.ts';
 
 export const LeadRow = z.object({
   id: z.string(),
@@ -127,30 +127,54 @@ export async function addressesOfLeads(
       and l.id in (${idsMatching(search, { listId: null, before: MAX_ID, limit })})`);
 }
 
+/** Which leads are listed, and in which order. */
+const listed = (
+  db: TenantDb,
+  { listId, search }: LeadFilter,
+  { limit, before }: { limit: number; before: string },
+): FragmentSqlToken => sql.fragment`
+  ${sql.and([
+    sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
+    search !== undefined &&
+      sql.fragment`id in (${idsMatching(search, { listId: listId ?? null, before, limit })})`,
+    // Limits the members first, so that the page does not need all leads of the list.
+    search === undefined &&
+      listId !== undefined &&
+      sql.fragment`id in (
+        select distinct lead_id from list_addresses
+        where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id < ${before}
+        order by lead_id desc limit ${limit})`,
+  ])}
+  order by id desc limit ${limit}`;
+
+interface LeadFilter {
+  listId?: string | undefined;
+  search?: string | undefined;
+}
+
+/** The ids of the newest leads. */
+export async function listLeadIds(
+  db: TenantDb,
+  filter: LeadFilter,
+  limit: number,
+): Promise<readonly string[]> {
+  return db.anyFirst(
+    sql.type(IdRow)`select id from leads where ${listed(db, filter, { limit, before: MAX_ID })}`,
+  );
+}
+
 /**
  * Newest first, starting after the id `cursor`. `search` matches any part of names, company and addresses; with one or
  * two characters, only their beginnings.
  */
 export async function listLeads(
   db: TenantDb,
-  { listId, search }: { listId?: string | undefined; search?: string | undefined },
+  filter: LeadFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<LeadRow[]> {
-  const before = cursor ?? MAX_ID;
-  const rows = await db.any(sql.type(LeadRow)`
-    select * from leads where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
-      search !== undefined &&
-        sql.fragment`id in (${idsMatching(search, { listId: listId ?? null, before, limit })})`,
-      // Limits the members first, so that the page does not need all leads of the list.
-      search === undefined &&
-        listId !== undefined &&
-        sql.fragment`id in (
-          select distinct lead_id from list_addresses
-          where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id < ${before}
-          order by lead_id desc limit ${limit})`,
-    ])}
-    order by id desc limit ${limit}`);
+  const rows = await db.any(
+    sql.type(LeadRow)`select * from leads where ${listed(db, filter, { limit, before: cursor ?? MAX_ID })}`,
+  );
   return [...rows];
 }
 
@@ -259,24 +283,87 @@ async function insertEntries(db: TenantDb, entries: readonly string[][]): Promis
 }
 
 /**
- * Adds a lead to another list. Requires `lockLead`, then `lockList`. Addresses that belong to another lead of the list stay with that
+ * Adds leads to another list. Requires `lockLeads`, then `lockList`. Addresses that belong to another lead of the list stay with that
  * lead.
+ * @returns those that were added.
  */
-export async function addLeadToList(
+export async function addLeadsToList(
   db: TenantDb,
-  lead: Pick<LeadRow, 'id' | 'emails' | 'phones'>,
+  leads: readonly Pick<LeadRow, 'id' | 'emails' | 'phones'>[],
+  listId: string,
+): Promise<ReadonlySet<string>> {
+  const entries = leads.flatMap((lead) => addressesOf(lead).map((address) => [address, lead.id]));
+  const added = new Set(
+    await db.anyFirst(sql.type(LeadIdRow)`
+      insert into list_addresses (workspace_id, list_id, address, lead_id)
+      select ${db.workspaceId}, ${listId}, address, lead_id from ${sql.unnest(entries, ['text', 'text'])} as t (address, lead_id)
+      where not exists (select from list_addresses a
+        where a.workspace_id = ${db.workspaceId} and a.list_id = ${listId} and a.lead_id = t.lead_id)
+      on conflict do nothing returning lead_id`),
+  );
+  if (added.size > 0) await countLeads(db, listId, added.size);
+  return added;
+}
+
+const LeadIdRow = z.object({ leadId: z.string() });
+const MemberRow = LeadIdRow.extend({ listIds: z.array(z.string()) });
+
+/** The lists that leads are in, by lead, without deleted ones. */
+export async function listsOf(
+  db: TenantDb,
+  leads: readonly LeadRow[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = await db.any(sql.type(MemberRow)`
+    select lead_id, array_agg(distinct list_id::text order by list_id::text) list_ids from list_addresses
+    where workspace_id = ${db.workspaceId} and lead_id = any(${sql.array(
+      leads.map(({ id }) => id),
+      'text',
+    )}) and address = any(${sql.array(leads.flatMap(addressesOf), 'text')}) and list_id <> all(${hiddenLists(db)})
+    group by lead_id`);
+  return new Map(rows.map(({ leadId, listIds }) => [leadId, listIds]));
+}
+
+/**
+ * Removes leads from a list, of which each is in another one. Requires `lockLeads`, then the locks of the lists. A lead that the list
+ * owns goes to another one.
+ */
+export async function removeLeadsFromList(
+  db: TenantDb,
+  leads: readonly LeadRow[],
   listId: string,
 ): Promise<void> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    insert into list_addresses (workspace_id, list_id, address, lead_id)
-    select ${db.workspaceId}, ${listId}, a, ${lead.id} from ${sql.unnest(
-      addressesOf(lead).map((a) => [a]),
-      ['text'],
-    )} as t (a)
-    where not exists (select from list_addresses
-      where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = ${lead.id})
-    on conflict do nothing`);
-  if (rowCount > 0) await countLeads(db, listId, 1);
+  if (leads.length === 0) return;
+  const ids = sql.array(
+    leads.map(({ id }) => id),
+    'text',
+  );
+  await db.query(sql.type(NoRows)`
+    delete from list_addresses
+    where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${ids})`);
+  await countLeads(db, listId, -leads.length);
+  const left = await listsOf(db, leads);
+  const owned = leads
+    .filter((lead) => lead.listId === listId)
+    .map(({ id }) => [id, left.get(id)?.[0] ?? null]);
+  if (owned.length > 0)
+    await db.query(sql.type(NoRows)`
+      update leads l set list_id = n.list_id from ${sql.unnest(owned, ['text', 'text'])} as n (id, list_id)
+      where l.workspace_id = ${db.workspaceId} and l.id = n.id`);
+}
+
+/** Sets the custom fields and owners of leads. Requires `lockLeads`. */
+export async function setLeadFields(
+  db: TenantDb,
+  leads: readonly Pick<LeadRow, 'id' | 'customFields' | 'contactOwnerEmail'>[],
+): Promise<void> {
+  if (leads.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    update leads l set custom_fields = n.custom_fields, contact_owner_email = n.contact_owner_email, updated_at = now()
+    from ${recordset(
+      'leads',
+      leads.map(({ id, customFields, contactOwnerEmail }) => ({ id, customFields, contactOwnerEmail })),
+    )} n
+    where l.workspace_id = ${db.workspaceId} and l.id = n.id`);
 }
 
 /** By which a lead is found: one for all forms of a number. */

@@ -1,4 +1,4 @@
-import { NoRows } from '#db/connection/rows.ts';
+import { AddressRow, NoRows } from '#db/connection/rows.ts';
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics/analytics-conversation.ts';
@@ -118,13 +118,29 @@ export async function listConversations(
   return [...rows];
 }
 
-/** Includes conversations that have only scheduled messages or automatic replies, and not those that are only locked. */
+/** Whether `c` is more than a lock: it may have only scheduled messages or automatic replies, which the inbox does not list. */
+export const isConversation = (db: TenantDb): FragmentSqlToken => {
+  const ofContact = sql.fragment`workspace_id = ${db.workspaceId} and address = c.address`;
+  return sql.fragment`c.workspace_id = ${db.workspaceId}
+    and (${STARTED} or exists (select from messages where ${ofContact})
+      or exists (select from inbound_messages where ${ofContact}))`;
+};
+
 export async function findConversation(db: TenantDb, address: string): Promise<ConversationRow | null> {
-  const ofContact = sql.fragment`workspace_id = ${db.workspaceId} and address = ${address}`;
-  return db.maybeOne(sql.type(ConversationRow)`
-    ${conversations(db)} where c.workspace_id = ${db.workspaceId} and c.address = ${address}
-      and (${STARTED} or exists (select from messages where ${ofContact})
-        or exists (select from inbound_messages where ${ofContact}))`);
+  return db.maybeOne(
+    sql.type(ConversationRow)`${conversations(db)} where ${isConversation(db)} and c.address = ${address}`,
+  );
+}
+
+/** Like `listConversations`, only the addresses. */
+export async function listAddresses(
+  db: TenantDb,
+  conditions: readonly FragmentSqlToken[],
+  limit: number,
+): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(AddressRow)`
+    select c.address from conversations c where ${sql.and([isListed(db), ...conditions])}
+    order by ${ACTIVE_AT} desc, c.address desc limit ${limit}`);
 }
 
 export async function findConversations(

@@ -45,6 +45,7 @@ const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_claims', column: 'created_at', age: '60 minutes' },
+  { table: 'bulk_changes', column: 'created_at', age: '60 minutes' },
   { table: 'user_sessions', column: 'expires_at', age: '24 hours' },
   { table: 'passkey_challenges', column: 'expires_at', age: '24 hours' },
   { table: 'sign_in_links', column: 'expires_at', age: '24 hours' },

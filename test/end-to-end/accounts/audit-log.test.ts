@@ -494,6 +494,8 @@ const NOT_RECORDED: Record<string, string> = {
   previewImport: 'changes nothing',
   createPasskeyOptions: 'only the passkey is recorded',
   updateLead: 'each lead is not recorded',
+  changeLeads: 'each lead is not recorded; opt-outs record themselves',
+  undoLeadsChange: 'each lead is not recorded',
   createList: 'lists are no settings',
   updateList: 'lists are no settings',
   deleteList: 'lists are no settings',

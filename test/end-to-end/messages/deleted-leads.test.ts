@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { claimFallback } from '#db/commands/sending/send-claim.ts';
-import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
+import { deleteLeads } from '#db/commands/contacts/delete-leads.ts';
 import { settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { lockLead } from '#db/queries/contacts/leads.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
@@ -65,7 +65,7 @@ describe('a message whose lead is deleted while it is being sent', () => {
     const attempt = await claim();
     const deletion = await stayOpen<TenantDb>(inTenant, async (db) => {
       const lead = await lockLead(db, leadId);
-      if (lead) await deleteLead(db, lead, new Date());
+      if (lead) await deleteLeads(db, [lead], new Date());
     });
     const settled = settle(attempt, notSent);
     await Promise.race([settled, waitingForLocks(app, 1)]);

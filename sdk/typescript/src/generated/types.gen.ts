@@ -104,6 +104,63 @@ export type DripInput = {
     crmCLeadId?: string;
 };
 
+export type ConversationsBulk = {
+    /**
+     * Phone numbers and email addresses. Either `addresses` or `filter` is required.
+     */
+    addresses?: Array<string>;
+    /**
+     * The filters of `GET /api/conversations`; `{}` is all.
+     */
+    filter?: {
+        status?: 'open' | 'snoozed' | 'closed';
+        /**
+         * `me`, `none`, or the id of a user. `me` needs a session.
+         */
+        assignee?: string;
+        tag?: string;
+        unread?: 'true' | 'false';
+        /**
+         * Whether it is open and the contact wrote last, as in the counts.
+         */
+        unanswered?: 'true' | 'false';
+        /**
+         * The line assigned to the contact.
+         */
+        line?: string;
+        /**
+         * Part of a name, an address or a text, without regard to case and accents. Searched are the first 2,000 characters of the newest 5,000 each of replies, sent messages, fallback SMS and notes.
+         */
+        q?: string;
+    };
+    change: ConversationsChange;
+    /**
+     * Only says what would be changed and what left out.
+     */
+    dryRun?: boolean;
+};
+
+export type ConversationsChange = {
+    status?: 'open' | 'snoozed' | 'closed';
+    /**
+     * A time in the future, at which the conversation opens again. Required for `snoozed`; null otherwise, or omitted.
+     */
+    snoozedUntil?: string | null;
+    /**
+     * The id of a member; null: nobody.
+     */
+    assigneeId?: string | null;
+    addTags?: Array<string>;
+    /**
+     * Without regard to case.
+     */
+    removeTags?: Array<string>;
+    /**
+     * Marks them as read by the signed-in user; a key has no user.
+     */
+    read?: true;
+};
+
 export type ConversationPatch = {
     status?: 'open' | 'snoozed' | 'closed';
     /**
@@ -393,6 +450,57 @@ export type PoolPatch = {
      * How long a line must be unable to send before its messages move.
      */
     failoverAfterMinutes?: number;
+};
+
+export type LeadsBulk = {
+    /**
+     * Either `leadIds` or `filter` is required.
+     */
+    leadIds?: Array<string>;
+    /**
+     * The filters of `GET /api/leads`; `{}` is all.
+     */
+    filter?: {
+        listId?: string;
+        /**
+         * Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.
+         */
+        search?: string;
+    };
+    change: LeadsChange;
+    /**
+     * Only says what would be changed and what left out.
+     */
+    dryRun?: boolean;
+};
+
+export type LeadsChange = {
+    /**
+     * With `removeFromListId`, the leads are moved.
+     */
+    addToListId?: string;
+    /**
+     * A lead that is in no other list stays; delete it instead. Campaigns that it has entered go on.
+     */
+    removeFromListId?: string;
+    /**
+     * A member of the workspace. Anyone else, and null: the first member.
+     */
+    contactOwnerEmail?: string | null;
+    /**
+     * Fields to set, or to remove with null. Others do not change.
+     */
+    customFields?: {
+        [key: string]: string | null;
+    };
+    /**
+     * Cancels unsent messages, cannot be undone, and needs the scope `manage`.
+     */
+    delete?: true;
+    /**
+     * Opts all the leads' addresses out, and fails their unsent messages. Cannot be undone.
+     */
+    optOut?: true;
 };
 
 export type LeadsInput = {
@@ -1250,6 +1358,40 @@ export type WholeReply = {
      * The text as it was received: with quoted text and signatures, which `message` omits. The first 100,000 characters. The same as `message` if there is nothing else.
      */
     wholeMessage: string;
+};
+
+export type BulkResult = {
+    success: true;
+    dryRun: boolean;
+    /**
+     * How many were looked at: `changed` and `skipped` together.
+     */
+    matched: number;
+    changed: number;
+    /**
+     * What was left out, and why.
+     */
+    skipped: Array<{
+        /**
+         * The id of the lead, or the address of the conversation.
+         */
+        item: string;
+        /**
+         * `not_found`: it does not exist or no longer matches the filter. `unchanged`: it is that way already. `only_list`: the lead is in no other list. `list_deleted`: the list no longer exists. `duplicate`: another lead of the list has its addresses. `too_many_fields`: its custom fields would exceed their limits; `too_many_tags`: likewise. `changed_since`: somebody has changed it since, so the undo leaves it. `not_done`: a part of the request failed before it; send it again.
+         */
+        reason: 'not_found' | 'unchanged' | 'only_list' | 'list_deleted' | 'duplicate' | 'too_many_fields' | 'too_many_tags' | 'changed_since' | 'not_done';
+    }>;
+    /**
+     * Whether more than 1000 match the filter. The first in the order of the list were changed.
+     */
+    hasMore: boolean;
+    /**
+     * How the change can be undone; null: nothing was changed, or it cannot.
+     */
+    undo: {
+        id: string;
+        until: string;
+    } | null;
 };
 
 export type Conversation = {
@@ -3952,6 +4094,92 @@ export type GetApiRepliesByIdResponses = {
 
 export type GetApiRepliesByIdResponse = GetApiRepliesByIdResponses[keyof GetApiRepliesByIdResponses];
 
+export type PostApiConversationsBulkData = {
+    body: {
+        /**
+         * Phone numbers and email addresses. Either `addresses` or `filter` is required.
+         */
+        addresses?: Array<string>;
+        /**
+         * The filters of `GET /api/conversations`; `{}` is all.
+         */
+        filter?: {
+            status?: 'open' | 'snoozed' | 'closed';
+            /**
+             * `me`, `none`, or the id of a user. `me` needs a session.
+             */
+            assignee?: string;
+            tag?: string;
+            unread?: 'true' | 'false';
+            /**
+             * Whether it is open and the contact wrote last, as in the counts.
+             */
+            unanswered?: 'true' | 'false';
+            /**
+             * The line assigned to the contact.
+             */
+            line?: string;
+            /**
+             * Part of a name, an address or a text, without regard to case and accents. Searched are the first 2,000 characters of the newest 5,000 each of replies, sent messages, fallback SMS and notes.
+             */
+            q?: string;
+        };
+        change: ConversationsChange;
+        /**
+         * Only says what would be changed and what left out.
+         */
+        dryRun?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/conversations/bulk';
+};
+
+export type PostApiConversationsBulkErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsBulkError = PostApiConversationsBulkErrors[keyof PostApiConversationsBulkErrors];
+
+export type PostApiConversationsBulkResponses = {
+    /**
+     * Success
+     */
+    200: BulkResult;
+};
+
+export type PostApiConversationsBulkResponse = PostApiConversationsBulkResponses[keyof PostApiConversationsBulkResponses];
+
+export type PostApiConversationsBulkByIdUndoData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/conversations/bulk/{id}/undo';
+};
+
+export type PostApiConversationsBulkByIdUndoErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiConversationsBulkByIdUndoError = PostApiConversationsBulkByIdUndoErrors[keyof PostApiConversationsBulkByIdUndoErrors];
+
+export type PostApiConversationsBulkByIdUndoResponses = {
+    /**
+     * Success
+     */
+    200: BulkResult;
+};
+
+export type PostApiConversationsBulkByIdUndoResponse = PostApiConversationsBulkByIdUndoResponses[keyof PostApiConversationsBulkByIdUndoResponses];
+
 export type GetApiConversationsData = {
     body?: never;
     path?: never;
@@ -6609,6 +6837,78 @@ export type PostApiCheckAvailabilityRrResponses = {
 };
 
 export type PostApiCheckAvailabilityRrResponse = PostApiCheckAvailabilityRrResponses[keyof PostApiCheckAvailabilityRrResponses];
+
+export type PostApiLeadsBulkData = {
+    body: {
+        /**
+         * Either `leadIds` or `filter` is required.
+         */
+        leadIds?: Array<string>;
+        /**
+         * The filters of `GET /api/leads`; `{}` is all.
+         */
+        filter?: {
+            listId?: string;
+            /**
+             * Matches any part of a name, company, email or phone; one or two characters match only the beginning of a word.
+             */
+            search?: string;
+        };
+        change: LeadsChange;
+        /**
+         * Only says what would be changed and what left out.
+         */
+        dryRun?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/leads/bulk';
+};
+
+export type PostApiLeadsBulkErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLeadsBulkError = PostApiLeadsBulkErrors[keyof PostApiLeadsBulkErrors];
+
+export type PostApiLeadsBulkResponses = {
+    /**
+     * Success
+     */
+    200: BulkResult;
+};
+
+export type PostApiLeadsBulkResponse = PostApiLeadsBulkResponses[keyof PostApiLeadsBulkResponses];
+
+export type PostApiLeadsBulkByIdUndoData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/leads/bulk/{id}/undo';
+};
+
+export type PostApiLeadsBulkByIdUndoErrors = {
+    /**
+     * The request failed.
+     */
+    default: Error;
+};
+
+export type PostApiLeadsBulkByIdUndoError = PostApiLeadsBulkByIdUndoErrors[keyof PostApiLeadsBulkByIdUndoErrors];
+
+export type PostApiLeadsBulkByIdUndoResponses = {
+    /**
+     * Success
+     */
+    200: BulkResult;
+};
+
+export type PostApiLeadsBulkByIdUndoResponse = PostApiLeadsBulkByIdUndoResponses[keyof PostApiLeadsBulkByIdUndoResponses];
 
 export type GetApiLeadsData = {
     body?: never;

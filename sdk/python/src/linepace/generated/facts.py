@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "516d7ff8bb3f1955a59b91f855b1d2de462ebcb6a67d4d00260f038925f816f0"
+DIGEST = "365cd2d7e57173042d44574a7582c15c33620d1c263d05d0967bf59b1cebf931"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

@@ -76,6 +76,25 @@ class DripInput(TypedDict):
     crmCLeadId: NotRequired[str]
 
 
+class ConversationsBulkFilter(TypedDict):
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    assignee: NotRequired[str]
+    tag: NotRequired[str]
+    unread: NotRequired[Literal["true", "false"]]
+    unanswered: NotRequired[Literal["true", "false"]]
+    line: NotRequired[str]
+    q: NotRequired[str]
+
+
+class ConversationsChange(TypedDict):
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    snoozedUntil: NotRequired[str | None]
+    assigneeId: NotRequired[str | None]
+    addTags: NotRequired[list[str]]
+    removeTags: NotRequired[list[str]]
+    read: NotRequired[Literal[True]]
+
+
 class ConversationPatch(TypedDict):
     status: NotRequired[Literal["open", "snoozed", "closed"]]
     snoozedUntil: NotRequired[str | None]
@@ -222,6 +241,20 @@ class PoolPatch(TypedDict):
     sticky: NotRequired[bool]
     failover: NotRequired[Literal["never", "new_conversations", "always"]]
     failoverAfterMinutes: NotRequired[int]
+
+
+class LeadsBulkFilter(TypedDict):
+    listId: NotRequired[str]
+    search: NotRequired[str]
+
+
+class LeadsChange(TypedDict):
+    addToListId: NotRequired[str]
+    removeFromListId: NotRequired[str]
+    contactOwnerEmail: NotRequired[str | None]
+    customFields: NotRequired[dict[str, str | None]]
+    delete: NotRequired[Literal[True]]
+    optOut: NotRequired[Literal[True]]
 
 
 class LeadInput(TypedDict):
@@ -659,6 +692,26 @@ class WholeReply(TypedDict):
     subject: str | None
     message: str
     wholeMessage: str
+
+
+class BulkResultSkippedItem(TypedDict):
+    item: str
+    reason: Literal["not_found", "unchanged", "only_list", "list_deleted", "duplicate", "too_many_fields", "too_many_tags", "changed_since", "not_done"]
+
+
+class BulkResultUndo(TypedDict):
+    id: str
+    until: str
+
+
+class BulkResult(TypedDict):
+    success: Literal[True]
+    dryRun: bool
+    matched: int
+    changed: int
+    skipped: list[BulkResultSkippedItem]
+    hasMore: bool
+    undo: BulkResultUndo | None
 
 
 class Conversation(TypedDict):
@@ -2169,6 +2222,23 @@ class GetReplyResponse(TypedDict):
     reply: WholeReply
 
 
+class ChangeConversationsRequestFilter(TypedDict):
+    status: NotRequired[Literal["open", "snoozed", "closed"]]
+    assignee: NotRequired[str]
+    tag: NotRequired[str]
+    unread: NotRequired[Literal["true", "false"]]
+    unanswered: NotRequired[Literal["true", "false"]]
+    line: NotRequired[str]
+    q: NotRequired[str]
+
+
+class ChangeConversationsRequest(TypedDict):
+    addresses: NotRequired[list[str]]
+    filter: NotRequired[ChangeConversationsRequestFilter]
+    change: ConversationsChange
+    dryRun: NotRequired[bool]
+
+
 class ListConversationsParametersQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -2844,6 +2914,18 @@ class CheckAvailabilityRoundRobinPostResponse(TypedDict):
     reason: NotRequired[Literal["daily_quota_exhausted", "no_healthy_line"]]
     address: str
     lineId: str | None
+
+
+class ChangeLeadsRequestFilter(TypedDict):
+    listId: NotRequired[str]
+    search: NotRequired[str]
+
+
+class ChangeLeadsRequest(TypedDict):
+    leadIds: NotRequired[list[str]]
+    filter: NotRequired[ChangeLeadsRequestFilter]
+    change: LeadsChange
+    dryRun: NotRequired[bool]
 
 
 class CreateLeadsRequest(TypedDict):
@@ -4293,6 +4375,13 @@ class OnWebhookPingRequest(TypedDict):
     data: OnWebhookPingRequestData
 
 
+class ConversationsBulk(TypedDict):
+    addresses: NotRequired[list[str]]
+    filter: NotRequired[ConversationsBulkFilter]
+    change: ConversationsChange
+    dryRun: NotRequired[bool]
+
+
 class KnowledgeBase(TypedDict):
     mode: Literal["off", "copilot"]
     instructions: NotRequired[str]
@@ -4307,6 +4396,13 @@ class PoolInput(TypedDict):
     sticky: NotRequired[bool]
     failover: NotRequired[Literal["never", "new_conversations", "always"]]
     failoverAfterMinutes: NotRequired[int]
+
+
+class LeadsBulk(TypedDict):
+    leadIds: NotRequired[list[str]]
+    filter: NotRequired[LeadsBulkFilter]
+    change: LeadsChange
+    dryRun: NotRequired[bool]
 
 
 class LeadsInput(TypedDict):

@@ -120,6 +120,18 @@ class Conversations:
         Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received. A key needs the scope `read`."""
         return self._transport.call("GET", f"/api/replies/{self._transport.escape(id)}")
 
+    def change(self, **body: Unpack[models.ChangeConversationsRequest]) -> models.BulkResult:
+        """Close, snooze, open, assign, tag or mark as read up to 1000 conversations, by address or filter.
+
+        Each conversation changes as by its own request, with the same events. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. For a minute, who made the change can undo it. With `dryRun`, nothing is changed. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return self._transport.call("POST", "/api/conversations/bulk", body=body)
+
+    def undo_change(self, id: str) -> models.BulkResult:
+        """Undo a change of many conversations within a minute.
+
+        Restores each conversation as it was, with the same events, unless somebody has changed it since. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return self._transport.call("POST", f"/api/conversations/bulk/{self._transport.escape(id)}/undo")
+
     def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
         """List conversations, most recent activity first.
 
@@ -244,6 +256,18 @@ class AsyncConversations:
 
         Of emails, conversations, events and drafts show what the contact wrote, without the message that it answers and without signatures. This returns the text as it was received. A key needs the scope `read`."""
         return await self._transport.call("GET", f"/api/replies/{self._transport.escape(id)}")
+
+    async def change(self, **body: Unpack[models.ChangeConversationsRequest]) -> models.BulkResult:
+        """Close, snooze, open, assign, tag or mark as read up to 1000 conversations, by address or filter.
+
+        Each conversation changes as by its own request, with the same events. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. For a minute, who made the change can undo it. With `dryRun`, nothing is changed. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return await self._transport.call("POST", "/api/conversations/bulk", body=body)
+
+    async def undo_change(self, id: str) -> models.BulkResult:
+        """Undo a change of many conversations within a minute.
+
+        Restores each conversation as it was, with the same events, unless somebody has changed it since. A key needs the scope `send`. Recorded in the audit log as `conversation.updated`."""
+        return await self._transport.call("POST", f"/api/conversations/bulk/{self._transport.escape(id)}/undo")
 
     async def list(self, **query: Unpack[models.ListConversationsParametersQuery]) -> models.ListConversationsResponse:
         """List conversations, most recent activity first.
@@ -1226,6 +1250,18 @@ class Contacts:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
+        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
+
+        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
+        return self._transport.call("POST", "/api/leads/bulk", body=body)
+
+    def undo_leads_change(self, id: str) -> models.BulkResult:
+        """Undo a change of the lists or fields of many leads within a minute.
+
+        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
+        return self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
+
     def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
         """Create one or more leads.
 
@@ -1332,6 +1368,18 @@ class Contacts:
 class AsyncContacts:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+
+    async def change_leads(self, **body: Unpack[models.ChangeLeadsRequest]) -> models.BulkResult:
+        """Change the lists or fields of up to 1000 leads, delete them or opt them out, by id or filter.
+
+        Each lead changes as by its own request. They are changed in parts of 100; if a part fails after others, the rest is in `skipped` as `not_done`. Changes of lists and fields can be undone for a minute by who made them. With `dryRun`, nothing is changed. A key needs the scope `send`."""
+        return await self._transport.call("POST", "/api/leads/bulk", body=body)
+
+    async def undo_leads_change(self, id: str) -> models.BulkResult:
+        """Undo a change of the lists or fields of many leads within a minute.
+
+        Restores each lead as it was, unless somebody has changed it since. A key needs the scope `send`."""
+        return await self._transport.call("POST", f"/api/leads/bulk/{self._transport.escape(id)}/undo")
 
     async def create_leads(self, **body: Unpack[models.CreateLeadsRequest]) -> models.CreateLeadsResponse:
         """Create one or more leads.
