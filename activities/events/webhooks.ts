@@ -1,4 +1,5 @@
-import { decideToRest, type Look } from '#db/wakes/decisions.ts';
+import { decide, type Look } from '#db/wakes/decisions.ts';
+import { fromNow } from '#domain/base/clock.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import {
@@ -39,6 +40,8 @@ const MORE = 'there are more deliveries to send';
 const LINGER_MS = 1000;
 /** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
 const RESTART_MS = 5000;
+/** Processes of the previous release wake no dispatcher that is at work. What they commit meanwhile is found by one more look. */
+const LATE_EVENTS_MS = 30_000;
 const POLL_MS = 50;
 /** The interval grows to this while no deliveries come. */
 const SLOWEST_POLL_MS = 200;
@@ -64,8 +67,12 @@ function createDeliveryRound({ pools, deliverer }: Pick<Dependencies, 'pools' | 
   return async (workspaceId: string, canceled: AbortSignal): Promise<Look> => {
     const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
     await tenant(async (db) => failInterrupted(db, INTERRUPTED_AFTER_MS, await beginOf(db)));
-    const look = async (db: TenantDb) => lookAtDeliveries(db, await beginOf(db));
-    const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), look);
+    const look = async (db: TenantDb): Promise<Look> => {
+      const found = await lookAtDeliveries(db, await beginOf(db));
+      const looksAgain = found.nextAt === null && lastFound > 0 && !isTestTime();
+      return looksAgain ? { ...found, nextAt: fromNow(LATE_EVENTS_MS) } : found;
+    };
+    const rest = () => decide(pools, workspaceId, webhookDispatcherId(workspaceId), look);
     const end = Date.now() + ROUND_MS;
     let lastFound = 0;
     let poll = POLL_MS;

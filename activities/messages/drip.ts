@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { currentTime } from '#domain/base/clock.ts';
 import { acceptDrips } from '#db/commands/messages/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/messages/drip.ts';
-import { decideToRest, type Look } from '#db/wakes/decisions.ts';
+import { decide, type Look } from '#db/wakes/decisions.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
 import { isTestTime } from '#db/connection/workspace-clock.ts';
 import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
@@ -43,7 +43,7 @@ async function drain(
     if (taken === ROWS_PER_TRANSACTION) return null;
     if (taken > 0) idleSince = Date.now();
     if (Date.now() - idleSince >= LINGER_MS || isTestTime())
-      return decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
+      return decide(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
     await pause(POLL_MS);
     return null;
   });

@@ -1,16 +1,13 @@
--- `buffer_drips` names the workspaces in each of its queries: a join alone does not say which nodes have them.
+-- `buffer_drips` names the workspaces in its query of claims: a join alone does not say which nodes have them.
 do $$
 declare
   function regprocedure := (select oid from pg_proc where proname = 'buffer_drips');
   definition text := pg_get_functiondef(function);
-  joins text[] := array['c.fingerprint = decode(d.fingerprint, ''hex'')', 'w.workflow_id = drainer || f.id'];
-  conditions text[] := array['c.workspace_id = any(of_batch)', 'w.workspace_id = any(filled)'];
+  on_claims text := 'c.fingerprint = decode(d.fingerprint, ''hex'')';
 begin
   if strpos(definition, 'of_batch') > 0 then return; end if;
-  for n in 1 .. 2 loop
-    if strpos(definition, joins[n]) = 0 then raise 'buffer_drips has no %', joins[n]; end if;
-    definition := replace(definition, joins[n], joins[n] || ' and ' || conditions[n]);
-  end loop;
+  if strpos(definition, on_claims) = 0 then raise 'buffer_drips has no %', on_claims; end if;
+  definition := replace(definition, on_claims, on_claims || ' and c.workspace_id = any(of_batch)');
   execute replace(definition, 'filled text[];', 'filled text[];
     of_batch text[] := array(select distinct d.workspace_id from jsonb_to_recordset(batch) as d (workspace_id text));');
 end $$;

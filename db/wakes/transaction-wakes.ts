@@ -36,8 +36,6 @@ export interface OwnWake {
   at: Date;
   /** The row is deleted, unless somebody woke the workflow in between. */
   readonly ended: boolean;
-  /** Until `confirmRest`, the sweep soon wakes the workflow, whatever its next look is. */
-  readonly unconfirmed?: boolean;
   readonly hold?: MessageHold | undefined;
 }
 
@@ -52,8 +50,6 @@ interface Signal {
 interface Entry {
   at: Date;
   signals: Set<SignalName>;
-  /** Nothing is written if the workflow looks by then anyway. */
-  unlessDue: boolean;
   /** Set if only messages request the look, which then waits for the end of their hold. */
   messages?: DueMessages | undefined;
   /** Set for the decision of the workflow itself. */
@@ -80,18 +76,14 @@ export class Wakes {
   }
 
   request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
-    this.#merge(workspaceId, workflowId, { at, signals: new Set(signals), unlessDue: false });
-  }
-
-  requestUnlessDue(workspaceId: string, workflowId: string, at: Date, signal: SignalName): void {
-    this.#merge(workspaceId, workflowId, { at, signals: new Set([signal]), unlessDue: true });
+    this.#merge(workspaceId, workflowId, { at, signals: new Set(signals) });
   }
 
   /** Wakes a pacer when a message is due, or when the hold on such messages ends. */
   requestForMessage(workspaceId: string, workflowId: string, at: Date, isNew: boolean): void {
     const messages = { known: isNew ? NEVER : at, new: isNew ? at : NEVER };
     const signals = new Set<SignalName>(['messagesDue']);
-    this.#merge(workspaceId, workflowId, { at, signals, unlessDue: false, messages });
+    this.#merge(workspaceId, workflowId, { at, signals, messages });
   }
 
   #entriesOf(workspaceId: string): Map<string, Entry> {
@@ -102,21 +94,16 @@ export class Wakes {
     return entries;
   }
 
-  #merge(
-    workspaceId: string,
-    workflowId: string,
-    { at, signals, unlessDue, messages, leaves = false }: Entry,
-  ): void {
+  #merge(workspaceId: string, workflowId: string, { at, signals, messages, leaves = false }: Entry): void {
     const entries = this.#entriesOf(workspaceId);
     const entry = entries.get(workflowId);
     if (!entry) {
-      entries.set(workflowId, { at, signals, unlessDue, messages, leaves });
+      entries.set(workflowId, { at, signals, messages, leaves });
       return;
     }
     entry.leaves ||= leaves;
     if (at < entry.at) entry.at = at;
     for (const signal of signals) entry.signals.add(signal);
-    entry.unlessDue &&= unlessDue;
     entry.messages = entry.messages &&
       messages && {
         known: min(entry.messages.known, messages.known),
@@ -129,7 +116,6 @@ export class Wakes {
     this.#merge(workspaceId, workflowId, {
       at: NEVER,
       signals: new Set(),
-      unlessDue: false,
       leaves: true,
     });
   }
@@ -142,7 +128,6 @@ export class Wakes {
     entries.set(workflowId, {
       at: wake.at,
       signals: new Set(),
-      unlessDue: false,
       own: { seen, wake },
     });
     return wake;
@@ -206,7 +191,7 @@ export class Wakes {
 }
 
 /** What is to be stored for an entry. @param aheadMs how far the clock of its workspace is ahead. */
-function wakeOf(workflowId: string, { at, signals, unlessDue, messages, own }: Entry, aheadMs: number): Wake {
+function wakeOf(workflowId: string, { at, signals, messages, own }: Entry, aheadMs: number): Wake {
   const real = (time: Date | undefined): Date | null => (time ? moved(time, -aheadMs) : null);
   const { all, newContacts } = own?.wake.hold ?? {};
   return {
@@ -214,8 +199,6 @@ function wakeOf(workflowId: string, { at, signals, unlessDue, messages, own }: E
     at: moved(at, -aheadMs),
     seen: own?.seen.requestedBy ?? null,
     signal: [...signals].at(-1) ?? null,
-    unlessDue,
-    unconfirmed: own?.wake.unconfirmed ?? false,
     heldUntil: real(messages?.known ?? all),
     heldNewUntil: real(messages?.new ?? newContacts),
   };

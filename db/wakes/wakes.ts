@@ -22,18 +22,6 @@ export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
 }
 
 /**
- * Like `wake`, for a workflow that many concurrent transactions wake, so that they do not wait for each other. If the
- * workflow looks by then anyway, this writes nothing and locks no row. Only for workflows that use `decideToRest`, which
- * finds what these transactions add.
- *
- * The work must be written by an earlier statement of the same transaction, never by the statement that checks
- * whether the workflow is due, and at the isolation level read committed: see `writeWakes`.
- */
-export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
-  db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
-}
-
-/**
  * Wakes the pacer of a line for a message that the line is to send at `scheduledAt`, or when the hold ends that the pacer has
  * decided on. Not for what is sent although the line holds its messages.
  * @param message.isNew it is in a lane of new contacts; absent: of known contacts.
@@ -86,13 +74,6 @@ export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): 
     left join workflow_wakes w on w.workspace_id = look.workspace_id and w.workflow_id = look.workflow_id
     where w.requested_by is distinct from look.requested_by`);
   return new Set(requested);
-}
-
-/** Confirms that a workflow rests, so that the sweep ignores it until its next look. */
-export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    update workflow_wakes set sweep_at = after_grace(wake_at)
-    where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId} and wake_at > now()`);
 }
 
 const WorkflowIdRow = z.object({ workflowId: z.string() });

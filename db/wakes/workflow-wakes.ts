@@ -14,10 +14,6 @@ export interface Wake {
   seen: string | null;
   /** The last signal of the request. */
   signal: SignalName | null;
-  /** Nothing is written if the workflow looks by then anyway. */
-  unlessDue: boolean;
-  /** Until the decision is confirmed, the sweep soon wakes the workflow. */
-  unconfirmed: boolean;
   /** For a decision: until when no message is sent. For a request by messages alone: when the first one to a known contact is due. */
   heldUntil: Date | null;
   /** The same for messages to new contacts. */
@@ -45,12 +41,6 @@ const timestamp = (at: Date | null): string | null => at && formatTimestamp(at);
  * A wake always stores its transaction's id, even if the workflow looks early enough. A workflow that writes its
  * decision finds the id of a transaction that its look did not see, and then only lowers the time.
  *
- * `unlessDue` is for work that an earlier statement of this transaction wrote. Then the transaction had its id before
- * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
- * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
- * so if the check and the insert of the work are one statement, or in the other order: the wake is lost. The function
- * `buffer_drips` (db/migrations/0010_messages.sql) does the same within one call, by later statements.
- *
  * A message that its line holds brings the next look forward to the end of the hold only, which is mostly not before it,
  * so nobody is signaled. A request for messages has their due times in `held_until` and `held_new_until`. No wake is lost:
  * - A hold is stored by a decision that saw all requests (`replaces`), hence all changes of the line that they report.
@@ -66,18 +56,14 @@ export async function writeWakes(
   workspaceId: string,
   wakes: readonly Wake[],
 ): Promise<readonly StoredWake[]> {
-  const rows = wakes.map(
-    ({ workflowId, at, seen, signal, unlessDue, unconfirmed, heldUntil, heldNewUntil }) => [
-      workflowId,
-      timestamp(at),
-      seen,
-      signal,
-      unlessDue,
-      unconfirmed,
-      timestamp(heldUntil),
-      timestamp(heldNewUntil),
-    ],
-  );
+  const rows = wakes.map(({ workflowId, at, seen, signal, heldUntil, heldNewUntil }) => [
+    workflowId,
+    timestamp(at),
+    seen,
+    signal,
+    timestamp(heldUntil),
+    timestamp(heldNewUntil),
+  ]);
   const decides = sql.fragment`excluded.lowered_by = '0'`;
   const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
   const isHeld = sql.fragment`
@@ -86,21 +72,16 @@ export async function writeWakes(
     greatest(excluded.held_until, w.held_until),
     greatest(excluded.held_new_until, w.held_until, w.held_new_until)) else excluded.wake_at end`;
   const lowers = sql.fragment`${at} < w.wake_at`;
-  // The insert is within a with clause, because a distributed database resolves the parameters of a conflict only there. `mine` is
-  // of its select, so that it is read on the node that has the workspace, and no other node takes part.
+  // The insert is within a with clause, because a distributed database resolves the parameters of a conflict only there.
   return db.any(sql.type(StoredRow)`
     with written as (
       insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal,
         held_until, held_new_until, held_for)
-      with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
-      select ${workspaceId}, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
+      select ${workspaceId}, r.workflow_id, r.at, r.at + ${GRACE},
         coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal,
         r.held_until, r.held_new_until, coalesce(r.seen, '0')
-      from ${sql.unnest(rows, ['text', 'timestamptz', 'xid8', 'text', 'bool', 'bool', 'timestamptz', 'timestamptz'])}
-        as r (workflow_id, at, seen, signal, unless_due, unconfirmed, held_until, held_new_until), mine
-      where not (r.unless_due and mine.has_written) or not exists (
-        select from workflow_wakes due
-        where due.workspace_id = ${workspaceId} and due.workflow_id = r.workflow_id and due.wake_at <= r.at)
+      from ${sql.unnest(rows, ['text', 'timestamptz', 'xid8', 'text', 'timestamptz', 'timestamptz'])}
+        as r (workflow_id, at, seen, signal, held_until, held_new_until)
       order by r.workflow_id
       on conflict (workspace_id, workflow_id) do update set
         wake_at = case when ${replaces} or ${lowers} then ${at} else w.wake_at end,

@@ -2,10 +2,9 @@ import pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { decideToRest } from '#db/wakes/decisions.ts';
+import { decide } from '#db/wakes/decisions.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/connection/transactions.ts';
-import { Wakes } from '#db/wakes/transaction-wakes.ts';
 import { dripDrainerId } from '#workflows/protocol/workflow-ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -60,7 +59,7 @@ describe('work that is being inserted while its workflow decides to rest', () =>
         delete from drip_buffer where workspace_id = ${workspace.id}`);
       return { nextAt: rowCount > 0 ? new Date() : null };
     };
-    const rest = () => decideToRest(app.pools, workspace.id, drainer, look);
+    const rest = () => decide(app.pools, workspace.id, drainer, look);
 
     expect(await send()).toMatchObject({ status: 202 });
     // The drainer is at work: it is due to look.
@@ -74,30 +73,5 @@ describe('work that is being inserted while its workflow decides to rest', () =>
     expect(await sending).toMatchObject({ status: 202 });
     expect(await isResting(drainer)).toBe(false);
     expect(await withTenant(app.pools, workspace.id, look)).toMatchObject({ nextAt: expect.any(Date) });
-  });
-
-  it('wakes it always if the request is written before the work', async () => {
-    const workspace = await createWorkspace(app);
-    const drainer = dripDrainerId(workspace.id);
-    const request = (db: TenantDb) => {
-      const wakes = new Wakes();
-      wakes.requestUnlessDue(workspace.id, drainer, new Date(), 'dripsBuffered');
-      return wakes.write(db);
-    };
-    const isWritten = (db: TenantDb): Promise<boolean> =>
-      db.oneFirst(sql.type(z.object({ isWritten: z.boolean() }))`
-        select requested_by = pg_current_xact_id() is_written from workflow_wakes where workflow_id = ${drainer}`);
-    await withTenant(app.pools, workspace.id, request);
-    const beforeWork = await withTenant(app.pools, workspace.id, async (db) => {
-      await request(db);
-      return isWritten(db);
-    });
-    const afterWork = await withTenant(app.pools, workspace.id, async (db) => {
-      await db.query(sql.type(NoRows)`
-        insert into opt_outs (workspace_id, address, source) values (${workspace.id}, ${phone()}, 'test')`);
-      await request(db);
-      return isWritten(db);
-    });
-    expect({ beforeWork, afterWork }).toEqual({ beforeWork: true, afterWork: false });
   });
 });

@@ -6,7 +6,7 @@ import { webhookDispatcherId } from '#workflows/protocol/workflow-ids.ts';
 import { ROWS_INSERTED } from '#db/connection/recordset.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
-import { wakeUnlessDue } from '#db/wakes/wakes.ts';
+import { wake } from '#db/wakes/wakes.ts';
 
 /** The whole JSON body that subscribers receive. */
 export type NewEvent = EventPayload<EventName>;
@@ -48,7 +48,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     select ${db.workspaceId}, substr(e.id, 1, 12) || right(e.id, 4) || left(md5(e.id || h.id), 8), h.id, e.id, e.event
     from ${names} as e (id, event) join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and e.event = any (h.events)
     returning null`);
-  if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
+  if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
 /** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { decide, decideToRest, type Decision } from '#db/wakes/decisions.ts';
+import { decide, type Decision } from '#db/wakes/decisions.ts';
 import { createPools, type Pools } from '#db/connection/pools.ts';
 import { NoRows } from '#db/connection/rows.ts';
 import {
@@ -15,8 +15,8 @@ import {
 } from '#db/connection/transactions.ts';
 import { inWorkspace } from '#db/queries/accounts/agency.ts';
 import { NEVER } from '#db/connection/timestamp.ts';
-import { type MessageHold, Wakes } from '#db/wakes/transaction-wakes.ts';
-import { claimOverdue, requestedSince, wake, wakeForMessage, wakeUnlessDue } from '#db/wakes/wakes.ts';
+import type { MessageHold } from '#db/wakes/transaction-wakes.ts';
+import { claimOverdue, requestedSince, wake, wakeForMessage } from '#db/wakes/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/base/ids.ts';
 import { age } from '#test/support/age.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
@@ -215,76 +215,6 @@ describe('a decision', () => {
   });
 });
 
-describe('a request to a workflow that is working', () => {
-  const id = 'webhook-dispatcher:1';
-  /** A transaction that has added work and written its wakes, and commits on `commit`. */
-  async function addingWork() {
-    const written = Promise.withResolvers<void>();
-    const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
-    const done = tenant(async (db) => {
-      await db.query(sql.type(NoRows)`
-        insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${id})`);
-      const wakes = new Wakes();
-      wakes.requestUnlessDue(workspaceId, id, new Date(), 'deliveriesDue');
-      await wakes.write(db);
-      written.resolve();
-      await committing;
-    });
-    await Promise.race([written.promise, done]);
-    return {
-      async commit() {
-        commit();
-        await done;
-      },
-    };
-  }
-  const takeWork = async (db: TenantDb) => {
-    const { rowCount } = await db.query(sql.type(NoRows)`
-      delete from opt_outs where workspace_id = ${workspaceId} and source = ${id}`);
-    return { nextAt: rowCount > 0 ? new Date() : null };
-  };
-
-  it('waits for no other request and signals the workflow once', async () => {
-    await request(id);
-    const others = [await addingWork(), await addingWork()];
-    await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
-    for (const { commit } of others) await commit();
-    expect(signals).toEqual([id]);
-    expect(await tenant(takeWork)).toMatchObject({ nextAt: expect.any(Date) });
-  });
-
-  it('is found by the second look even if it commits after the first', async () => {
-    await request(id);
-    const adding = await addingWork();
-    let looks = 0;
-    const decideOnce = () =>
-      decideToRest(pools, workspaceId, id, async (db) => {
-        const { nextAt } = await takeWork(db);
-        if (++looks === 1) void adding.commit();
-        return { nextAt, foundWork: nextAt !== null };
-      });
-    let decided = await decideOnce();
-    // A long transaction of anybody on the server makes it due again without a second look.
-    while (!decided.foundWork && decided.nextAt) decided = await decideOnce();
-    expect([looks, decided.foundWork]).toEqual([2, true]);
-    // The workflow is working again and need not be woken.
-    await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
-    expect(signals).toEqual([id]);
-  });
-
-  it('is found by the sweep if the workflow dies before its second look', async () => {
-    const claimed = async () => {
-      await age(pools, 'workflow_wakes', ['sweep_at'], '1 minute', `sweep_at < 'infinity'`);
-      return (await claimOverdue(systemDb(pools), 10)).map(({ workflowId }) => workflowId);
-    };
-    await request(id);
-    await decide(pools, workspaceId, id, async () => ({ nextAt: null }), { unconfirmed: true });
-    expect(await claimed()).toEqual([id]);
-    await decideToRest(pools, workspaceId, id, async () => ({ nextAt: null }));
-    expect(await claimed()).toEqual([]);
-  });
-});
-
 describe('a workflow that is at work', () => {
   const id = 'line-pacer:1';
   const work = (nextAt: Date) => decide(pools, workspaceId, id, async () => ({ nextAt, isAtWork: true }));
@@ -358,7 +288,6 @@ const decideAtWork: Decide = async (pools, workspaceId, workflowId, look) => {
 
 test.each([
   ['every request is written', { wake, decide }],
-  ['requests are written while it rests', { wake: wakeUnlessDue, decide: decideToRest }],
   ['it stays at work for a while', { wake, decide: decideAtWork }],
 ])(
   'no work is lost that arrives while workflows decide, with at most one signal each (%s)',
