@@ -36,7 +36,10 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
     );
   }
 
-  /** Nearly all sends end here, so that those of a workspace that end at the same time share a commit. */
+  /**
+   * Nearly all sends end here, so that those of a workspace that end at the same time share a commit. Alone, 0.66 times as many
+   * messages were sent a second (docs/benchmarks.md, Second ways).
+   */
   const accepted = createBatches<AcceptedSend>(
     forMany(async (workspaceId, sends) => {
       const settle = (db: TenantDb) => settleAccepted(db, sends, currentTime());

@@ -6,7 +6,7 @@ import { createBatches } from '#domain/base/batches.ts';
 
 const MIN_CONCURRENT_SIZE = 16;
 
-/** Looks up the lines of simultaneous callbacks together, grouped by the client's address. */
+/** Looks up the lines of simultaneous callbacks together, grouped by the client's address; what that saves is told at `Receipts`. */
 export interface CallbackLines {
   /** @returns null if there is no such line. @throws Busy, NodeUnavailable */
   find(client: string, lineId: string): Promise<CallbackLine | null>;
