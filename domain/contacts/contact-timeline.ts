@@ -7,7 +7,8 @@ import { Id } from '../base/ids.ts';
 import { OptOutChange } from './opt-out.ts';
 
 const at = z.iso.datetime();
-const campaign = z.object({ _id: Id, name: z.string() });
+/** This and calls have names, because openapi-python-client leaves out variants with an object that has none. */
+const campaign = z.object({ _id: Id, name: z.string() }).meta({ id: 'ContactTimelineCampaign' });
 
 /** What happened with a contact at one time. */
 export const ContactTimelineEntry = z
@@ -26,7 +27,7 @@ export const ContactTimelineEntry = z
     z.object({ type: z.literal('consent'), at, consent: Consent }),
     z.object({ type: z.literal('opt_out'), at, optOut: OptOutChange }),
     z.object({ type: z.literal('note'), at, note: ConversationNote }),
-    z.object({ type: z.literal('call'), at, call: Call }),
+    z.object({ type: z.literal('call'), at, call: Call.meta({ id: 'ContactTimelineCall' }) }),
   ])
   .meta({ id: 'ContactTimelineEntry' });
 export type ContactTimelineEntry = z.infer<typeof ContactTimelineEntry>;

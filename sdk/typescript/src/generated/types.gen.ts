@@ -2177,17 +2177,11 @@ export type ContactTimelineEntry = {
 } | {
     type: 'campaign_joined';
     at: string;
-    campaign: {
-        _id: string;
-        name: string;
-    };
+    campaign: ContactTimelineCampaign;
 } | {
     type: 'campaign_left';
     at: string;
-    campaign: {
-        _id: string;
-        name: string;
-    };
+    campaign: ContactTimelineCampaign;
     /**
      * `reply`, `opt_out`, `failed`, `no_address`, `no_consent` or `removed`; null: it had all messages.
      */
@@ -2207,41 +2201,48 @@ export type ContactTimelineEntry = {
 } | {
     type: 'call';
     at: string;
-    call: {
-        callId: string;
-        /**
-         * The caller ID that was displayed.
-         */
-        from: string;
-        to: string;
-        /**
-         * The rep's number; only for calls placed through the API.
-         */
-        agent?: string;
-        /**
-         * `carrier`: a call reported by the carrier.
-         */
-        surface: string;
-        status: 'requested' | 'ringing' | 'answered' | 'billed' | 'failed';
-        requestedAt: string;
-        answeredAt?: string;
-        endedAt?: string;
-        /**
-         * Talk time in seconds.
-         */
-        durationSec?: number;
-        billedSec?: number;
-        billedCents?: number;
-        hangupCause?: string;
-        /**
-         * A signed link, created for each request and valid for 30 days; null until the call has ended and its recording is stored.
-         */
-        recordingUrl: string | null;
-        /**
-         * Why the recording could not be stored; it is not retried.
-         */
-        recordingFailure?: string;
-    };
+    call: ContactTimelineCall;
+};
+
+export type ContactTimelineCampaign = {
+    _id: string;
+    name: string;
+};
+
+export type ContactTimelineCall = {
+    callId: string;
+    /**
+     * The caller ID that was displayed.
+     */
+    from: string;
+    to: string;
+    /**
+     * The rep's number; only for calls placed through the API.
+     */
+    agent?: string;
+    /**
+     * `carrier`: a call reported by the carrier.
+     */
+    surface: string;
+    status: 'requested' | 'ringing' | 'answered' | 'billed' | 'failed';
+    requestedAt: string;
+    answeredAt?: string;
+    endedAt?: string;
+    /**
+     * Talk time in seconds.
+     */
+    durationSec?: number;
+    billedSec?: number;
+    billedCents?: number;
+    hangupCause?: string;
+    /**
+     * A signed link, created for each request and valid for 30 days; null until the call has ended and its recording is stored.
+     */
+    recordingUrl: string | null;
+    /**
+     * Why the recording could not be stored; it is not retried.
+     */
+    recordingFailure?: string;
 };
 
 export type ContactExport = {

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-DIGEST = "365cd2d7e57173042d44574a7582c15c33620d1c263d05d0967bf59b1cebf931"
+DIGEST = "7998b0fc19c2058a8fe1fd94bde6d169105b542cb59548280fcbc16c571bf666"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (

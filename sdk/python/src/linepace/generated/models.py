@@ -1130,29 +1130,6 @@ class Pool(TypedDict):
     updatedAt: str
 
 
-class ContactTimelineEntryContactTimelineEntry1Campaign(TypedDict):
-    _id: str
-    name: str
-
-
-class ContactTimelineEntryContactTimelineEntry1(TypedDict):
-    type: Literal["campaign_joined"]
-    at: str
-    campaign: ContactTimelineEntryContactTimelineEntry1Campaign
-
-
-class ContactTimelineEntryContactTimelineEntry2Campaign(TypedDict):
-    _id: str
-    name: str
-
-
-class ContactTimelineEntryContactTimelineEntry2(TypedDict):
-    type: Literal["campaign_left"]
-    at: str
-    campaign: ContactTimelineEntryContactTimelineEntry2Campaign
-    reason: str | None
-
-
 class ContactTimelineEntryContactTimelineEntry3(TypedDict):
     type: Literal["consent"]
     at: str
@@ -1171,8 +1148,13 @@ class ContactTimelineEntryContactTimelineEntry5(TypedDict):
     note: ConversationNote
 
 
-ContactTimelineEntryContactTimelineEntry6Call = TypedDict(
-    "ContactTimelineEntryContactTimelineEntry6Call",
+class ContactTimelineCampaign(TypedDict):
+    _id: str
+    name: str
+
+
+ContactTimelineCall = TypedDict(
+    "ContactTimelineCall",
     {
         "callId": str,
         "from": str,
@@ -1191,12 +1173,6 @@ ContactTimelineEntryContactTimelineEntry6Call = TypedDict(
         "recordingFailure": NotRequired[str],
     },
 )
-
-
-class ContactTimelineEntryContactTimelineEntry6(TypedDict):
-    type: Literal["call"]
-    at: str
-    call: ContactTimelineEntryContactTimelineEntry6Call
 
 
 class ContactExportLeadList(TypedDict):
@@ -4581,6 +4557,25 @@ class ContactTimelineEntryContactTimelineEntry(TypedDict):
     at: str
     address: str
     message: ThreadItem
+
+
+class ContactTimelineEntryContactTimelineEntry1(TypedDict):
+    type: Literal["campaign_joined"]
+    at: str
+    campaign: ContactTimelineCampaign
+
+
+class ContactTimelineEntryContactTimelineEntry2(TypedDict):
+    type: Literal["campaign_left"]
+    at: str
+    campaign: ContactTimelineCampaign
+    reason: str | None
+
+
+class ContactTimelineEntryContactTimelineEntry6(TypedDict):
+    type: Literal["call"]
+    at: str
+    call: ContactTimelineCall
 
 
 class ContactExport(TypedDict):
