@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,6 +17,17 @@ import { mavenFile, npmPackages, provePart } from './world/part.ts';
 const GENERATOR = '7.14.0';
 const PYTHON_CLIENT = '0.29.1';
 const KEY = 'svc_0123456789';
+
+const CALL = `import importlib, pkgutil, sys
+sys.path.insert(0, "python")
+import linepace_api
+for module in pkgutil.walk_packages(linepace_api.__path__, "linepace_api."):
+    importlib.import_module(module.name)
+configuration = linepace_api.Configuration(host=sys.argv[1], access_token=sys.argv[2])
+with linepace_api.ApiClient(configuration) as client:
+    page = linepace_api.MessagesApi(client).list_messages(limit=5)
+    assert page.messages == [], page
+`;
 
 await provePart({
   name: 'client-generators',
@@ -82,6 +94,8 @@ await provePart({
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"success":true,"messages":[],"nextCursor":null}');
     }).listen(0, '127.0.0.1');
+    // All that follows is synchronous.
+    await once(server, 'listening');
     try {
       for (const generator of ['typescript-fetch', 'typescript-axios']) {
         const failure = generate(generator, generator) || compile(`${generator}/index.ts`);
@@ -135,17 +149,6 @@ await provePart({
     }
   },
 });
-
-const CALL = `import importlib, pkgutil, sys
-sys.path.insert(0, "python")
-import linepace_api
-for module in pkgutil.walk_packages(linepace_api.__path__, "linepace_api."):
-    importlib.import_module(module.name)
-configuration = linepace_api.Configuration(host=sys.argv[1], access_token=sys.argv[2])
-with linepace_api.ApiClient(configuration) as client:
-    page = linepace_api.MessagesApi(client).list_messages(limit=5)
-    assert page.messages == [], page
-`;
 
 /** Not synchronous, because the server of the call is in this process. */
 async function runAsync(program: string, args: readonly string[], cwd: string): Promise<string> {

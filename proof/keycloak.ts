@@ -42,6 +42,7 @@ function install(): string | null {
       'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack',
       `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`,
       `-DoutputDirectory=${FOLDER}`,
+      `-DmarkersDirectory=${join(FOLDER, 'markers')}`,
     ],
     { stdio: 'inherit' },
   );
