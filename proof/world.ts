@@ -19,6 +19,7 @@ const PARTS = [
   'pgbouncer',
   'collector',
   'client-generators',
+  'first-run',
 ];
 
 const { values, positionals } = parseArgs({
