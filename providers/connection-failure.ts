@@ -9,6 +9,7 @@ const WORDS: Record<string, string> = {
   ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  HPE_INVALID_EOF_STATE: 'connection closed before the response was complete',
   UND_ERR_SOCKET: 'connection closed before the response was complete',
   CERT_HAS_EXPIRED: 'the certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
@@ -27,7 +28,9 @@ const WORDS: Record<string, string> = {
 export function connectionFailure(error: unknown, code = codeOf(error)): string {
   if (error instanceof UrlNotAllowed) return `url not allowed: ${error.message}`;
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout';
-  if (error instanceof Error && error.name === 'HTTPParserError') return 'the response is not valid HTTP';
+  const isParserError = error instanceof Error && error.name === 'HTTPParserError';
+  if (WORDS[code] === undefined && (isParserError || code.startsWith('HPE_')))
+    return 'the response is not valid HTTP';
   return WORDS[code] ?? `request failed (${code})`;
 }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress, type Egress, type EgressOptions } from './egress.ts';
@@ -207,6 +209,86 @@ describe('a request', () => {
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
     expect(result).toMatchObject({ status: null, connected: true });
     expect(result.error).toMatch(/^connection (reset|closed)/);
+  });
+
+  const answering = (...lines: string[]) =>
+    listening(createTcpServer((socket) => socket.once('data', () => socket.write(lines.join('\r\n')))));
+  const ok = ['HTTP/1.1 200 OK', 'content-length: 2', '', 'ok'];
+  const early = ['HTTP/1.1 103 Early Hints', 'link: </style.css>; rel=preload', ''];
+
+  it.each([
+    ['100', ['HTTP/1.1 100 Continue', '']],
+    ['100 with headers', ['HTTP/1.1 100 Continue', 'date: Fri, 27 Nov 2026 10:00:00 GMT', '']],
+    ['102', ['HTTP/1.1 102 Processing', '']],
+    ['103', early],
+    ['several', ['HTTP/1.1 100 Continue', '', ...early, 'HTTP/1.1 100 Continue', '']],
+  ])('accepts informational responses that it did not ask for: %s', async (_name, informational) => {
+    const server = await answering(...informational, ...ok);
+    const url = `http://127.0.0.1:${server.port}/`;
+    const open = egress({ allowPrivate: true });
+    const delivered = { status: 200, error: null, body: 'ok' };
+    expect(await open.post(url, request)).toMatchObject(delivered);
+  });
+
+  it('accepts one that comes before the body was sent, over a connection that is used again', async () => {
+    const server = createServer((incoming, answer) => {
+      answer.writeContinue();
+      incoming.on('data', () => {}).on('end', () => setTimeout(() => answer.end('ok'), 20));
+    });
+    const { port, total } = await listening(server);
+    const open = egress({ allowPrivate: true });
+    const long = { ...request, body: 'x'.repeat(1_000_000) };
+    for (let count = 0; count < 3; count += 1)
+      expect(await open.post(`http://127.0.0.1:${port}/`, long)).toMatchObject({ status: 200, body: 'ok' });
+    expect(total()).toBe(1);
+  });
+
+  it.each([
+    ['HTTP/1.1 2000 OK', '', ''],
+    ['HTTP/1.1 200 OK', 'content-length: two', '', ''],
+    ['hello', '', ''],
+  ])('whose response is malformed says so: %j', async (...lines) => {
+    const { port } = await answering(...lines);
+    expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request)).toMatchObject({
+      error: 'the response is not valid HTTP',
+      connected: true,
+    });
+  });
+
+  it.each([
+    [
+      'switches protocols',
+      'HTTP/1.1 101 Switching Protocols',
+      'upgrade: websocket',
+      'connection: upgrade',
+      '',
+      '',
+    ],
+    ['is shorter than announced', 'HTTP/1.1 200 OK', 'content-length: 9', '', 'ok'],
+  ])('whose response %s fails', async (_name, ...lines) => {
+    const { port } = await listening(
+      createTcpServer((socket) => socket.once('data', () => socket.end(lines.join('\r\n')))),
+    );
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
+    expect(result).toMatchObject({
+      connected: true,
+      error: expect.stringMatching(/connection (reset|closed)/),
+    });
+  });
+
+  it('speaks TLS and sends nothing to a server whose certificate cannot be verified', async () => {
+    const read = (name: string): string =>
+      readFileSync(new URL(`../test/fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+    const received = vi.fn();
+    const server = createTlsServer({ key: read('server-key'), cert: read('server') }, received);
+    const { port } = await listening(server);
+    const result = await egress({ allowPrivate: true }).post(`https://localhost:${port}/`, request);
+    expect(result).toMatchObject({
+      status: null,
+      error: expect.stringMatching(/^the certificate/),
+      connected: false,
+    });
+    expect(received).not.toHaveBeenCalled();
   });
 
   it('with an invalid header returns an error instead of throwing', async () => {

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
-import { Agent } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
-import { exchange } from './egress-exchange.ts';
+import type { Exchange } from './egress-exchange.ts';
 import { createGuard, type Guard, UrlNotAllowed } from './egress-guard.ts';
+import { createPoster } from './egress-post.ts';
 import { createQueue } from './egress-queue.ts';
 
 export interface EgressOptions {
@@ -52,16 +52,7 @@ const IDLE_CONNECTION_MS = 1_000;
 /** Outbound HTTP to URLs of tenants. */
 export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOptions): Egress {
   const guard = createGuard(options);
-  const agent = new Agent({
-    allowH2: false,
-    connections: connectionsPerOrigin,
-    keepAliveTimeout: IDLE_CONNECTION_MS,
-    keepAliveMaxTimeout: IDLE_CONNECTION_MS,
-    // One timer covers the whole exchange.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: guard.connect,
-  });
+  const poster = createPoster(guard, { connectionsPerOrigin, idleMs: IDLE_CONNECTION_MS });
   const queue = createQueue(connectionsPerOrigin);
 
   return {
@@ -72,18 +63,13 @@ export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOp
       const deadline = new AbortController();
       const timer = setTimeout(() => deadline.abort(new Error('timeout')), timeoutMs);
       const unsent = (error: unknown) => ({ status: null, error, connected: false, body: '' });
-      let outcome: Awaited<ReturnType<typeof exchange>>;
+      let outcome: Exchange;
       try {
         const url = guard.parseUrl(text);
         const leave = await queue.enter(url.origin, deadline.signal);
-        const request = {
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: 'POST',
-          headers,
-          body,
-        } as const;
-        outcome = await exchange(agent, request, deadline.signal, maxResponseBytes).finally(leave);
+        outcome = await poster
+          .post(url, { headers, body, signal: deadline.signal, maxResponseBytes })
+          .finally(leave);
       } catch (error) {
         outcome = unsent(error);
       } finally {
@@ -99,6 +85,6 @@ export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOp
       return { ...outcome, error, blocked, latencyMs: Math.round(performance.now() - started) };
     },
 
-    close: () => agent.destroy(),
+    close: async () => poster.close(),
   };
 }
