@@ -14,6 +14,8 @@ export type TwilioFault =
   | { kind: 'error'; status: number; code: number | null }
   /** The message is accepted, but the response is lost, late, or a gateway error. */
   | { kind: 'response_lost' }
+  /** So is the callback that reports its failure. */
+  | { kind: 'failure_lost'; code: number }
   | { kind: 'response_late' }
   | { kind: 'gateway_error' }
   /** The message is accepted, and the error reported afterwards. */
@@ -176,14 +178,16 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     };
     sent.push(message);
     const created = resource(message);
-    if (!standIn.quiet) {
+    if (fault?.kind === 'failure_lost')
+      Object.assign(message, { status: 'undelivered', errorCode: fault.code });
+    else if (!standIn.quiet) {
       const ending: [status: string, more?: Record<string, string>] =
         fault?.kind === 'error_later' ? ['undelivered', { ErrorCode: String(fault.code) }] : ['delivered'];
       const reported = reportStatus(message, 'sent').then(() => reportStatus(message, ...ending));
       const settled = reported.catch(() => {}).finally(() => reports.delete(settled));
       reports.add(settled);
     }
-    if (fault?.kind === 'response_lost') {
+    if (fault?.kind === 'response_lost' || fault?.kind === 'failure_lost') {
       context.respond = false;
       context.req.socket.destroy();
       return;

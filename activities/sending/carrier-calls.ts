@@ -1,4 +1,5 @@
 import { currentTime } from '#domain/base/clock.ts';
+import { receiveCarrierEvents } from '#db/commands/inbox/carrier-reports.ts';
 import { type AttemptRow, carrierIdsAt } from '#db/queries/sending/attempts.ts';
 import type { LostRecords } from '#domain/messages/lost-records.ts';
 import { inMessageSpan } from '#db/connection/message-traces.ts';
@@ -73,9 +74,19 @@ export interface CarrierCalls {
 }
 
 export function createCarrierCalls(
-  { pools, logger }: Pick<Dependencies, 'pools' | 'logger'>,
+  { pools, links, logger }: Pick<Dependencies, 'pools' | 'links' | 'logger'>,
   settle: Settle,
 ): CarrierCalls {
+  /** Before the attempt is settled, as callbacks may come before the response, so that a crash in between loses nothing. */
+  async function receiveReports(
+    { workspaceId, lineId }: LineAtCarrier,
+    found: ReconcileOutcome,
+  ): Promise<void> {
+    if (found.kind !== 'accepted' || !found.reports) return;
+    const line = { workspaceId, lineId, crossesTransfers: false };
+    await receiveCarrierEvents({ pools, links }, line, found.reports);
+  }
+
   async function lookUp(
     line: LineAtCarrier,
     { carrier, config, from }: CarrierAccount,
@@ -85,7 +96,7 @@ export function createCarrierCalls(
   ): Promise<ReconcileOutcome> {
     const { id: attemptId, lineId, channel, address } = attempt;
     const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, address, startedAt));
-    return carrier.reconcile(config, {
+    const found = await carrier.reconcile(config, {
       attemptId,
       lineId,
       channel,
@@ -95,6 +106,8 @@ export function createCarrierCalls(
       takenIds,
       ...content,
     });
+    await receiveReports(line, found);
+    return found;
   }
 
   /** @returns the outcome of a message that was sent without a record; null if it was not sent. */

@@ -265,7 +265,8 @@ export interface AttemptReference {
 }
 
 export type ReconcileOutcome =
-  | { kind: 'accepted'; carrierMessageId: string }
+  /** `reports`: what the carrier says has become of the message since, with the ids of the same events in callbacks. */
+  | { kind: 'accepted'; carrierMessageId: string; reports?: readonly CarrierEvent[] }
   /** The carrier certainly did not accept the message. */
   | { kind: 'not_sent' }
   /** The outcome cannot be determined yet; to be retried. */

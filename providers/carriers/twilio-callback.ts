@@ -112,7 +112,7 @@ export function readTwilioForm(form: URLSearchParams, now: Date): CarrierEvent[]
 }
 
 /** Callbacks arrive in any order; only final statuses are used. */
-function statusEvents(
+export function statusEvents(
   { MessageSid: carrierMessageId, MessageStatus: status, ErrorCode: code }: z.infer<typeof StatusForm>,
   at: Date,
 ): CarrierEvent[] {

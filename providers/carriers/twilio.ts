@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { listOf } from '#domain/base/bounded-schema.ts';
-import { sanitizeEvents } from '#domain/lines/carrier-event.ts';
+import { type CarrierEvent, sanitizeEvents } from '#domain/lines/carrier-event.ts';
 import { searchListing } from '#domain/sending/carrier-listing.ts';
 import { normalizePhone } from '#domain/base/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
@@ -17,7 +17,7 @@ import {
 } from './carrier.ts';
 import { serverCheck, unknown } from './connection-checks.ts';
 import { Explanation, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, mediaOf, readJson } from './http-response.ts';
-import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
+import { readTwilioForm, statusEvents, verifyTwilioSignature } from './twilio-callback.ts';
 import {
   accountCheck,
   numberChecks,
@@ -77,6 +77,8 @@ const MessageList = z.object({
       to: z.string(),
       from: z.string().nullish(),
       body: z.string().nullish(),
+      status: z.string().nullish(),
+      error_code: z.number().nullish(),
       date_created: z.string().nullish(),
     }),
     PAGE,
@@ -352,18 +354,36 @@ function findAttempt(
     .map((message) => ({
       id: message.sid,
       text: isFromElsewhere(message) ? null : (message.body ?? '').replace(TRIAL, ''),
+      hasFailed: FAILED.has(message.status ?? ''),
+      reports: reportsOf(message, now),
     }));
-  const result = searchListing(
-    { messages: listed, isComplete },
-    {
-      text: attempt.text,
-      takenIds: attempt.takenIds,
-      isRecordLost,
-      isSettled: now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS,
-    },
-  );
-  return result.kind === 'found' ? { kind: 'accepted', carrierMessageId: result.message.id } : result;
+  const isSettled = now.getTime() - attempt.startedBy.getTime() >= SETTLE_MS;
+  const search = (messages: typeof listed) =>
+    searchListing(
+      { messages, isComplete },
+      { text: attempt.text, takenIds: attempt.takenIds, isRecordLost, isSettled },
+    );
+  // One that failed may be of an earlier attempt, whose id Twilio told together with the failure.
+  const alive = search(listed.filter(({ hasFailed }) => !hasFailed));
+  const result = alive.kind === 'found' ? alive : search(listed);
+  if (result.kind !== 'found') return result;
+  const { id: carrierMessageId, hasFailed, reports } = result.message;
+  if (hasFailed && !isSettled) return { kind: 'unreachable', reason: 'it may still be on its way' };
+  return { kind: 'accepted', carrierMessageId, ...(reports.length > 0 && { reports }) };
 }
+
+const FAILED = new Set(['failed', 'undelivered', 'canceled']);
+
+/** What callbacks tell about the message, which may have come before anybody knew its id, or not at all. */
+const reportsOf = ({ sid, status, error_code: code }: ListedMessage, now: Date): CarrierEvent[] =>
+  statusEvents(
+    {
+      MessageSid: sid,
+      MessageStatus: status ?? '',
+      ...(typeof code === 'number' && { ErrorCode: String(code) }),
+    },
+    now,
+  );
 
 /** The part of a number that is the same in all its forms, such as `+521…` and `+52…`. */
 const endOf = (number: string): string => number.replaceAll(/\D/g, '').slice(-8);

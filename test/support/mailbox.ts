@@ -7,6 +7,8 @@ export interface TestMailbox {
   url: string;
   /** Puts an email into the mailbox. */
   deliver(headers: Record<string, string>, body: string): void;
+  /** Puts a file into the mailbox. */
+  deliverRaw(raw: string): void;
   /** Refuses all logins from now on, or accepts them again. */
   refuseLogins(refused: boolean): void;
   /** Gives all emails new UIDs, as after a restore from a backup. */
@@ -25,14 +27,16 @@ export async function startMailbox(): Promise<TestMailbox> {
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
+  // The server stores each byte as a character.
+  const deliverRaw = (raw: string): void =>
+    server.appendMessage('INBOX', [], null, Buffer.from(raw, 'utf8').toString('latin1'));
   return {
     url: `imap://${encodeURIComponent('dana@line.example')}:hunter2@127.0.0.1:${port}/INBOX`,
     deliver(headers, body) {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-      const raw = `${lines.join('\r\n')}\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n`;
-      // The server stores each byte as a character.
-      server.appendMessage('INBOX', [], null, Buffer.from(raw, 'utf8').toString('latin1'));
+      deliverRaw(`${lines.join('\r\n')}\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n`);
     },
+    deliverRaw,
     refuseLogins(refused) {
       user.password = refused ? 'changed' : 'hunter2';
     },

@@ -46,10 +46,13 @@ export async function understand(db: TenantDb, address: string, text: string): P
   // Shorter texts quote nothing.
   if (readings.length === 0 && text.length < 15) return { reaction: null, own: text };
   const sent = await lastSent(db, address);
+  // A link may be shown as an image, and a file may have been sent by the device.
+  const withFile = sent.find(({ hasFiles }) => hasFiles) ?? sent[0];
   for (const reading of readings) {
-    const message = sent.find((one) =>
-      reading.about === 'file' ? one.hasFiles : textsOf(one).some((ours) => quotes(reading, ours)),
-    );
+    const message =
+      reading.about === 'file'
+        ? withFile
+        : sent.find((one) => textsOf(one).some((ours) => quotes(reading, ours)));
     if (message) return { reaction: { ...reading, messageId: message.id }, own: '' };
   }
   // A quotation of an unknown text is not the contact's own either, unless it is nothing but a keyword: “Stop” 🛑

@@ -209,6 +209,23 @@ describe('a message that Twilio reports as failed', () => {
     await until(({ status, errorMessage }) => status === 'fallback' && errorMessage === '30006: undelivered');
   });
 
+  it.each([
+    [30008, { status: 'failed', errorMessage: '30008: undelivered' }],
+    [30006, { status: 'fallback', errorMessage: '30006: undelivered' }],
+    [30034, { status: 'scheduled', holdReason: 'carrier_pause' }],
+  ])('is what the list says if its response and its callback are lost: %i', async (code, expected) => {
+    const { call } = await withLine();
+    const to = phone();
+    twilio.fault(to, { kind: 'failure_lost', code });
+    const found = await send(
+      call,
+      { recipientPhone: to, messageType: 'sms' },
+      ({ status }) => status === expected.status && at(to).length > 0,
+    );
+    expect(found).toMatchObject(expected);
+    expect(at(to)).toHaveLength(1);
+  });
+
   it('gets its reason if that is reported later, and keeps it', async () => {
     const { report, read, until } = await sent();
     await report('undelivered');
