@@ -61,7 +61,8 @@ export function createPoster(guard: Guard, { connectionsPerOrigin = 0, idleMs = 
       let status: number | null = null;
       let connected = false;
       const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:'];
-      const sent = open(url, { method: 'POST', headers, agent, signal, ...{ until: signal } });
+      const options: ConnectionOptions = { method: 'POST', headers, agent, signal, until: signal };
+      const sent = open(url, options);
 
       function settle(error: unknown): void {
         signal.removeEventListener('abort', giveUp);

@@ -100,6 +100,7 @@ const Reply = z.object({
   fromName: freeText(MAX_NAME).optional(),
   /** Who is to be answered instead of `from`. */
   answersTo: Address.optional(),
+  answersToName: freeText(MAX_NAME).optional(),
   subject: freeText(MAX_SUBJECT).optional(),
   text: freeText(MAX_TEXT),
   /** With quoted text and signatures, if `text` is only a part of it. */

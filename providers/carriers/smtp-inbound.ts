@@ -165,7 +165,7 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
   const fromName = email.FromFull?.Name || email.FromName || sender?.name || '';
   // Several people cannot be one contact.
   const answersTo = addressesOf(email.ReplyTo || header(email, 'Reply-To') || '');
-  const only = answersTo.length === 1 ? answersTo[0]?.address : undefined;
+  const only = answersTo.length === 1 ? answersTo[0] : undefined;
   const authentication = authenticationOf(email, from, authservId);
   const subject = subjectLine(email);
   const whole = truncate(textOf(email), MAX_TEXT);
@@ -179,7 +179,11 @@ function readReply(email: InboundEmail, { authservId }: Receiver): CarrierEvent 
     fingerprint: fingerprintOf(email),
     from,
     ...(fromName.trim() !== '' && { fromName }),
-    ...(only !== undefined && normalizeEmail(only) !== null && { answersTo: only }),
+    ...(only !== undefined &&
+      normalizeEmail(only.address) !== null && {
+        answersTo: only.address,
+        ...(only.name.trim() !== '' && { answersToName: only.name }),
+      }),
     ...(subject !== '' && { subject }),
     text,
     ...(whole !== text && { wholeText: whole }),

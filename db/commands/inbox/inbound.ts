@@ -377,8 +377,12 @@ async function insertInboundAs(
     returning *`);
 }
 
-function senderNameOf({ from, fromName }: InboundReply, { warning }: Sender): string | null {
-  const name = fromName?.trim() ?? '';
+function senderNameOf(
+  { from, fromName, answersTo, answersToName }: InboundReply,
+  { address, warning }: Sender,
+): string | null {
+  const isAnswered = answersTo !== undefined && normalizeEmail(answersTo) === address;
+  const name = ((isAnswered ? answersToName : undefined) ?? fromName ?? '').trim();
   return (warning === 'invalid_sender' ? `${name} <${from}>`.trim() : name) || null;
 }
 
