@@ -6,13 +6,13 @@ const page = readFileSync('docs/data-model.md', 'utf8');
 /** The tables that are left after all migrations. Partitions belong to their table. */
 function tablesOfMigrations(): string[] {
   const tables = new Set<string>();
-  for (const file of globSync('db/migrations/*.sql').sort())
+  for (const file of globSync('db/migrations/*.sql').toSorted())
     for (const [, action, name = ''] of readFileSync(file, 'utf8').matchAll(
       /^(create|drop)(?: unlogged)? table (?:if (?:not )?exists )?(\w+)/gm,
     ))
       if (action === 'create') tables.add(name);
       else tables.delete(name);
-  return [...tables].sort();
+  return [...tables].toSorted();
 }
 
 test('docs/data-model.md has every table once, with one line', () => {

@@ -21,7 +21,7 @@ import {
 import { notify, notifyProgress } from '#db/commands/events/notifications.ts';
 import { decide, type Look } from '#db/wakes/decisions.ts';
 import { type TenantDb, withTenant } from '#db/connection/transactions.ts';
-import type { CampaignProgress } from '#domain/campaigns/campaign.ts';
+import { CAMPAIGN_CHANGES, type CampaignProgress } from '#domain/campaigns/campaign.ts';
 import { campaignWorkflowId } from '#workflows/protocol/workflow-ids.ts';
 import type { CampaignRound, Round } from '#workflows/protocol/round.ts';
 import type { CampaignVerdict, Order } from '#workflows/protocol/updates.ts';
@@ -71,7 +71,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
     return withTenant(pools, workspaceId, async (db) => {
       const campaign = await lockCampaign(db, campaignId);
       if (!campaign) throw refusal('NOT_FOUND', 'There is no such campaign');
-      const { to, as } = RESULTS[action];
+      const { to } = CAMPAIGN_CHANGES[action];
       if (campaign.status === to) return { campaignId, status: to };
       if (!canTake(action, campaign.status))
         throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
@@ -82,7 +82,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
         throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
       const now = currentTime();
       const { status } = await changeCampaignStatus(db, campaign, action, now, { byWorkflow: true });
-      await record(db, order, as, { type: 'campaign', id: campaignId });
+      await record(db, order, RECORDED_AS[action], { type: 'campaign', id: campaignId });
       return { campaignId, status };
     });
   }
@@ -107,12 +107,11 @@ export function createCampaignActivities({ pools }: Dependencies) {
   };
 }
 
-/** The resulting status of each order, and its audit action. */
-const RESULTS = {
-  start: { to: 'active', as: 'campaign.started' },
-  pause: { to: 'paused', as: 'campaign.paused' },
-  resume: { to: 'active', as: 'campaign.resumed' },
-  archive: { to: 'archived', as: 'campaign.archived' },
+const RECORDED_AS = {
+  start: 'campaign.started',
+  pause: 'campaign.paused',
+  resume: 'campaign.resumed',
+  archive: 'campaign.archived',
 } as const;
 
 type CampaignLook = Look & Omit<CampaignRound, keyof Round>;

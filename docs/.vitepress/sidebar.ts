@@ -4,6 +4,8 @@ export const SIDEBAR: Record<string, readonly string[]> = {
     'docs/start.md',
     'docs/architecture.md',
     'docs/walkthrough.md',
+    'docs/states.md',
+    'docs/data-model.md',
     'docs/guarantees.md',
     'docs/glossary.md',
   ],

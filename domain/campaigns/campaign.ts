@@ -12,6 +12,18 @@ export const CampaignStatus = z
   .meta({ id: 'CampaignStatus' });
 export type CampaignStatus = z.infer<typeof CampaignStatus>;
 
+/** What changes the status of a campaign, from which statuses, and to which. Deleting one archives it as well. */
+export const CAMPAIGN_CHANGES = {
+  start: { from: ['draft'], to: 'active' },
+  pause: { from: ['active'], to: 'paused' },
+  resume: { from: ['paused'], to: 'active' },
+  archive: { from: ['draft', 'active', 'paused', 'completed'], to: 'archived' },
+  /** No lead is under way. */
+  complete: { from: ['active'], to: 'completed' },
+  /** A lead is added. */
+  reopen: { from: ['completed'], to: 'active' },
+} as const satisfies Record<string, { from: readonly CampaignStatus[]; to: CampaignStatus }>;
+
 /** The delay after the previous step; for the first step, after the lead enters the campaign. */
 const StepDelay = z.object({
   days: z.int().min(0).max(365).optional(),

@@ -7,8 +7,26 @@ import { MessageInput, TemplateText } from '../messages/message.ts';
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
 export type DraftStatus = z.infer<typeof DraftStatus>;
 
-/** Adds the internal states before a draft exists, which the API never returns. */
-export const StoredDraftStatus = z.enum(['waiting', 'failed', ...DraftStatus.options]);
+/**
+ * The stored statuses and their transitions. A draft that is `waiting` has no text yet, or lost it because its contact may
+ * have opted out; one that `failed` got none. The API returns neither.
+ */
+export const DRAFT_TRANSITIONS = {
+  waiting: ['drafted', 'failed', 'superseded'],
+  drafted: ['waiting', 'approved', 'rejected', 'claimed', 'superseded'],
+  failed: [],
+  approved: [],
+  rejected: [],
+  claimed: [],
+  superseded: [],
+} as const satisfies Record<DraftStatus | 'waiting' | 'failed', readonly string[]>;
+export const StoredDraftStatus = z.enum(
+  Object.keys(DRAFT_TRANSITIONS) as [keyof typeof DRAFT_TRANSITIONS, ...(keyof typeof DRAFT_TRANSITIONS)[]],
+);
+
+/** What becomes of a draft with this status. */
+export type DraftBecomes<From extends keyof typeof DRAFT_TRANSITIONS> =
+  (typeof DRAFT_TRANSITIONS)[From][number];
 
 export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
 export type DraftAction = z.infer<typeof DraftAction>;
@@ -18,7 +36,7 @@ export const RESOLVED_AS = {
   approve: 'approved',
   reject: 'rejected',
   mark_sent: 'claimed',
-} as const satisfies Record<DraftAction, DraftStatus>;
+} as const satisfies Record<DraftAction, DraftBecomes<'drafted'>>;
 
 /** A closed set: a contact cannot inject tags of their own through the model. */
 export const DraftTag = z.enum([

@@ -1,18 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The states of a message and the allowed transitions:
- *
- *   pending ──▶ scheduled ──▶ sending ──▶ sent ──▶ delivered
- *      │            │ ▲          │ │        │
- *      │            │ └──────────┘ │        ├────▶ failed      the carrier reports it undeliverable
- *      │            │  not sent:   │        └────▶ fallback
- *      │            │  try again   ├─────────────▶ fallback    no iMessage here
- *      ├────────────┼──────────────┴─────────────▶ failed      refused, opted out, outcome unknown
- *      └────────────┴────────────────────────────▶ canceled    by the caller
- *
- * If the carrier reports later that it did not send a message because of the account, the message returns from `sent` to `scheduled`.
- * If the carrier reports the delivery before it responds to the send, a message goes directly from `sending` to `delivered`.
+ * The states of a message and the allowed transitions, drawn in docs/states.md.
  * The trigger `message_status_moves_forward` enforces them in the database.
  */
 export const TRANSITIONS = {

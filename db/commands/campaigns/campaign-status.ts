@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import type { CampaignStatus, CampaignStep } from '#domain/campaigns/campaign.ts';
+import { CAMPAIGN_CHANGES, type CampaignStatus, type CampaignStep } from '#domain/campaigns/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/base/channel.ts';
 import type { SignalName } from '#workflows/protocol/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/protocol/workflow-ids.ts';
@@ -12,14 +12,8 @@ import { NoRows } from '#db/connection/rows.ts';
 import type { TenantDb } from '#db/connection/transactions.ts';
 import { wake, wakeLines, wakeSelf } from '#db/wakes/wakes.ts';
 
-/** The statuses in which each action is allowed. All actions require `lockCampaign`. */
-const FROM = {
-  start: ['draft'],
-  pause: ['active'],
-  resume: ['paused'],
-  archive: ['draft', 'active', 'paused', 'completed'],
-} as const satisfies Record<string, readonly CampaignStatus[]>;
-export type CampaignAction = keyof typeof FROM;
+/** What a caller can do. All actions require `lockCampaign`. */
+export type CampaignAction = 'start' | 'pause' | 'resume' | 'archive';
 
 /** The signal to the campaign's workflow. */
 const SIGNAL_OF = {
@@ -30,7 +24,7 @@ const SIGNAL_OF = {
 } as const satisfies Record<CampaignAction, SignalName>;
 
 export const canTake = (action: CampaignAction, status: CampaignStatus): boolean =>
-  (FROM[action] as readonly CampaignStatus[]).includes(status);
+  (CAMPAIGN_CHANGES[action].from as readonly CampaignStatus[]).includes(status);
 
 /** The type of the first step that no active line can send; null if all can be sent. */
 export async function unsendableType(
@@ -63,13 +57,11 @@ export async function changeCampaignStatus(
   now: Date,
   { byWorkflow = false }: { byWorkflow?: boolean } = {},
 ): Promise<CampaignRow> {
-  const change = {
-    start: sql.fragment`status = 'active', started_at = ${sql.timestamp(now)}, entered_all = ${listId === null}`,
-    pause: sql.fragment`status = 'paused'`,
-    resume: sql.fragment`status = 'active'`,
-    archive: sql.fragment`status = 'archived'`,
-  }[action];
-  await setStatus(db, id, change);
+  const also =
+    action === 'start'
+      ? sql.fragment`, started_at = ${sql.timestamp(now)}, entered_all = ${listId === null}`
+      : sql.fragment``;
+  await setStatus(db, id, action, also);
   const runs = action === 'start' || action === 'resume';
   if (runs) await wakeCampaignLines(db, id);
   if (runs && needsAiPersonalization) wake(db, personalizerId(id), now, 'personalizationsDue');
@@ -79,19 +71,25 @@ export async function changeCampaignStatus(
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-async function setStatus(db: TenantDb, id: string, change: ReturnType<typeof sql.fragment>): Promise<void> {
+async function setStatus(
+  db: TenantDb,
+  id: string,
+  change: keyof typeof CAMPAIGN_CHANGES,
+  also = sql.fragment``,
+): Promise<void> {
   await db.query(sql.type(NoRows)`
-    update campaigns set ${change}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${id}`);
+    update campaigns set status = ${CAMPAIGN_CHANGES[change].to}${also}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
 /** Reactivates a completed campaign to which a lead was added. */
 export async function reopenCampaign(db: TenantDb, id: string): Promise<void> {
-  await setStatus(db, id, sql.fragment`status = 'active', completed_at = null`);
+  await setStatus(db, id, 'reopen', sql.fragment`, completed_at = null`);
 }
 
 /** Completes a campaign. Requires `lockCampaign`. */
 export async function completeCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
-  await setStatus(db, id, sql.fragment`status = 'completed', completed_at = ${sql.timestamp(now)}`);
+  await setStatus(db, id, 'complete', sql.fragment`, completed_at = ${sql.timestamp(now)}`);
 }
 
 const ofCampaign = (db: TenantDb, id: string) =>
@@ -174,6 +172,6 @@ async function deleteRows(
  * sent messages.
  */
 export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
-  await setStatus(db, id, sql.fragment`status = 'archived', deleted_at = now()`);
+  await setStatus(db, id, 'archive', sql.fragment`, deleted_at = now()`);
   wake(db, campaignWorkflowId(id), now, SIGNAL_OF.archive);
 }

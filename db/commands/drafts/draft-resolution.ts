@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/messages/attachment.ts';
 import type { CallerWorkspace } from '#domain/accounts/caller.ts';
-import { type DraftAction, DraftStatus, RESOLVED_AS } from '#domain/drafts/ai-draft.ts';
+import { type DraftAction, type DraftBecomes, DraftStatus, RESOLVED_AS } from '#domain/drafts/ai-draft.ts';
 import { type AuditActor, shownActor } from '#domain/accounts/audit.ts';
 import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/base/ids.ts';
@@ -176,7 +176,10 @@ export async function emitDraftAnswered(db: TenantDb, resolved: DraftRow | null,
 async function settle(
   db: TenantDb,
   replyId: string,
-  to: Pick<DraftDecision, 'channel' | 'userId' | 'by'> & { status: DraftStatus; messageId: string | null },
+  to: Pick<DraftDecision, 'channel' | 'userId' | 'by'> & {
+    status: DraftBecomes<'drafted'>;
+    messageId: string | null;
+  },
   now: Date,
 ): Promise<DraftRow | null> {
   return db.maybeOne(sql.type(DraftRow)`
