@@ -15,7 +15,7 @@ import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { GapWaits } from './sending/gap-waits.ts';
-import type { RoundClaims } from './base/polled-rounds.ts';
+import type { Polling, RoundClaims } from './base/polled-rounds.ts';
 import type { WebhookDeliverer } from './events/webhook-deliverer.ts';
 
 /** The services that a worker passes to its activities. */
@@ -47,6 +47,7 @@ export interface Dependencies {
   waker: Waker;
   gapWaits: GapWaits;
   roundClaims: RoundClaims;
+  polling: Polling;
   temporal: Client;
   logger: Logger;
   /** The base of the callback URLs, for example `https://api.example.com`. */
@@ -54,3 +55,6 @@ export interface Dependencies {
   /** How often to poll inboxes without callbacks. */
   inboxPollSeconds: number;
 }
+
+/** What a process has, whatever task queues it serves. */
+export type ProcessDependencies = Omit<Dependencies, 'gapWaits' | 'roundClaims' | 'polling'>;

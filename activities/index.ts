@@ -18,6 +18,7 @@ import { createImportActivities } from './contacts/imports.ts';
 import { createNotificationActivities } from './events/notifications.ts';
 import { createOptOutJudgeActivities } from './contacts/opt-out-judge.ts';
 import { createPersonalizationActivities } from './campaigns/personalization.ts';
+import { createPollingActivities } from './base/polled-rounds.ts';
 import { createReplyAttachmentActivities } from './inbox/reply-attachments.ts';
 import { createRetentionActivities } from './base/retention.ts';
 import { createSendActivities } from './sending/send.ts';
@@ -37,6 +38,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createLineInboxActivities(dependencies),
     ...createDrainActivities(dependencies),
     ...createWebhookActivities(dependencies),
+    ...createPollingActivities(dependencies),
     ...createMailActivities(dependencies),
     ...createNotificationActivities(dependencies),
     ...createLineInvoiceActivities(dependencies),

@@ -85,7 +85,7 @@ async function bulk(): Promise<void> {
   await unpaced(pools, id);
   await inParallel(numbers(DRIPS), 50, (to) => post('/api/drip', key, to));
   await until(async () => (await count(id, '%')) === DRIPS);
-  const heartbeats = await heartbeatsSoFar(product.temporalMetrics);
+  const heartbeats = await countHeartbeats();
   await run(sql.type(z.unknown())`
     update messages set scheduled_at = now() where workspace_id = ${id} and status = 'scheduled'`);
   await wakeLine(id, lineIds[0]);
@@ -103,7 +103,7 @@ async function paced(gap: number): Promise<void> {
   const listener = await startListener(product, key);
   await run(sql.type(z.unknown())`
     update lines set min_gap_seconds = ${gap}, hourly_new_limit = 10000 where workspace_id = ${id}`);
-  const heartbeats = await heartbeatsSoFar(product.temporalMetrics);
+  const heartbeats = await countHeartbeats();
   await send(id, lineIds[0], PACED);
   const pacer = linePacerId(lineIds[0] ?? '');
   await report(`${PACED} messages with gaps of ${gap} s ± 50 %: the pacer`, pacer, {
@@ -111,9 +111,9 @@ async function paced(gap: number): Promise<void> {
     heartbeats,
   });
   const before = await events(pacer);
-  const since = await heartbeatsSoFar(product.temporalMetrics);
+  const since = await countHeartbeats();
   await send(id, lineIds[0], PACED);
-  const sent = (await heartbeatsSoFar(product.temporalMetrics)) - since;
+  const sent = await since();
   show('  as many again', (await events(pacer)).slice(before.length), { messages: PACED, heartbeats: sent });
   // The heartbeats of both are told apart by nothing; those of the dispatcher are counted with the pacer's.
   show(`  the dispatcher, ${listener.received.length} deliveries`, await events(webhookDispatcherId(id)), {
@@ -270,9 +270,9 @@ async function blocked(carrier: 'whose device does not answer' | 'that no worker
       body: JSON.stringify({ down: true }),
     });
   for (const to of numbers(6)) await post('/api/messages', key, to);
-  const before = await heartbeatsSoFar(product.temporalMetrics);
+  const sent = await countHeartbeats();
   await pause(BLOCKED_MS);
-  const heartbeats = (await heartbeatsSoFar(product.temporalMetrics)) - before;
+  const heartbeats = await sent();
   show(`a line with a carrier ${carrier}, ${values.blocked} s`, await events(linePacerId(lineId)), {
     messages: 1,
     heartbeats,
@@ -340,19 +340,31 @@ async function events(workflowId: string) {
 
 interface Measured {
   messages: number;
-  /** Heartbeats that the worker had sent before. */
-  heartbeats?: number;
+  heartbeats?: () => Promise<number>;
+}
+
+/** The heartbeats of the activity that takes the rounds of the worker process, by which it says that it is there. */
+const OF_PROCESS_EVERY_MS = 16_000;
+
+/** @returns the number of heartbeats since this call, without those of the worker process. */
+async function countHeartbeats(): Promise<() => Promise<number>> {
+  const before = await heartbeatsSoFar(product.temporalMetrics);
+  const at = performance.now();
+  return async () => {
+    const all = (await heartbeatsSoFar(product.temporalMetrics)) - before;
+    return Math.max(0, all - Math.round((performance.now() - at) / OF_PROCESS_EVERY_MS));
+  };
 }
 
 async function report(name: string, workflowId: string, { messages, heartbeats }: Measured): Promise<void> {
-  const sent = heartbeats === undefined ? 0 : (await heartbeatsSoFar(product.temporalMetrics)) - heartbeats;
+  const sent = heartbeats === undefined ? 0 : await heartbeats();
   show(name, await events(workflowId), { messages, heartbeats: sent });
 }
 
 function show(
   name: string,
   list: Awaited<ReturnType<typeof events>>,
-  { messages, heartbeats = 0 }: Measured,
+  { messages, heartbeats = 0 }: { messages: number; heartbeats?: number },
 ): void {
   const actions = billableActions(list) + heartbeats;
   const per = (total: number): string => (total / messages).toFixed(2);

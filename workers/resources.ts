@@ -3,7 +3,7 @@ import { createPolledKinds } from '#db/queries/operations/polled-kinds.ts';
 import { startClock } from '#db/connection/clock.ts';
 import { createPools } from '#db/connection/pools.ts';
 import { testSends } from '#db/queries/test-mode/test-sends.ts';
-import type { Dependencies } from '#activities/dependencies.ts';
+import type { ProcessDependencies } from '#activities/dependencies.ts';
 import { createWebhookDeliverer } from '#activities/events/webhook-deliverer.ts';
 import type { Config } from '#domain/base/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
@@ -30,7 +30,7 @@ const WEBHOOK_SOCKETS_PER_HOST = 4096;
 /** What the workers of a process share. */
 export interface Resources {
   /** What activities use, except what depends on the task queues that the process serves. */
-  dependencies: Omit<Dependencies, 'gapWaits' | 'roundClaims'>;
+  dependencies: ProcessDependencies;
   metrics: WorkerMetrics;
   /** The outside parts that are configured, such as the file store. */
   parts: WatchedParts;

@@ -5,12 +5,7 @@ import { createActivities } from '#activities/index.ts';
 import { drainRounds } from '#activities/messages/drip.ts';
 import { createGapWaits } from '#activities/sending/gap-waits.ts';
 import { inboxRounds } from '#activities/lines/line-inboxes.ts';
-import {
-  createRoundClaims,
-  type Polling,
-  type Rounds,
-  startPolling,
-} from '#activities/base/polled-rounds.ts';
+import { createPolling, createRoundClaims, type Rounds } from '#activities/base/polled-rounds.ts';
 import { webhookRounds } from '#activities/events/webhooks.ts';
 import { checkKeys, type ProcessKeys } from '#db/connection/key-check.ts';
 import { recordMessageTraces } from '#db/connection/message-traces.ts';
@@ -23,12 +18,19 @@ import { dataConverter } from '#providers/payload-codec.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createWorkerDeployment, DEPLOYMENT } from '#providers/worker-deployment.ts';
-import { carrierQueue, MAIN_QUEUE, QUEUES, WEBHOOK_QUEUE } from '#workflows/protocol/task-queues.ts';
+import {
+  carrierQueue,
+  MAIN_QUEUE,
+  processQueue,
+  QUEUES,
+  WEBHOOK_QUEUE,
+} from '#workflows/protocol/task-queues.ts';
 import { activitySpans } from './activity-spans.ts';
 import { watchBuildRouting } from './build-routing.ts';
 import { startCounting } from './count-changes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
+import { keepPolledRun, processName } from './polled-run.ts';
 import { type ServedQueue, servedQueues } from './queues.ts';
 import { releaseBuild } from './release-build.ts';
 import { openResources, type Resources } from './resources.ts';
@@ -92,24 +94,38 @@ export async function startWorker(
     slots: new Map(queues.map(({ taskQueue, share }) => [taskQueue, share])),
     logger,
   });
+  const name = processName();
   const roundClaims = createRoundClaims(pools, logger);
+  const polling = createPolling({ ...dependencies, roundClaims }, roundsOf(dependencies, queues), {
+    carriers: carriers.names.filter((carrier) =>
+      queues.some(({ taskQueue }) => taskQueue === carrierQueue(carrier)),
+    ),
+    isServing: () => routing.isReady(),
+  });
   const connection = await connectWorkers(config.temporal, logger);
   await ensureSearchAttributes(temporal.connection, namespace, logger);
   const shared = {
     connection: connection.native,
     namespace,
     dataConverter: dataConverter(config.temporal.codecKeys),
-    activities: createActivities({ ...dependencies, gapWaits, roundClaims }),
+    activities: createActivities({ ...dependencies, gapWaits, roundClaims, polling }),
     shutdownGraceTime: GRACE,
-    ...(buildId !== null && versioned(buildId)),
   } as const;
   const failures = failuresWithoutData(logger);
   const apart = setsAside(pools, logger);
   const createWorkers = () =>
-    Promise.all(
-      queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
+    Promise.all([
+      // Not of a build, which may have polled at most 100 task queues in its time.
+      Worker.create({
+        ...shared,
+        taskQueue: processQueue(name),
+        maxConcurrentActivityTaskExecutions: 1,
+        interceptors: { activity: [failures] },
+      }),
+      ...queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
         Worker.create({
           ...shared,
+          ...(buildId !== null && versioned(buildId)),
           taskQueue,
           maxConcurrentActivityTaskExecutions: slots,
           maxConcurrentActivityTaskPolls: pollers,
@@ -120,10 +136,10 @@ export async function startWorker(
           }),
         }),
       ),
-    );
+    ]);
   const runsWorkflows = queues.some((queue) => queue.runsWorkflows);
   let workers: Worker[] = [];
-  let rounds: Polling | null = null;
+  let polledRun: ReturnType<typeof keepPolledRun> | null = null;
   const ending = Promise.withResolvers<void>();
   // `ended` reports the error of a worker that fails before it is returned.
   ending.promise.catch(() => {});
@@ -131,12 +147,7 @@ export async function startWorker(
     workers = await createWorkers();
     connection.follow(workers);
     Promise.all(workers.map((worker) => worker.run())).then(() => ending.resolve(), ending.reject);
-    rounds = startPolling({ ...dependencies, claims: roundClaims }, roundsOf(dependencies, queues), {
-      carriers: carriers.names.filter((name) =>
-        queues.some(({ taskQueue }) => taskQueue === carrierQueue(name)),
-      ),
-      isServing: routing.isReady,
-    });
+    polledRun = keepPolledRun(temporal, name, polling, () => routing.isReady(), logger);
     if (runsWorkflows) {
       await upsertSchedules(temporal);
       await startAllIfNew(temporal, pools, logger).catch((error: unknown) =>
@@ -178,12 +189,12 @@ export async function startWorker(
 
   // A process with wrong keys takes no task: it could not carry it out, and others can.
   const stopping = new AbortController();
-  const polling = (await hasKeys(pools, dependencies, logger))
+  const beginning = (await hasKeys(pools, dependencies, logger))
     ? await poll()
     : awaitKeys(pools, dependencies, logger, stopping.signal).then((found) =>
         found ? poll() : ending.resolve(),
       );
-  if (polling) polling.catch(ending.reject);
+  if (beginning) beginning.catch(ending.reject);
 
   const ended = ending.promise.then(async () => {
     routing.close();
@@ -196,8 +207,8 @@ export async function startWorker(
     async stop() {
       stopping.abort();
       gapWaits.close();
-      await polling;
-      await rounds?.stop();
+      await beginning;
+      await polledRun?.stop();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },

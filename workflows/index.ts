@@ -4,6 +4,7 @@ export { housekeeping } from './housekeeping.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
 export { mailboxReader } from './mailbox-reader.ts';
+export { polledRounds } from './polled-rounds.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export {

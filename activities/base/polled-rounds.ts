@@ -12,6 +12,9 @@ import { systemDb } from '#db/connection/transactions.ts';
 import { inWorkspaceTime } from '#db/connection/workspace-clock.ts';
 import { takeFairly } from '#domain/base/fair-batch.ts';
 import type { WakeSignals } from '#db/wakes/transaction-wakes.ts';
+import { inLogContext } from '#providers/log-context.ts';
+import { inTaskSpan } from '#providers/task-span.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 /** Much less than a claim lasts (db/queries/operations/polled-rounds.ts). */
 const HOLD_EVERY_MS = 5000;
@@ -79,18 +82,42 @@ export interface Rounds {
   run(round: { workspaceId: string; subjectId: string }, canceled: AbortSignal): Promise<RoundEnd>;
 }
 
+/** What a process has done with the rounds of a kind since its start, and does now. */
+interface RoundCounts {
+  running: number;
+  done: number;
+  /** To their workflows: there was more to do. */
+  handedOver: number;
+  failed: number;
+}
+
+/** The rounds that a process takes itself. */
 export interface Polling {
+  readonly kinds: string[];
+  /** Whether it looks for due rounds. */
+  readonly isActive: boolean;
+  /** Looks for due rounds and runs them, until it is stopped or canceled, or a day is over. */
+  take(canceled: AbortSignal): Promise<PollingEnd>;
+  counts(): Record<string, RoundCounts>;
   /** Ends the rounds that are under way, and waits for that. */
   stop(): Promise<void>;
 }
 
+interface PollingEnd {
+  reason: string;
+  /** It is to be called again. */
+  goesOn: boolean;
+}
+
 /** How often to look for due rounds: one query for all kinds. */
-const POLL_MS = 100;
+const POLL_MS = 50;
 const RECORD_EVERY_MS = 10_000;
 /** Time for the workflow to take over. */
 const HANDOVER_MS = 15_000;
 /** What was found wrong with a round is left to its workflow for this time, whose activity is retried. */
 const FAILED_MS = 60_000;
+/** An activity that ends is seen to work, and its workflow needs no code that is older. */
+const DAY_MS = 24 * 3_600_000;
 
 /**
  * Runs due rounds of the kinds in `WORKFLOWS` that are polled. A process that crashes loses its claims after 15 seconds, and others
@@ -99,8 +126,13 @@ const FAILED_MS = 60_000;
  * @param options.carriers whose lines this process serves.
  * @param options.isServing whether this process may work: Temporal sends tasks to its build.
  */
-export function startPolling(
-  { pools, waker, logger, claims }: { pools: Pools; waker: WakeSignals; logger: Logger; claims: RoundClaims },
+export function createPolling(
+  {
+    pools,
+    waker,
+    logger,
+    roundClaims,
+  }: { pools: Pools; waker: WakeSignals; logger: Logger; roundClaims: RoundClaims },
   rounds: Readonly<Record<string, Rounds>>,
   { carriers, isServing }: { carriers: readonly string[]; isServing: () => boolean },
 ): Polling {
@@ -109,15 +141,22 @@ export function startPolling(
   /** By kind and workspace. */
   const running = new Map<string, Map<string, number>>(Object.keys(rounds).map((kind) => [kind, new Map()]));
   const runs = new Set<Promise<void>>();
+  const ended = new Map<string, Omit<RoundCounts, 'running'>>(
+    Object.keys(rounds).map((kind) => [kind, { done: 0, handedOver: 0, failed: 0 }]),
+  );
   let recordedAt = -Infinity;
   let isFailing = false;
+  let active: Promise<unknown> | null = null;
+
+  const sum = (counts: Iterable<number>): number => [...counts].reduce((total, count) => total + count, 0);
+  const runningOf = (kind: string): number => sum(running.get(kind)?.values() ?? []);
 
   const shareOf = (kind: string): number => Math.ceil((rounds[kind]?.slots ?? 0) / 2);
 
   function freeSlots(): Map<string, number> {
     return new Map(
       Object.entries(rounds).flatMap(([kind, { slots }]) => {
-        const busy = [...(running.get(kind)?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+        const busy = runningOf(kind);
         return slots > busy ? [[kind, slots - busy]] : [];
       }),
     );
@@ -139,7 +178,7 @@ export function startPolling(
     });
   }
 
-  async function poll(): Promise<void> {
+  async function poll(canceled: AbortSignal): Promise<void> {
     if (performance.now() - recordedAt > RECORD_EVERY_MS) {
       await recordPolling(db, Object.keys(rounds));
       recordedAt = performance.now();
@@ -153,28 +192,38 @@ export function startPolling(
       ),
     );
     const due = fitting(await findDueRounds(db, { kinds: [...free.keys()], carriers, full, limit }), free);
-    if (due.length === 0 || stopping.signal.aborted) return;
+    if (due.length === 0 || canceled.aborted) return;
     for (const round of await claimRounds(db, due)) {
-      const run = take(round).finally(() => runs.delete(run));
+      const run = runRound(round, canceled).finally(() => runs.delete(run));
       runs.add(run);
     }
   }
 
-  async function take(round: PolledRound): Promise<void> {
+  async function runRound(round: PolledRound, canceled: AbortSignal): Promise<void> {
     const { workspaceId, workflowId } = round;
     const kind = kindOf(workflowId);
     const counts = running.get(kind) ?? new Map<string, number>();
+    const count = (name: keyof Omit<RoundCounts, 'running'>): void => {
+      const of = ended.get(kind);
+      if (of) of[name] += 1;
+    };
     counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1);
     const work = (): Promise<RoundEnd | undefined> =>
       inWorkspaceTime(workspaceId, async () =>
-        rounds[kind]?.run({ workspaceId, subjectId: workflowId.slice(kind.length + 1) }, stopping.signal),
+        rounds[kind]?.run({ workspaceId, subjectId: workflowId.slice(kind.length + 1) }, canceled),
       );
     const pauseMs = (end: RoundEnd | undefined | null): number =>
       end === 'done' ? 0 : end === 'hand over' ? HANDOVER_MS : FAILED_MS;
     try {
-      const end = await claims.during(round, work, { isClaimed: true, pauseMs });
+      const end = await inTaskSpan(`round ${kind}`, { temporalWorkflowID: workflowId }, () =>
+        inLogContext({ workflowId, activityType: 'takeRounds', attempt: 1, workspaceId }, () =>
+          roundClaims.during(round, work, { isClaimed: true, pauseMs }),
+        ),
+      );
+      count(end === 'hand over' ? 'handedOver' : 'done');
       if (end === 'hand over') waker.wake(workflowId, workspaceId, 'overdue');
     } catch (error) {
+      count('failed');
       logger.warn({ error, workspaceId, workflowId }, 'a round failed; its workflow tries again');
       waker.wake(workflowId, workspaceId, 'overdue');
     } finally {
@@ -184,9 +233,9 @@ export function startPolling(
     }
   }
 
-  async function turn(): Promise<void> {
+  async function turn(canceled: AbortSignal): Promise<void> {
     try {
-      if (isServing()) await poll();
+      await poll(canceled);
       isFailing = false;
     } catch (error) {
       if (!isFailing) logger.warn({ error }, 'due rounds cannot be looked for; trying again');
@@ -194,19 +243,54 @@ export function startPolling(
     }
   }
 
-  const polling = (async () => {
-    while (!stopping.signal.aborted) {
-      await turn();
+  async function take(canceled: AbortSignal): Promise<PollingEnd> {
+    const end = performance.now() + DAY_MS;
+    while (!canceled.aborted && isServing() && performance.now() < end) {
+      await turn(canceled);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-  })();
+    // Rounds that are under way after a day go on in the next activity, which shows them.
+    if (!canceled.aborted && isServing()) return { reason: 'a day is over', goesOn: true };
+    await Promise.all(runs);
+    const reason = canceled.aborted
+      ? 'its process stops'
+      : 'Temporal sends no tasks to the build of its process';
+    return { reason, goesOn: false };
+  }
 
   return {
+    kinds: Object.keys(rounds),
+    get isActive() {
+      return active !== null;
+    },
+    async take(canceled) {
+      const taking = take(AbortSignal.any([canceled, stopping.signal]));
+      active = taking;
+      try {
+        return await taking;
+      } finally {
+        active = null;
+      }
+    },
+    counts: () =>
+      Object.fromEntries([...ended].map(([kind, counts]) => [kind, { running: runningOf(kind), ...counts }])),
     async stop() {
       stopping.abort();
-      await polling;
+      await active;
       await Promise.all(runs);
     },
+  };
+}
+
+/** @param polling of the process whose task queue the activity is on. */
+export function createPollingActivities({ polling }: { polling: Polling }) {
+  return {
+    /** Takes the rounds that are due until the process stops, or a day is over. Its heartbeats show how many. */
+    takeRounds: (): Promise<PollingEnd> =>
+      withHeartbeat(
+        (canceled) => polling.take(canceled),
+        () => polling.counts(),
+      ),
   };
 }
 

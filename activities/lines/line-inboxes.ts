@@ -14,7 +14,7 @@ import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailboxReaderId } from '#workflows/protocol/workflow-ids.ts';
 import type { LineRound } from '#workflows/protocol/round.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, ProcessDependencies } from '../dependencies.ts';
 import { withHeartbeat } from '../base/heartbeat.ts';
 import { type LineAtCarrier, lineRound } from './line-home.ts';
 import type { Rounds } from '../base/polled-rounds.ts';
@@ -41,7 +41,7 @@ interface InboxRead {
   hasChanged: boolean;
 }
 
-function createInboxReading(dependencies: Omit<Dependencies, 'gapWaits' | 'roundClaims'>) {
+function createInboxReading(dependencies: ProcessDependencies) {
   const { pools, links, logger, secrets, inboxPollSeconds } = dependencies;
   const pollMs = inboxPollSeconds * 1000;
 
@@ -159,10 +159,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
 }
 
 /** The rounds of inboxes that processes take themselves. The workflow is told what operators are to see. */
-export function inboxRounds(
-  dependencies: Omit<Dependencies, 'gapWaits' | 'roundClaims'>,
-  slots: number,
-): Rounds {
+export function inboxRounds(dependencies: ProcessDependencies, slots: number): Rounds {
   const { read } = createInboxReading(dependencies);
   return {
     slots,

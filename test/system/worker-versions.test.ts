@@ -12,6 +12,9 @@ import { ops } from '#workers/ops.ts';
 import { startWorker } from '#workers/worker.ts';
 import { linePacerId } from '#workflows/protocol/workflow-ids.ts';
 
+/** `PENDING_ACTIVITY_STATE_STARTED` in Temporal's API. */
+const STARTED = 2;
+
 let app: OwnApp;
 let workspace: Awaited<ReturnType<typeof createWorkspaceWithLine>>;
 let workers: Build[] = [];
@@ -76,6 +79,18 @@ async function buildsOfPacer(): Promise<string[]> {
   );
 }
 
+/** The state of the activity that takes the rounds of a process, for each process. */
+async function roundsTaken(): Promise<string[]> {
+  const states: string[] = [];
+  const query = "WorkflowType = 'polledRounds' AND ExecutionStatus = 'Running'";
+  for await (const { workflowId } of app.temporal.workflow.list({ query })) {
+    const { raw } = await app.temporal.workflow.getHandle(workflowId).describe();
+    const state: number | null | undefined = raw.pendingActivities?.[0]?.state;
+    states.push(state === STARTED ? 'started' : `state ${state}`);
+  }
+  return states;
+}
+
 test('the first build makes itself current, so that its workers work without further steps', async () => {
   await startBuild('one');
   await send();
@@ -85,6 +100,7 @@ test('the first build makes itself current, so that its workers work without fur
     return found.length > 0 && found;
   });
   expect(new Set(builds)).toEqual(new Set(['one']));
+  await eventually(async () => (await roundsTaken()).join() === 'started');
 });
 
 test('a fleet without build ids that is rolled to a first build keeps sending', async () => {
@@ -110,6 +126,8 @@ test('a running workflow continues on a new build once that is released, and its
   });
   await eventually(async () => (await next.isCurrent()) === '0');
   await send();
+  // Of the first build alone.
+  await eventually(async () => (await roundsTaken()).join() === 'started');
 
   const released = await eventually(async () => {
     const { status, stdout } = await release('two', '--ramp', '50', '--wait', '1');
@@ -118,6 +136,7 @@ test('a running workflow continues on a new build once that is released, and its
   expect(released).toMatchObject({ current: 'two', former: 'one', drainage: { one: expect.any(String) } });
   await eventually(async () => (await next.isCurrent()) === '1');
   await eventually(async () => (await first.isCurrent()) === '0');
+  await eventually(async () => (await roundsTaken()).join() === 'started,started');
   // The former build stays ready for a while, so that a rolling update can replace its processes one by one.
   for (const worker of [first, next]) expect(await worker.readiness()).toMatchObject({ status: 'ready' });
 

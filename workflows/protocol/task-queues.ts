@@ -22,6 +22,9 @@ export const carrierQueue = (carrier: string): string => `carrier-${carrier}`;
 export const lineQueue = (carrier: string | null): string =>
   carrier === null ? MAIN_QUEUE : carrierQueue(carrier);
 
+/** The rounds that one worker process takes. No build has it: the process takes them only while Temporal sends tasks to its build. */
+export const processQueue = (process: string): string => `process-${process}`;
+
 /** Moves the clocks of test mode, on the queue of the sends that it waits for. */
 export const TEST_QUEUE = carrierQueue('test');
 

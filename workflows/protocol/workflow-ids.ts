@@ -22,8 +22,8 @@ interface LongLivedWorkflow {
   /** Of its tasks, unless it is `default`. */
   priority?: keyof typeof PRIORITY;
   /**
-   * Worker processes take its rounds from the table (`activities/base/polled-rounds.ts`), which costs nothing in Temporal. The workflow runs
-   * while there is something to see: a backlog, a failure, or no process that takes them.
+   * An activity of each worker process takes its rounds from the table (`activities/base/polled-rounds.ts`), which costs nothing in Temporal.
+   * The workflow runs while there is more to see: a backlog, a failure, or no process that takes them.
    */
   isPolled?: true;
 }
@@ -119,6 +119,16 @@ export const WORKFLOWS: Readonly<Record<string, LongLivedWorkflow>> = {
   },
 };
 
+/** The input of the workflow that shows which rounds a worker process takes itself. */
+export interface PolledRoundsInput {
+  /** Its name, which no other process has or will have. */
+  process: string;
+  /** The kinds of rounds, as the ids of their workflows begin. */
+  kinds: string[];
+}
+
+/** Of a worker process, which starts it: no table asks for it. */
+export const polledRoundsId = (process: string): string => `polled-rounds:${process}`;
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
 export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
 export const mailboxReaderId = (lineId: string): string => `mailbox-reader:${lineId}`;

@@ -1,0 +1,44 @@
+import {
+  ActivityFailure,
+  continueAsNew,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+} from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { processQueue } from './protocol/task-queues.ts';
+import type { PolledRoundsInput } from './protocol/workflow-ids.ts';
+import { UNTIL_DONE } from './retries.ts';
+
+/** More than a process answers without; then it is gone, and its claims on rounds have expired as well. */
+const GONE = '20s';
+
+const takingIn = (process: string) =>
+  proxyActivities<Activities>({
+    taskQueue: processQueue(process),
+    summary: 'Take the rounds that are due',
+    scheduleToStartTimeout: GONE,
+    // It ends after a day.
+    startToCloseTimeout: '25 hours',
+    heartbeatTimeout: GONE,
+    // After Temporal was away, or when an operator unpauses it.
+    retry: UNTIL_DONE,
+  });
+
+/**
+ * One per worker process, whose only activity takes the rounds of the workflows that are polled: each webhook POST, each poll of an inbox
+ * and each drain happens in it. Ends with its process.
+ */
+export async function polledRounds(input: PolledRoundsInput): Promise<string> {
+  setCurrentDetails(
+    `Takes the due rounds of ${input.kinds.join(', ')} in the process **${input.process}**. How many, its activity's heartbeat details say.`,
+  );
+  try {
+    const { goesOn, reason } = await takingIn(input.process).takeRounds();
+    if (!goesOn) return reason;
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return 'its process does not answer any more; others take its rounds';
+  }
+  return continueAsNew<typeof polledRounds>(input);
+}
